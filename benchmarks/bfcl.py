@@ -134,7 +134,7 @@ def ours(pair: Pair) -> tuple[str, str]:
     ]
     bound = Registry([Tool.from_definition(one) for one in entries]).bind("openai", False)
     case = Case(pair.row["id"], expected=[expected_of(one) for one in pair.row["calls"]])
-    spoken = bound.say([(one["name"], one["arguments"]) for one in pair.calls])
+    spoken = bound.calls_as_messages([(one["name"], one["arguments"]) for one in pair.calls])
     if not spoken:
         return ("wrong", "no call")
     verdict = case.compare(bound, spoken[0])

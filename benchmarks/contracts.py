@@ -15,7 +15,7 @@ from mcp_diff.diff import classify_changes
 
 import toolshape
 from toolshape import Registry, Tool
-from toolshape.contract import contract_of, diff
+from toolshape.contract import diff, make_contract
 
 OLD: dict[str, Any] = {
     "name": "order",
@@ -74,7 +74,7 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def ours(new: dict[str, Any]) -> str:
     """The first level, without coercion, as mcp-diff looks at definitions alone."""
-    old = contract_of(Registry([Tool.from_definition(OLD, coerce=False)]))
+    old = make_contract(Registry([Tool.from_definition(OLD, coerce=False)]))
     found = diff(Registry([Tool.from_definition(new, coerce=False)]), old)
     return found.changes[0].level if found.changes else "nothing"
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 import toolshape
 from toolshape import Registry, tool
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 RESULTS = Path(__file__).parent / "results" / "replay.md"
 TARGET = f"{Path(__file__).resolve()}:TOOLS"
@@ -77,7 +77,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 def write(path: Path, responses: int) -> None:
     """Record some responses."""
-    TOOLS.around(record(path, keep="all"))
+    TOOLS.observe(record_to(path, keep="all"))
     bound = TOOLS.bind("openai", False)
     for number in range(responses):
         name, arguments = CALLS[number % len(CALLS)]

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from toolshape import Injected, Registry, tool
+from toolshape.provider import ProviderName
 
 ORDERS = {"45128": "kettle, sent", "45200": "lamp, packed"}
 
@@ -59,7 +60,7 @@ RESPONSES: dict[str, dict[str, Any]] = {
 }
 
 
-def tell(provider: str) -> None:
+def tell(provider: ProviderName) -> None:
     """Play one turn with a provider, and say what happens."""
     bound = tools.bind(provider)
     first = bound.request(choice="auto")["tools"][0]

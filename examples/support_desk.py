@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import StaticPool
 
 from toolshape import Conversation, Injected, Registry, ToolError, tool
+from toolshape.provider import ProviderName
 from toolshape.testing import Fake
 
 Sessions = Callable[[], Session]
@@ -68,7 +69,7 @@ def ask_gemini(chat: Conversation) -> Any:
     return client.models.generate_content(**chat.request("gemini", model="gemini-3-pro"))
 
 
-PROVIDERS: dict[str, Callable[[Conversation], Any]] = {
+PROVIDERS: dict[ProviderName, Callable[[Conversation], Any]] = {
     "openai": ask_openai,
     "anthropic": ask_anthropic,
     "gemini": ask_gemini,

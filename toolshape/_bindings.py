@@ -19,7 +19,7 @@ from toolshape._results import Results
 from toolshape._store import Store
 from toolshape._tool import record_of
 from toolshape._wire.bodies import parsed_body
-from toolshape._wire.provider import AnyProvider, Provider
+from toolshape._wire.provider import Provider, ProviderOrName
 
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
 
@@ -32,7 +32,7 @@ class Bindings:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def bind(self, provider: AnyProvider, strict: Strictness | None = None) -> Bound:
+    def bind(self, provider: ProviderOrName, strict: Strictness | None = None) -> Bound:
         """Return the ``Bound`` of a provider, compiled if it was not asked for since the contents changed.
 
         Raises:
@@ -55,7 +55,7 @@ class Bindings:
                 annotates=contents.feedback == "json",
                 hooks=contents.hooks,
                 observers=contents.observers,
-                undeclared=contents.undeclared,
+                default_effect=contents.default_effect,
             )
             for tool in contents.tools.values():
                 record_of(tool).is_told_of  # noqa: B018 - logs the findings the first time
@@ -76,7 +76,7 @@ class Bindings:
             used[key] = used.pop(key, bound.provider)
             store.contents = replace(contents, used=used)
 
-    def reader_of(self, response: Any, provider: AnyProvider | None) -> tuple[Bound, Any]:
+    def reader_of(self, response: Any, provider: ProviderOrName | None) -> tuple[Bound, Any]:
         """Find the ``Bound`` that reads a response: of the providers of its family, the one that was last asked.
 
         A second provider of a family is not in the way of the first, as long as both read the same canonical calls.

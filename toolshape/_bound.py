@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from toolshape._bound_tools import BoundTools, bind_tools, part_of
 from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, Strictness, WireCall
+from toolshape._deprecation import warn_renamed
 from toolshape._dispatch import state
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan, plan_of
@@ -40,7 +41,7 @@ _OTHER_WORDS: Mapping[Any, str] = {
 _MOST_NAMED = 10
 
 
-class Seen(NamedTuple):
+class ObservedResponse(NamedTuple):
     """A response whose calls are answered, or which could not be read.
 
     ``response`` is the response as it was given, or the pieces of a stream that were fed; ``stream`` is then whether the
@@ -58,12 +59,12 @@ class Seen(NamedTuple):
 
 @runtime_checkable
 class Observer(Protocol):
-    """Is shown each response once all of its calls are answered, refused ones too; ``toolshape.trace.record`` makes one.
+    """Is shown each response once all of its calls are answered, refused ones too; ``toolshape.trace.record_to`` makes one.
 
     A response whose calls wait for approval is shown when they begin to wait, and again when they are answered.
     """
 
-    def observe(self, bound: "Bound", seen: Seen) -> None:
+    def observe(self, bound: "Bound", seen: ObservedResponse) -> None:
         """Take a response; what this raises is logged, and changes no answer."""
 
 
@@ -275,9 +276,9 @@ class Bound:
         try:
             results = planned(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
         except ResponseError as error:
-            show(self, Seen(response, error))
+            show(self, ObservedResponse(response, error))
             raise
-        state.observe(results, lambda done, was_told: show(self, Seen(response, done, continues=was_told)))
+        state.observe(results, lambda done, was_told: show(self, ObservedResponse(response, done, continues=was_told)))
         return Plan(results)
 
     def collector(self) -> Collector:
@@ -285,7 +286,9 @@ class Bound:
 
         def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
             stream: Literal["ended", "open"] = "ended" if has_ended else "open"
-            state.observe(results, lambda done, was_told: show(self, Seen(pieces, done, stream, continues=was_told)))
+            state.observe(
+                results, lambda done, was_told: show(self, ObservedResponse(pieces, done, stream, continues=was_told))
+            )
 
         return Collector(
             self.provider, self._bound_tools.handlers, None if self._bound_tools.observers is None else observe_stream
@@ -318,7 +321,7 @@ class Bound:
         refuse_unknown(options)
         return await self.plan(response).arun(**options)
 
-    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
+    def calls_as_messages(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.
 
         Args:
@@ -334,13 +337,26 @@ class Bound:
             outbound.outbound_calls(self.provider, self._bound_tools.handlers, calls)
         )
 
-    def encode(self, results: Sequence[Result]) -> list[Any]:
-        """Write results as the provider's messages, in the order given; results of other providers' calls answer ``say``."""
-        if all(one.call.provider == self.provider.name for one in results) or self.provider.histories is None:
+    def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
+        """Write results as the provider's messages, in the order given.
+
+        Results of other providers' calls are written as answers to what ``calls_as_messages`` writes for these calls.
+        """
+        if all(result.call.provider == self.provider.name for result in results) or self.provider.histories is None:
             return self.provider.codec.write_results(results) if results else []
         from toolshape._dispatch import outbound  # noqa: PLC0415 - the same
 
         return outbound.written_results(self.provider, self._bound_tools.handlers, results)
+
+    def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
+        """Do as ``calls_as_messages``; this name is deprecated."""
+        warn_renamed("Bound.say", "Bound.calls_as_messages")
+        return self.calls_as_messages(calls)
+
+    def encode(self, results: Sequence[Result]) -> list[Any]:
+        """Do as ``results_as_messages``; this name is deprecated."""
+        warn_renamed("Bound.encode", "Bound.results_as_messages")
+        return self.results_as_messages(results)
 
     def read_messages(self, messages: Any, *, model: str | None = None) -> "list[Message]":
         """Read stored messages of this provider as records, with each call resolved to its tool.
@@ -397,7 +413,7 @@ class Bound:
         return stored.repaired_messages(self.provider, messages, model, repairs)
 
 
-def show(bound: Bound, seen: Seen, *others: Observer) -> None:
+def show(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
     """Show a response to the observers of what is bound, and to others, each once."""
     for observer in {id(one): one for one in (*(bound_tools_of(bound).observers or ()), *others)}.values():
         try:
@@ -416,7 +432,7 @@ def observe_resumed(bound: Bound, results: Results) -> None:
     given = assistant[0] if len(assistant) == 1 else list(assistant)
 
     def observe(done: Results, was_told: bool) -> None:
-        show(bound, Seen(given, done, continues=was_told))
+        show(bound, ObservedResponse(given, done, continues=was_told))
 
     state.observe(results, observe, was_told=True)
 

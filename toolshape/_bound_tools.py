@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolshape._calls import JsonObject, Strictness, Undeclared
+from toolshape._calls import DefaultEffect, JsonObject, Strictness
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.hook_kinds import Hook
 from toolshape._dispatch.receive import reading_of
@@ -29,7 +29,7 @@ class BoundTools:
         hooks: The hooks around every call, the first outermost.
         observers: The observers of whole responses; ``None`` where there is none, which a dispatch compares faster
             than a length.
-        undeclared: What tools without a declared effect are taken for.
+        default_effect: What tools without a declared effect are taken for.
         shapes: The tools as they are shown, by wire name.
         handlers: What validates and runs their calls.
     """
@@ -41,13 +41,13 @@ class BoundTools:
     annotates: bool
     hooks: Sequence[Hook]
     observers: Sequence[Any] | None
-    undeclared: Undeclared
+    default_effect: DefaultEffect
     shapes: Mapping[str, Shape]
     handlers: Handlers
 
     def terms(self) -> dict[str, Any]:
         """Return the arguments for ``bind_tools`` that make the same, in this or in another process."""
-        names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "undeclared"
+        names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "default_effect"
         return {name: getattr(self, name) for name in names}
 
 
@@ -60,7 +60,7 @@ def bind_tools(
     annotates: bool = False,
     hooks: Sequence[Hook] = (),
     observers: Sequence[Any] | None = None,
-    undeclared: Undeclared = None,
+    default_effect: DefaultEffect = None,
 ) -> BoundTools:
     """Compile tools for a provider.
 
@@ -83,9 +83,9 @@ def bind_tools(
         annotates=annotates,
         hooks=hooks,
         observers=observers or None,
-        undeclared=undeclared,
+        default_effect=default_effect,
         shapes=by_wire_name,
-        handlers=Handlers(by_wire_name, hooks, undeclared, strict),
+        handlers=Handlers(by_wire_name, hooks, default_effect, strict),
     )
 
 

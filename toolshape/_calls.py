@@ -16,7 +16,7 @@ EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
 """The finish reasons after which the last call of a response may have been cut off."""
 _LONGEST_SHOWN = 80  # characters of a value in a repr
 Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_world", "closed_world"]
-Undeclared: TypeAlias = Literal["write"] | None
+DefaultEffect: TypeAlias = Literal["write"] | None
 """How to treat tools that declare neither ``read`` nor ``write`` nor ``destructive``."""
 Strictness: TypeAlias = bool | Literal["auto"]
 """Whether a provider is to constrain arguments to the schema; ``"auto"``: where every change that this needs is harmless."""

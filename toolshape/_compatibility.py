@@ -10,7 +10,7 @@ from toolshape._options import Options
 from toolshape._registry import Registry
 from toolshape._report import Entry
 from toolshape._tool import Tool, make_tool
-from toolshape._wire.provider import AnyProvider, Provider
+from toolshape._wire.provider import Provider, ProviderOrName
 
 
 class RefusedTool(NamedTuple):
@@ -27,7 +27,7 @@ class RefusedTool(NamedTuple):
     evidence: str
 
 
-def check(registry: Registry, provider: AnyProvider, strict: Strictness | None = None) -> tuple[RefusedTool, ...]:
+def check(registry: Registry, provider: ProviderOrName, strict: Strictness | None = None) -> tuple[RefusedTool, ...]:
     """Find everything that a provider would reject: in each tool alone, then in the set of the accepted tools.
 
     Args:
@@ -64,7 +64,7 @@ class FormDifference(NamedTuple):
 
 
 def differences(
-    tool: Tool[..., Any], targets: Sequence[AnyProvider], strict: Strictness | None = None
+    tool: Tool[..., Any], targets: Sequence[ProviderOrName], strict: Strictness | None = None
 ) -> tuple[FormDifference, ...]:
     """Compare the forms of a tool: one row for the whole tool, and one for each parameter that differs.
 

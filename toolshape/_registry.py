@@ -7,7 +7,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from toolshape._calls import JsonObject, Namespace, Strictness, Undeclared
+from toolshape._calls import DefaultEffect, JsonObject, Namespace, Strictness
+from toolshape._deprecation import warn_renamed
 from toolshape._errors import DefinitionError, Problem, UsageError
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._function.annotations import calling_frame
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 H = TypeVar("H", bound="Hook | Observer")
+AnObserver = TypeVar("AnObserver", bound="Observer")
 
 
 class Registry:
     """The tools of an application, for any provider.
 
-    ``add``, ``add_definitions``, ``tool`` and ``around`` change the registry. ``subset``, ``prefixed``, ``renamed``,
-    ``deferred`` and ``|`` return a new one.
+    ``add``, ``add_definitions``, ``tool``, ``around`` and ``observe`` change the registry: a verb in the imperative does.
+    ``subset``, and the participles ``prefixed``, ``renamed`` and ``deferred``, and ``|``, return a new one.
 
     Args:
         tools: Tools, or plain functions, which become tools.
@@ -48,8 +50,9 @@ class Registry:
         coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all rules off.
         feedback: How models are told about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
             sends the model's own JSON with comments at the problems.
-        undeclared: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and ``"destructive"``:
+        default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and ``"destructive"``:
             ``"write"`` runs their calls alone, in call order.
+        undeclared: The deprecated name of ``default_effect``.
 
     Raises:
         DefinitionError: A function cannot be a tool, or two tools have the same name.
@@ -63,11 +66,15 @@ class Registry:
         strict: Strictness = "auto",
         coerce: Mapping[str, bool] | bool | None = None,
         feedback: Literal["lines", "json"] = "lines",
-        undeclared: Undeclared = None,
+        default_effect: DefaultEffect = None,
+        undeclared: DefaultEffect = None,
     ) -> None:
         chosen_rules(coerce)
-        if undeclared not in (None, "write"):
-            raise ValueError(f'undeclared is "write" or None, not {undeclared!r}')
+        if undeclared is not None:
+            warn_renamed("Registry(undeclared=)", "Registry(default_effect=)")
+            default_effect = undeclared
+        if default_effect not in (None, "write"):
+            raise ValueError(f'default_effect is "write" or None, not {default_effect!r}')
         if feedback not in ("lines", "json"):
             raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
         if not (strict is True or strict is False or strict == "auto"):
@@ -76,7 +83,7 @@ class Registry:
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
         added = by_name({}, [as_tool(entry, frame) for entry in tools])
-        contents = Contents(strict=strict, coerce=coerce, feedback=feedback, undeclared=undeclared, tools=added)
+        contents = Contents(strict=strict, coerce=coerce, feedback=feedback, default_effect=default_effect, tools=added)
         self._store = Store(contents)
 
     @cached_property
@@ -174,14 +181,10 @@ class Registry:
           does), the answer is that error. Any other exception is logged, and the model reads ``tool_crashed``.
         - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
 
-        An ``Observer``, such as ``toolshape.trace.record(path)``, observes whole responses instead. It receives each
-        response after all calls are answered, including rejected calls, and cannot change an answer.
-
         Args:
             hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``. Or ``async def``, which awaits
                 ``proceed()``, for these and for ``arun`` and ``adispatch``. Under ``run``, a ``def`` hook makes all
-                calls run one after another; if all hooks are async, plain tools run in threads of one event loop. Or
-                an ``Observer``.
+                calls run one after another; if all hooks are async, plain tools run in threads of one event loop.
 
         Returns:
             The hook itself, so that ``around`` works as a decorator.
@@ -194,11 +197,36 @@ class Registry:
 
         given: Any = hook
         if isinstance(given, Observer):
-            self._store.change(lambda held: replace(held, observers=(*held.observers, given), bounds={}))
+            warn_renamed("Registry.around(observer)", "Registry.observe(observer)")
+            self.observe(given)
             return hook
         refuse_no_hook(given)
         self._store.change(lambda held: replace(held, hooks=(*held.hooks, given), bounds={}))
         return hook
+
+    def observe(self, observer: AnObserver) -> AnObserver:
+        """Add an observer of whole responses, such as ``toolshape.trace.record_to(path)`` or a counter of your own.
+
+        Its method ``observe(bound, observed)`` is called with each response once all of its calls are answered,
+        rejected calls included, and also when calls begin to wait for approval. It cannot change an answer: an
+        exception that it raises is logged. Existing ``Bound`` objects do not change.
+
+        Args:
+            observer: An object with the method ``observe``; see ``toolshape.trace.Observer``.
+
+        Returns:
+            The observer itself.
+
+        Raises:
+            UsageError: It has no method ``observe``.
+        """
+        from toolshape._bound import Observer  # noqa: PLC0415 - binding loads it
+
+        given: Any = observer
+        if not isinstance(given, Observer):
+            raise UsageError(f"observe= takes an object with the method observe(bound, observed), not {given!r}")
+        self._store.change(lambda held: replace(held, observers=(*held.observers, given), bounds={}))
+        return observer
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
         if name not in self._tools:

@@ -10,7 +10,7 @@ from toolshape._options import labels
 from toolshape._tool import Tool
 
 _UNSAID: Mapping[str, Any] = MappingProxyType(
-    {"strict": "auto", "coerce": None, "feedback": "lines", "undeclared": None}
+    {"strict": "auto", "coerce": None, "feedback": "lines", "default_effect": None}
 )
 """The default settings of a registry."""
 

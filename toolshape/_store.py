@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from toolshape._calls import Strictness, Undeclared
+from toolshape._calls import DefaultEffect, Strictness
 from toolshape._errors import DefinitionError, Problem
 from toolshape._record import require_object
 from toolshape._tool import Tool, record_of
@@ -27,7 +27,7 @@ class Contents:
         strict: Whether providers are to constrain arguments, where ``bind`` and the tool do not say.
         coerce: Coercion rules to switch on or off by name.
         feedback: How the answer says that arguments are invalid.
-        undeclared: What tools without a declared effect are taken for.
+        default_effect: What tools without a declared effect are taken for.
         tools: The tools by name.
         hooks: The hooks around every call, the first outermost.
         observers: The observers of whole responses.
@@ -38,7 +38,7 @@ class Contents:
     strict: Strictness = "auto"
     coerce: Mapping[str, bool] | bool | None = None
     feedback: Literal["lines", "json"] = "lines"
-    undeclared: Undeclared = None
+    default_effect: DefaultEffect = None
     tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
     hooks: "tuple[Hook, ...]" = ()
     observers: "tuple[Observer, ...]" = ()
@@ -47,7 +47,7 @@ class Contents:
 
     def settings(self) -> dict[str, Any]:
         """Return the keywords of ``Registry`` that make one with the same settings."""
-        names = "strict", "coerce", "feedback", "undeclared"
+        names = "strict", "coerce", "feedback", "default_effect"
         return {name: getattr(self, name) for name in names}
 
     def holding(self, tools: Iterable[Tool[..., Any]]) -> "Contents":

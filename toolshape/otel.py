@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise ImportError(f"toolshape.otel needs OpenTelemetry: pip install 'toolshape[otel]' ({error})") from error
 
-from toolshape._bound import Bound, Seen
+from toolshape._bound import Bound, ObservedResponse
 from toolshape._calls import JsonObject
 from toolshape._context import CallContext
 from toolshape._errors import ResponseError
@@ -79,7 +79,7 @@ def instrument(
     tracer = trace.get_tracer("toolshape", tracer_provider=tracer_provider)
     meter = metrics.get_meter("toolshape", meter_provider=meter_provider)
     tools.around(_Spans(tracer, meter, content=content))
-    tools.around(_Counts(meter))
+    tools.observe(_Counts(meter))
 
 
 class _Spans:
@@ -176,7 +176,7 @@ class _Counts:
         self._coercions = meter.create_counter(NAMES["coercions"], unit="{coercion}", description="Coerced arguments.")
         self._refusals = meter.create_counter(NAMES["refusals"], unit="{call}", description="Calls that were refused.")
 
-    def observe(self, bound: Bound, seen: Seen) -> None:
+    def observe(self, bound: Bound, seen: ObservedResponse) -> None:
         if isinstance(seen.outcome, ResponseError) or seen.continues:
             return
         for result in seen.outcome:

@@ -36,7 +36,10 @@ def page(chromium: Any, url: str) -> Iterator[Any]:
     context = chromium.new_context()
     made = context.new_page()
     elsewhere: list[str] = []
-    made.on("request", lambda request: None if request.url.startswith((url, "data:", "blob:")) else elsewhere.append(request.url))
+    made.on(
+        "request",
+        lambda request: None if request.url.startswith((url, "data:", "blob:")) else elsewhere.append(request.url),
+    )
     yield made
     assert elsewhere == []
     context.close()

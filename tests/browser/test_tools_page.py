@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from toolshape import Registry, tool
-from toolshape.contract import contract_of, diff, page_of
+from toolshape.contract import diff, make_contract, render_page
 
 HOSTILE = "</pre></details><script>alert(1)</script><img src=x onerror=alert(1)></textarea>\u202edrow"
 AXE = os.environ.get("TOOLSHAPE_AXE", "")
@@ -41,7 +41,9 @@ def before() -> Registry:
 
 
 TOOLS = Registry([hostile, order, fetch])
-PAGE = page_of(TOOLS, ["openai", "anthropic", "gemini"], diff(TOOLS, contract_of(before(), ["openai"])), title=HOSTILE)
+PAGE = render_page(
+    TOOLS, ["openai", "anthropic", "gemini"], diff(TOOLS, make_contract(before(), ["openai"])), title=HOSTILE
+)
 
 
 def has_scripts(page: Any) -> bool:

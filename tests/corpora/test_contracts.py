@@ -12,7 +12,7 @@ from test_definitions_of_others import entry
 
 from toolshape import DefinitionError, Registry, Tool
 from toolshape._schema.generate import generated
-from toolshape.contract import compared, contract_of, read_lock, written_lock
+from toolshape.contract import diff_contracts, dump_lock, load_lock, make_contract
 
 
 @functools.cache
@@ -35,7 +35,7 @@ def test_versions_of_tools_are_classified():
     pairs = [pair for tools in versions().values() for pair in itertools.pairwise(tools)]
     assert len(pairs) > 200
     for old, new in pairs:
-        found = compared(contract_of(Registry([old])), contract_of(Registry([new])))
+        found = diff_contracts(make_contract(Registry([old])), make_contract(Registry([new])))
         counts.update(one.level for one in found.changes)
         admits_old, admits_new = (Draft202012Validator(one.input_schema).is_valid for one in (old, new))
         for one in found.changes:
@@ -57,7 +57,7 @@ def test_what_is_locked_is_read_as_it_was(tmp_path):
     tools = [tool for versions_of_one in versions().values() for tool in versions_of_one]
     assert len(tools) > 400
     for tool in tools:
-        contract = contract_of(Registry([tool]))
-        path.write_text(written_lock(contract), encoding="utf-8")
-        assert read_lock(path) == contract, tool.name
-        assert not compared(read_lock(path), contract)
+        contract = make_contract(Registry([tool]))
+        path.write_text(dump_lock(contract), encoding="utf-8")
+        assert load_lock(path) == contract, tool.name
+        assert not diff_contracts(load_lock(path), contract)

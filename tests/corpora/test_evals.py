@@ -44,7 +44,7 @@ def golds():
 
 def judged(case, bound, calls):
     """The verdict on some calls, as a response of Chat Completions."""
-    return case.compare(bound, bound.say([(call["name"], call["arguments"]) for call in calls])[0])
+    return case.compare(bound, bound.calls_as_messages([(call["name"], call["arguments"]) for call in calls])[0])
 
 
 def test_gold_calls_match_themselves(golds):

@@ -221,7 +221,7 @@ def test_what_was_paused_runs_as_it_would_have_run(provider):
         for strict in (False, "auto"):
             tools = Registry([made], strict=strict)
             bound = tools.bind(provider)
-            spoken = bound.say([(made.name, case.arguments)])
+            spoken = bound.calls_as_messages([(made.name, case.arguments)])
             spoken = spoken if len(spoken) > 1 or bound.provider.histories.is_items else spoken[0]
             plan = bound.plan(spoken)
             if not plan.pending:  # what the zoo has of it is taken after a coercion alone

@@ -31,7 +31,7 @@ def test_the_same_verdict_at_every_provider(provider):
         for strict in (False, "auto"):
             bound = TOOLS.bind(provider, strict)
             for order in (calls, calls[::-1]):
-                spoken = bound.say(order)
+                spoken = bound.calls_as_messages(order)
                 verdict = case.compare(
                     bound, spoken if len(spoken) > 1 or bound.provider.histories.is_items else spoken[0]
                 )
@@ -40,7 +40,7 @@ def test_the_same_verdict_at_every_provider(provider):
         [(label, score)] = found
         assert 0 <= score <= 1
         assert (label == "right") is (wanted is calls)
-        more = bound.say([*calls, calls[0]])
+        more = bound.calls_as_messages([*calls, calls[0]])
         again = case.compare(bound, more if len(more) > 1 or bound.provider.histories.is_items else more[0])
         if len(wanted) <= len(calls):
             assert again.score <= score

@@ -182,7 +182,7 @@ def test_what_is_said_for_speed_is_what_the_writer_writes(provider):
             calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
             if calls and len(calls) == len(message.parts):
                 pairs = [(call.name, call.arguments) for call in calls]
-                spoken = bound.say(pairs)
+                spoken = bound.calls_as_messages(pairs)
                 heard = bound.read_messages(spoken)
                 ids = [part.id for one in heard for part in one.parts]
                 written = on_wire(bound, [_with_ids(message, ids)])

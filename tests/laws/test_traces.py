@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, Json, SecretStr
 from toolshape import Registry, tool
 from toolshape._families import get
 from toolshape.testing._mistakes import slips
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 SECRETS = 2_000 if os.environ.get("TOOLSHAPE_EXAMPLES") else 10_000
 
@@ -106,7 +106,7 @@ def test_no_secret_is_written(tmp_path, rules):
     path = tmp_path / "calls.jsonl"
     coerce = None if rules is None else {"ignore_extra": True, "repair_json": True, "scalar_as_list": True}
     tools = Registry(TOOLS, coerce=coerce)
-    tools.around(record(path, keep="all", redact=["pay.card"]))
+    tools.observe(record_to(path, keep="all", redact=["pay.card"]))
     by_name = {one.name: one for one in TOOLS}
     planted, number = 0, 0
     while planted < SECRETS // 2:

@@ -8,7 +8,7 @@ from growth import LINEAR, time_growth
 
 from toolshape import Registry, tool
 from toolshape.evals import Case, Expect, Run, Verdict
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 
 def linear(size):
@@ -110,7 +110,7 @@ def test_replay_of_a_long_line(tmp_path):
     def work(size):
         path = tmp_path / f"{next(numbers)}.jsonl"
         tools = Registry([note])
-        tools.around(record(path, keep="all"))
+        tools.observe(record_to(path, keep="all"))
         tools.bind("openai").dispatch(response({"text": "x" * size}))
         return lambda: replay(path, TOOLS)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from toolshape import Registry, UsageError, tool
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def path(tmp_path):
 WRITER = """
 import json, sys
 from toolshape import Registry, tool
-from toolshape.trace import record
+from toolshape.trace import record_to
 
 @tool
 def weather(city: str) -> str:
@@ -33,7 +33,7 @@ def weather(city: str) -> str:
     return "x" * 3000
 
 tools = Registry([weather])
-tools.around(record(sys.argv[1], keep="all"))
+tools.observe(record_to(sys.argv[1], keep="all"))
 number = 0
 while number < int(sys.argv[2]):
     number += 1
@@ -106,7 +106,7 @@ def long_trace(path):
         return ""
 
     tools = Registry([weather])
-    tools.around(record(path, keep="all"))
+    tools.observe(record_to(path, keep="all"))
     for number in range(3000):
         given = {"city": "Bonn"} if number % 3 == 0 else {"city": "Bonn", "days": str(number)}
         tools.dispatch({"name": "weather", "arguments": given})
@@ -192,7 +192,7 @@ from pathlib import Path
 from shared import corpus
 from test_exchanges import SURFACES, reader, response_of
 from toolshape import Registry, ToolshapeError
-from toolshape.trace import record
+from toolshape.trace import record_to
 
 WHOLE = [row for row in corpus("provider_exchanges.jsonl") if row["surface"] in SURFACES]
 STREAMS = [row for row in corpus("provider_exchanges_stream.jsonl") if row["surface"] in SURFACES]
@@ -218,7 +218,7 @@ tools = made()
 
 def write(path):
     watched = tools
-    watched.around(record(path, keep="all"))
+    watched.observe(record_to(path, keep="all"))
     for row in (*WHOLE, *STREAMS):
         there = watched.bind(reader(row))
         try:

@@ -1,4 +1,4 @@
-"""The lane *contract*: pairs of tools, each verdict of ``diff`` and ``compared`` checked by calling both tools.
+"""The lane *contract*: pairs of tools, each verdict of ``diff`` and ``diff_contracts`` checked by calling both tools.
 
 A call that the old tool takes and the new tool refuses must be ``breaking`` or ``unknown``. A ``breaking`` change must
 have a witness that the old tool takes and the new tool refuses. Equal tools must have no change, and each other default
@@ -27,7 +27,7 @@ from lanes import BLOCKS, Case, check_drawn, check_kept
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from toolshape import Registry, Tool, ToolshapeError, tool
-from toolshape.contract import Diff, compared, contract_of, diff
+from toolshape.contract import Diff, diff, diff_contracts, make_contract
 
 # A float with a whole value is a number, which our tools coerce to an integer.
 Judge: Any = extend(
@@ -510,9 +510,9 @@ def difference_of(case: Case) -> str | None:
             )
     except ToolshapeError:
         return None  # a function or a definition that is no tool
-    before, after = contract_of(old), contract_of(new)
+    before, after = make_contract(old), make_contract(new)
     schemas = [contract.tools["work"].parameters for contract in (before, after)]
-    found = {"with the tool": diff(new, before), "by two locks": compared(before, after)}
+    found = {"with the tool": diff(new, before), "by two locks": diff_contracts(before, after)}
     for how, changes in found.items():
         difference = equal_tools(changes, schemas) or witnesses(
             changes, old, new, schemas, is_live=how == "with the tool"

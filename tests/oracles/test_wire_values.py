@@ -279,7 +279,7 @@ def check_said(found: Shown, value: Any) -> str | None:
     """What is wrong with the wire form that valid arguments are written in: it must be admitted, and mean the same."""
     if not found.judge.is_valid(value) or not found.canonical.is_valid(value):
         return None
-    [message] = found.bound.say([(found.tool.name, value)])
+    [message] = found.bound.calls_as_messages([(found.tool.name, value)])
     said = _arguments(message)
     notes = {entry.note for entry in found.losses if entry.severity == "lost"}
     # Where the branches of a union admit the same value, it is written as the first of them, which may name fewer fields.

@@ -18,7 +18,7 @@ from test_providers import one, two
 import toolshape
 from toolshape import Registry, explain
 from toolshape.testing import Fake
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
 pytestmark = [
@@ -369,7 +369,7 @@ def test_what_clients_give_is_recorded_and_replayed(provider, tmp_path):
     """SDK objects, whole and as events of a stream, in a trace: today's stages of their calls are those of then."""
     path = tmp_path / "calls.jsonl"
     tools = Registry([one, two])
-    tools.around(record(path, keep="all"))
+    tools.observe(record_to(path, keep="all"))
     with Fake(provider, tools) as fake:
         fake.says("Let me see.").calls(one, x=1).calls(two)
         fake.calls(one, x=2, slip="wrong_type")

@@ -141,7 +141,9 @@ def test_untrusted_results_are_marked():
     rows = tool(name="rows", untrusted=True)(lambda: {"a": 1})
     for provider in ("gemini", "bedrock", "mcp"):
         [message] = (
-            Registry([rows]).bind(provider).encode(list(Registry([rows]).dispatch({"name": "rows", "arguments": {}})))
+            Registry([rows])
+            .bind(provider)
+            .results_as_messages(list(Registry([rows]).dispatch({"name": "rows", "arguments": {}})))
         )
         assert "<untrusted" in json.dumps(message)
         assert "structuredContent" not in message

@@ -129,19 +129,19 @@ def test_said_and_read(row):
     calls = [("restock", {"items": {"a": 1}, "pair": ["x", 2]}), ("a name.that is odd", {"x": "?"})]
     for strict in (False, True) if get(row.provider).schema.strict is not None else (False,):
         bound = registry.bind(row.provider, strict)
-        said = bound.say(calls)
+        said = bound.calls_as_messages(calls)
         read = [call for message in said for call in bound.plan(message).calls]
         assert [(call.name, call.arguments) for call in read if call.name != "restock"] == calls[1:]
         assert {**read[0].arguments, "level": 1} == {**calls[0][1], "level": 1}
         assert all(re.fullmatch("[0-9a-z]{9}", call.id) for call in read)
-        again = registry.bind("anthropic").say(read)
+        again = registry.bind("anthropic").calls_as_messages(read)
         assert [call.arguments for call in registry.bind("anthropic").plan(again[0]).calls] == [
             call.arguments for call in read
         ]
         results = [result for message in said for result in bound.dispatch(message)]
         assert all(result.ok for result in results), [str(result.error) for result in results]
     with pytest.raises(UsageError, match="there is no tool 'lost'"):
-        bound.say([("lost", {})])
+        bound.calls_as_messages([("lost", {})])
 
 
 GHOST = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from toolshape import Registry, Tool, tool
-from toolshape.contract import contract_of, diff, to_sarif
+from toolshape.contract import diff, make_contract, to_sarif
 
 sarif_pydantic = pytest.importorskip("sarif_pydantic")
 
@@ -33,7 +33,7 @@ class Ringing:
 
 
 def written(changed: Registry, before: Registry) -> Any:
-    return json.loads(to_sarif(diff(changed, contract_of(before)), changed, "a folder/tools.lock.json"))
+    return json.loads(to_sarif(diff(changed, make_contract(before)), changed, "a folder/tools.lock.json"))
 
 
 def test_it_is_what_others_read():

@@ -360,7 +360,7 @@ def test_an_observer_is_shown_a_response_when_it_waits_and_when_it_is_over():
             seen.append((one.continues, outcomes(one.outcome)))
 
     tools = Registry([pay, drop, look])
-    tools.around(Watcher())
+    tools.observe(Watcher())
     results = tools.dispatch(BODY)
     plan = tools.plan(results)
     plan.run()
@@ -379,7 +379,7 @@ def test_an_observer_is_not_shown_a_plan_that_was_not_run():
             seen.append(one)
 
     tools = Registry([pay, drop, look])
-    tools.around(Watcher())
+    tools.observe(Watcher())
     tools.plan(BODY).run(only=["call_1"])
     assert seen == []  # a call is left that may run
 

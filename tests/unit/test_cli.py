@@ -338,7 +338,7 @@ def test_an_output_of_any_encoding(talking, tmp_path, encoding):
     shown, says_so = ("\u2192", False) if encoding == "utf-16" else ("\\u2192", True)
     assert (plain.returncode, plain.stdout.decode(encoding).strip()) == (0, f"{shown} done")
     assert (f"standard output is {encoding}" in plain.stderr.decode(encoding)) is says_so
-    for command in (["check", "--to", "openai"], ["bill", "--to", "openai"], ["lock"], ["page"]):
+    for command in (["check", "--to", "openai"], ["cost", "--to", "openai"], ["lock"], ["page"]):
         done = talking(command[0], "talking:tools", *command[1:], encoding=encoding, stdout=subprocess.PIPE)
         assert done.returncode == 0, done.stderr
 

@@ -27,12 +27,12 @@ from toolshape.contract import (
     ContractError,
     Locked,
     assert_contract,
-    bill,
-    compared,
-    contract_of,
     diff,
-    read_lock,
-    written_lock,
+    diff_contracts,
+    dump_lock,
+    load_lock,
+    make_contract,
+    request_cost,
 )
 from toolshape.contract._compare import is_about
 from toolshape.contract._inclusion import Proof
@@ -139,8 +139,8 @@ def tools_of(*definitions: dict[str, Any]) -> Registry:
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
     """By the live tools, and by the two contracts alone: with one outcome."""
-    old, new = contract_of(tools_of(before)), tools_of(after)
-    live, dead = diff(new, old), compared(old, contract_of(new))
+    old, new = make_contract(tools_of(before)), tools_of(after)
+    live, dead = diff(new, old), diff_contracts(old, make_contract(new))
     assert [(one.kind, one.level, one.path) for one in live.changes] == [
         (one.kind, one.level, one.path) for one in dead.changes
     ]
@@ -216,7 +216,7 @@ def levels(found: Any) -> dict[tuple[str, str, str], str]:
 
 
 def test_the_same_tools_have_not_changed():
-    found = diff(before(), contract_of(before(), ["openai", "anthropic"]))
+    found = diff(before(), make_contract(before(), ["openai", "anthropic"]))
     assert not found
     assert str(found) == "nothing has changed"
 
@@ -239,7 +239,7 @@ def test_what_happens_to_tools_and_parameters():
         """Ping."""
         return ""
 
-    found = diff(Registry([ping, fetch_pages, order]), contract_of(before(), ["openai", "anthropic"]))
+    found = diff(Registry([ping, fetch_pages, order]), make_contract(before(), ["openai", "anthropic"]))
     assert levels(found) == {
         ("order", "how", "enum"): "breaking",
         ("order", "days", "parameter_renamed"): "breaking",
@@ -264,11 +264,13 @@ def test_what_happens_to_tools_and_parameters():
 def test_what_has_another_name_is_recognised_by_more_than_letters():
     old = tools_of(a_tool({"p": STRING, "start": INTEGER, "end": INTEGER}))
     new = tools_of(a_tool({"p": STRING, "begin": INTEGER, "finish": INTEGER}))
-    found = [(one.before, one.after) for one in diff(new, contract_of(old)).changes if one.kind == "parameter_renamed"]
+    found = [
+        (one.before, one.after) for one in diff(new, make_contract(old)).changes if one.kind == "parameter_renamed"
+    ]
     assert found == [("start", "begin"), ("end", "finish")]
     listed = {**a_tool({"p": STRING}), "name": "list_orders", "description": "List orders."}
     other = {**listed, "name": "list_users", "description": "Delete everything that there is."}
-    kinds = {one.kind for one in diff(tools_of(other), contract_of(tools_of(listed))).changes}
+    kinds = {one.kind for one in diff(tools_of(other), make_contract(tools_of(listed))).changes}
     assert kinds == {"tool_removed", "tool_added"}
 
 
@@ -276,12 +278,12 @@ def test_a_tool_with_a_name_and_words_of_its_own_is_another_tool():
     """Half of the letters are alike, in the names and in the descriptions."""
     old = {**a_tool({"p": STRING}), "name": "read_file", "description": "Read a file."}
     new = {**a_tool({"p": STRING}), "name": "mail_line", "description": "Mail a line."}
-    assert [one.kind for one in diff(tools_of(new), contract_of(tools_of(old))).changes] == [
+    assert [one.kind for one in diff(tools_of(new), make_contract(tools_of(old))).changes] == [
         "tool_removed",
         "tool_added",
     ]
     near = {**old, "name": "read_files", "description": "Read files."}
-    assert [one.kind for one in diff(tools_of(near), contract_of(tools_of(old))).changes] == [
+    assert [one.kind for one in diff(tools_of(near), make_contract(tools_of(old))).changes] == [
         "tool_renamed",
         "description",
     ]
@@ -307,7 +309,7 @@ def test_order_is_behaviour():
         return customer
 
     old = before()
-    found = diff(Registry([old["fetch_page"], tool(effects=["write"])(order)]), contract_of(old))
+    found = diff(Registry([old["fetch_page"], tool(effects=["write"])(order)]), make_contract(old))
     assert {one.level for one in found.changes} == {"behaviour"}
     assert {(one.tool, one.kind) for one in found.changes} == {("", "order"), ("order", "order")}
 
@@ -321,23 +323,23 @@ def test_what_is_coerced_now_is_no_breaking():
     def now(amount: int, note: str = "none") -> str:
         """Pay."""
 
-    found = diff(Registry([tool(name="pay")(now)]), contract_of(Registry([tool(name="pay")(then)])))
+    found = diff(Registry([tool(name="pay")(now)]), make_contract(Registry([tool(name="pay")(then)])))
     assert levels(found)[("pay", "note", "type")] == "behaviour"
     [changed] = [one for one in found.changes if one.kind == "type"]
     assert changed.witness["note"] is None
 
 
 def test_a_tool_that_is_gone_breaks_its_calls():
-    found = diff(Registry([before()["order"]]), contract_of(before()))
+    found = diff(Registry([before()["order"]]), make_contract(before()))
     assert levels(found) == {("fetch_page", "", "tool_removed"): "breaking"}
     assert set(found.changes[0].witness) == {"url"}
     assert found.is_breaking
 
 
 def test_what_only_a_provider_is_sent_otherwise_is_said():
-    old = contract_of(before(), ["openai"])
+    old = make_contract(before(), ["openai"])
     other = {name: one._replace(fingerprints={"openai": "another"}) for name, one in old.tools.items()}
-    found = compared(Contract(other, old.providers), old)
+    found = diff_contracts(Contract(other, old.providers), old)
     assert [(one.kind, one.level, one.providers) for one in found.changes] == [("sent", "behaviour", ("openai",))] * 2
 
 
@@ -394,7 +396,7 @@ def test_nothing_that_is_refused_now_is_kept_silent(old, new, definitions, value
     before = a_tool({"p": old}, dict(zip("xy", definitions, strict=False)))
     after = a_tool({"p": new}, dict(zip("xy", definitions[2:], strict=False)))
     taken, taken_now = (Strict(one["inputSchema"]).is_valid for one in (before, after))
-    found = compared(*(contract_of(tools_of(one)) for one in (before, after)))
+    found = diff_contracts(*(make_contract(tools_of(one)) for one in (before, after)))
     assert found.is_breaking or not taken(arguments) or taken_now(arguments)
     for one in found.of("breaking"):
         assert taken(one.witness)
@@ -505,7 +507,7 @@ def paying(annotation: Any) -> Registry:
     ],
 )  # fmt: skip
 def test_what_functions_take(before, after, level):
-    found = diff(paying(after), contract_of(paying(before)))
+    found = diff(paying(after), make_contract(paying(before)))
     assert {one.level for one in found.changes} == {level}
     for one in found.of("breaking"):
         paying(before)["pay"].call(one.witness)
@@ -526,13 +528,13 @@ class Colour(Enum):
 )
 def test_listed_texts_that_become_a_format(wrap, new):
     for old in (Literal["today"], Literal["today", "2024-01-01"], Colour):
-        found = diff(paying(wrap(new)), contract_of(paying(wrap(old))))
+        found = diff(paying(wrap(new)), make_contract(paying(wrap(old))))
         assert {each.level for each in found.changes} == {"breaking"}
         for each in found.changes:
             paying(wrap(old))["pay"].call(each.witness)
             with pytest.raises(CallError):
                 paying(wrap(new))["pay"].call(each.witness)
-        assert compared(contract_of(paying(wrap(old))), contract_of(paying(wrap(new)))).is_breaking
+        assert diff_contracts(make_contract(paying(wrap(old))), make_contract(paying(wrap(new)))).is_breaking
 
 
 @pytest.mark.parametrize(
@@ -541,7 +543,7 @@ def test_listed_texts_that_become_a_format(wrap, new):
      ("PT3S", timedelta), ("127.0.0.1", IPvAnyAddress)],
 )  # fmt: skip
 def test_listed_texts_of_a_format_are_compatible_when_the_tool_takes_them(text, new):
-    assert {each.level for each in diff(paying(new), contract_of(paying(Literal[text]))).changes} == {"compatible"}
+    assert {each.level for each in diff(paying(new), make_contract(paying(Literal[text]))).changes} == {"compatible"}
 
 
 @pytest.mark.parametrize(
@@ -557,14 +559,14 @@ def test_listed_texts_of_a_format_are_compatible_when_the_tool_takes_them(text, 
 def test_texts_that_become_decimals(old, new, live, dead):
     """Its schema is a number or a text of a number: no other text is taken."""
     was, now = paying(old), paying(new)
-    assert {each.level for each in diff(now, contract_of(was)).changes} == {live}
-    assert {each.level for each in compared(contract_of(was), contract_of(now)).changes} == {dead}
+    assert {each.level for each in diff(now, make_contract(was)).changes} == {live}
+    assert {each.level for each in diff_contracts(make_contract(was), make_contract(now)).changes} == {dead}
 
 
 @pytest.mark.parametrize("new", [date, datetime, time, timedelta])
 def test_numbers_in_a_text_are_no_time(new):
-    contracts = contract_of(paying(Literal["1.5"])), contract_of(paying(new))
-    assert compared(*contracts).is_breaking
+    contracts = make_contract(paying(Literal["1.5"])), make_contract(paying(new))
+    assert diff_contracts(*contracts).is_breaking
     assert diff(paying(new), contracts[0]).is_breaking
 
 
@@ -582,7 +584,7 @@ def test_each_parameter_of_one_enum_or_model_is_compared():
 
     old, new = Registry([tool(name="move")(moved)]), Registry([tool(name="move")(later)])
     for providers in ([], ["openai"]):
-        found = diff(new, contract_of(old, providers))
+        found = diff(new, make_contract(old, providers))
         assert [(each.path, each.kind) for each in found.changes] == [
             ("", "description"), ("b", "description"), ("b", "default"), ("line", "description"),
         ]  # fmt: skip
@@ -677,7 +679,7 @@ def test_a_tool_that_asks_for_its_strict_form_is_compared_as_well():
         """Restock."""
         return ""
 
-    assert not diff(Registry([restock]), contract_of(Registry([restock]), ["openai"]))
+    assert not diff(Registry([restock]), make_contract(Registry([restock]), ["openai"]))
 
 
 def test_a_default_that_is_another_value_is_told():
@@ -687,7 +689,7 @@ def test_a_default_that_is_another_value_is_told():
     def ring_now(loud: bool | int = False) -> str:
         """Ring."""
 
-    [found] = diff(Registry([tool(name="ring")(ring_now)]), contract_of(Registry([tool(ring)]))).changes
+    [found] = diff(Registry([tool(name="ring")(ring_now)]), make_contract(Registry([tool(ring)]))).changes
     assert (found.kind, found.level) == ("default", "behaviour")
 
 
@@ -708,11 +710,11 @@ def test_definitions_that_contain_themselves():
 
 
 def test_a_lock_comes_again_as_it_was(tmp_path):
-    contract = contract_of(before(), ["openai", "mcp"])
+    contract = make_contract(before(), ["openai", "mcp"])
     path = tmp_path / "tools.lock.json"
-    path.write_text(written_lock(contract), encoding="utf-8")
-    assert read_lock(path) == contract
-    assert written_lock(read_lock(path)) == written_lock(contract)
+    path.write_text(dump_lock(contract), encoding="utf-8")
+    assert load_lock(path) == contract
+    assert dump_lock(load_lock(path)) == dump_lock(contract)
 
 
 def a_lock(**changed: Any) -> str:
@@ -738,7 +740,7 @@ def test_a_lock_whose_schema_nobody_can_use_is_compared_all_the_same(parameters,
     def a(b: int) -> str:
         """A."""
 
-    assert diff(Registry([a]), read_lock(path)).is_breaking
+    assert diff(Registry([a]), load_lock(path)).is_breaking
 
 
 @pytest.mark.parametrize(
@@ -766,7 +768,7 @@ def test_what_is_no_lock_is_refused(content, said, tmp_path):
     if content is not None:
         path.write_text(content, encoding="utf-8")
     with pytest.raises(UsageError, match=said):
-        read_lock(path)
+        load_lock(path)
 
 
 def test_the_work_grows_with_the_tools():
@@ -782,7 +784,7 @@ def test_the_work_grows_with_the_tools():
         return Registry([made(number) for number in range(count)])
 
     def calls_of(count: int) -> int:
-        old, new = contract_of(many(count, 10), ["openai"]), many(count, 5)
+        old, new = make_contract(many(count, 10), ["openai"]), many(count, 5)
         for tools in (many(count, 10), new):  # what a tool compiles at its first use is not what is compared
             diff(tools, old)
         profile = cProfile.Profile()
@@ -806,14 +808,14 @@ def test_the_work_is_bounded_however_much_a_lock_asks_for(asked):
     old, new = ({"type": "object", "properties": {"p": node}, "required": ["p"]} for node in (asked, INTEGER))
     contracts = [Contract({"t": Locked("t", None, "T.", one, None, (), (), None, {})}, ()) for one in (old, new)]
     profile = cProfile.Profile()
-    assert profile.runcall(compared, *contracts).is_breaking
+    assert profile.runcall(diff_contracts, *contracts).is_breaking
     assert sum(entry.callcount for entry in profile.getstats()) < 10_000_000
 
 
 def test_a_lock_is_the_same_on_every_python():
     """Its bytes stand in a file; ``TOOLSHAPE_UPDATE=1 pytest`` writes them, where a change is meant."""
     assert_contract(before(), LOCK, providers=["openai", "anthropic", "gemini", "mcp"])
-    assert LOCK.read_text(encoding="utf-8") == written_lock(contract_of(before(), read_lock(LOCK).providers))
+    assert LOCK.read_text(encoding="utf-8") == dump_lock(make_contract(before(), load_lock(LOCK).providers))
 
 
 # --- in tests, at the command line, for code hosts ----------------------------------------------------------------
@@ -867,10 +869,10 @@ def test_whom_a_lock_was_written_for_is_not_forgotten(tmp_path, monkeypatch):
         assert_contract(Registry([before()["order"]]), lock)
     monkeypatch.setenv("TOOLSHAPE_UPDATE", "1")
     assert_contract(before(), lock)
-    assert read_lock(lock).providers == ("openai",)
+    assert load_lock(lock).providers == ("openai",)
     lock.write_text("{", encoding="utf-8")
     assert_contract(before(), lock)
-    assert read_lock(lock).providers == ()
+    assert load_lock(lock).providers == ()
     with pytest.raises(UsageError, match="cannot be written"):
         assert_contract(before(), tmp_path / "nowhere" / "tools.lock.json")
 
@@ -880,12 +882,12 @@ def test_rules_of_coercion_are_part_of_it():
         """Ship."""
 
     usual, none = Registry([tool(ship)]), Registry([tool(ship, coerce=False)])
-    old = contract_of(none)
+    old = make_contract(none)
     assert old.tools["ship"].coerce == ()
     assert not diff(none, old)
     [found] = diff(usual, old).changes
     assert (found.kind, found.level) == ("coerce", "behaviour")
-    [found] = diff(none, contract_of(usual)).changes
+    [found] = diff(none, make_contract(usual)).changes
     assert (found.kind, found.level) == ("coerce", "unknown")
     assert diff(Registry([tool(ship)], coerce=False), old).changes == ()
 
@@ -894,7 +896,7 @@ def test_a_text_from_elsewhere_does_not_turn_a_line_around():
     def named(description: str) -> Registry:
         return tools_of({**a_tool({"p": STRING}), "description": description})
 
-    found = str(diff(named("\x1b[31m\u202eaway\nthere"), contract_of(named("here \ud800"))))
+    found = str(diff(named("\x1b[31m\u202eaway\nthere"), make_contract(named("here \ud800"))))
     assert "\\u001b[31m\\u202eaway there" in found
     assert found.isascii()
 
@@ -904,7 +906,7 @@ def test_in_a_test(shop):
     (shop / "test_shop.py").write_text(TEST, encoding="utf-8")
     options = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(shop)]
     assert run(shop, *options).returncode == 0
-    assert read_lock(shop / "tools.lock.json").providers == ("openai",)
+    assert load_lock(shop / "tools.lock.json").providers == ("openai",)
     narrowed(shop)
     failed = run(shop, *options)
     assert failed.returncode == 1
@@ -919,9 +921,7 @@ def test_at_the_command_line(shop):
     assert (locked.returncode, locked.stdout) == (0, "tools.lock.json: 1 tool\n")
     same = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json")
     assert (same.returncode, same.stdout) == (0, "nothing has changed\n")
-    recorded = (
-        "from shop import tools\nfrom toolshape.trace import record\ntools.around(record('calls.jsonl', keep='all'))\n"
-    )
+    recorded = "from shop import tools\nfrom toolshape.trace import record_to\ntools.observe(record_to('calls.jsonl', keep='all'))\n"
     for how in ("post", "van", "van"):
         function = {"name": "order", "arguments": json.dumps({"customer": "a", "how": how})}
         call = {"id": "1", "type": "function", "function": function}
@@ -1014,7 +1014,7 @@ class Counting:
 
 
 def test_the_parts_of_a_bill_add_up():
-    found = bill(before().bind("openai"), "gpt-5.5")
+    found = request_cost(before().bind("openai"), "gpt-5.5")
     assert [one.tool for one in found.costs] == ["order", "fetch_page"]
     for one in found.costs:
         assert sum(one.parts.values()) == one.characters
@@ -1034,7 +1034,7 @@ def test_a_client_counts_with_and_without_each_tool(provider):
         inner = type("Tokens", (), {"count": staticmethod(counting)})
         client.responses = type("Responses", (), {"input_tokens": inner})
     bound = before().bind(provider)
-    found = bill(bound, "a-model", client)
+    found = request_cost(bound, "a-model", client)
     sizes = {entry["name"]: len(json.dumps(entry)) for entry in bound.export()}
     assert {one.tool: one.tokens for one in found.costs} == sizes
     assert found.tokens == sum(sizes.values())
@@ -1044,7 +1044,7 @@ def test_a_client_counts_with_and_without_each_tool(provider):
 
 @pytest.mark.parametrize("provider", available())
 def test_the_parts_are_found_wherever_a_provider_has_them(provider):
-    for cost in bill(before().bind(provider), "m").costs:
+    for cost in request_cost(before().bind(provider), "m").costs:
         assert cost.parts["name"] == len(cost.tool)
         assert cost.parts["description"]
         assert cost.parts["parameters: the rest"] > 40
@@ -1054,7 +1054,7 @@ def test_the_parts_are_found_wherever_a_provider_has_them(provider):
 @pytest.mark.parametrize("said", [None, -1, "12", True, 1.9, float("nan")])
 def test_who_counts_says_a_number(said):
     with pytest.raises(UsageError, match="not a whole number of tokens"):
-        bill(before().bind("openai"), "m", lambda request: said)
+        request_cost(before().bind("openai"), "m", lambda request: said)
 
 
 def test_a_client_is_of_the_provider_and_not_async():
@@ -1064,13 +1064,13 @@ def test_a_client_is_of_the_provider_and_not_async():
     messages = type("Messages", (), {"count_tokens": staticmethod(count)})
     client = type("Client", (), {"messages": messages})()
     with pytest.raises(UsageError, match="must not be async"):
-        bill(before().bind("anthropic"), "m", client)
+        request_cost(before().bind("anthropic"), "m", client)
     with pytest.raises(UsageError, match=r"bound to bedrock: use bind\('anthropic'\)"):
-        bill(before().bind("bedrock"), "m", client)
+        request_cost(before().bind("bedrock"), "m", client)
 
 
 def test_a_function_counts_too_and_nothing_else_does():
-    found = bill(before().bind("openai"), "m", lambda request: 7 * len(request.get("tools", ())))
+    found = request_cost(before().bind("openai"), "m", lambda request: 7 * len(request.get("tools", ())))
     assert [one.tokens for one in found.costs] == [7, 7]
     with pytest.raises(UsageError, match="count= must be a client"):
-        bill(before().bind("openai"), "m", 5)
+        request_cost(before().bind("openai"), "m", 5)

@@ -479,7 +479,7 @@ def test_say_and_encode_go_together_for_another_provider():
     )
     for provider in ("anthropic", "gemini", "ollama", "mistral", "bedrock", "vertex"):
         bound = TOOLS.bind(provider)
-        said = [*bound.say([result.call for result in results]), *bound.encode(results)]
+        said = [*bound.calls_as_messages([result.call for result in results]), *bound.results_as_messages(results)]
         assert {one.rule for one in bound.check_messages(said)} <= {"call_placement", "first_is_assistant"}
         calls = [part for one in bound.read_messages(said) for part in one.parts if isinstance(part, ToolCallPart)]
         answers = [part for one in bound.read_messages(said) for part in one.parts if isinstance(part, ToolResultPart)]
@@ -487,7 +487,7 @@ def test_say_and_encode_go_together_for_another_provider():
         assert [one.name for one in calls] == ["picture", None]
         assert [one.code is None for one in answers] == [True, False]
     with pytest.raises(UsageError, match="there is no tool 'lost'"):
-        TOOLS.bind("anthropic").say([("lost", {})])
+        TOOLS.bind("anthropic").calls_as_messages([("lost", {})])
 
 
 @pytest.mark.parametrize("provider", [name for name in available() if get(name).histories is not None])

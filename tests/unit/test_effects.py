@@ -110,7 +110,7 @@ def test_what_declares_nothing_runs_as_before():
 @pytest.mark.parametrize("how", ["run", "arun"])
 def test_what_declares_nothing_may_be_taken_to_write(how):
     """A subset of the registry takes it so, too."""
-    tools = Registry(TOOLS, undeclared="write")
+    tools = Registry(TOOLS, default_effect="write")
     for registry in (tools, tools.subset([one.name for one in tools])):
         EVENTS.clear()
         run(["plain_loop", "plain_here", "read_loop", "plain_loop"], how, registry)
@@ -119,8 +119,8 @@ def test_what_declares_nothing_may_be_taken_to_write(how):
 
 
 def test_undeclared_is_write_or_nothing():
-    with pytest.raises(ValueError, match='undeclared is "write" or None'):
-        Registry(undeclared="read")
+    with pytest.raises(ValueError, match='default_effect is "write" or None'):
+        Registry(default_effect="read")
 
 
 def test_what_is_under_hooks_keeps_the_order():

@@ -50,7 +50,7 @@ from toolshape.evals import (
 from toolshape.evals._assign import best_in_order, best_in_steps, best_pairs
 from toolshape.evals._run import wilson
 from toolshape.testing import Fake
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 
 class Unit(enum.Enum):
@@ -1271,7 +1271,7 @@ def test_each_track_answers_with_its_own_tools(tmp_path):
         weather_case(1), answers={weather: "sun", vague_weather: "sun", search: "tea"}, most_steps=2
     )
     path = tmp_path / "calls.jsonl"
-    run = tracked([case], record=record(path, keep="all"), on_verdict=seen.append)
+    run = tracked([case], record=record_to(path, keep="all"), on_verdict=seen.append)
     assert [each.steps for each in run] == [2, 2]
     assert sorted(each.track for each in seen) == ["clear", "vague"]
     notes = [json.loads(line)["notes"] for line in path.read_text().splitlines()]

@@ -334,7 +334,7 @@ def test_what_is_given_wrongly_says_so():
         made.to_json()
     for pair in (("f", {}, 1), ("f", None), ("f", "x")):
         with pytest.raises(UsageError, match="a pair of a tool's name"):
-            TOOLS.bind("openai").say([pair])
+            TOOLS.bind("openai").calls_as_messages([pair])
 
 
 def test_rules_that_cannot_be_switched_off():
@@ -390,7 +390,7 @@ def test_calls_that_wait_are_dispatched_without_a_response(provider):
     """A conversation that was stored before its last calls were run goes on."""
     made = Conversation(TOOLS)
     made.user("Go.")
-    made.read(TOOLS.bind(provider).say([("f", {"city": "x"}), ("g", {"n": 2})]), provider)
+    made.read(TOOLS.bind(provider).calls_as_messages([("f", {"city": "x"}), ("g", {"n": 2})]), provider)
     stored = Conversation.from_json(made.to_json(), TOOLS)
     with pytest.raises(HistoryError, match=r"run the pending calls with dispatch\(\)"):
         stored.request(provider)

@@ -35,10 +35,10 @@ def test_what_it_means_is_kept(case, provider):
     for strict in (False, True) if get(provider).schema.strict is not None else (False,):
         bound = registry.bind(provider, strict=strict)
         if right is not None:
-            results = bound.dispatch(bound.say([("odd", right)])[0])
+            results = bound.dispatch(bound.calls_as_messages([("odd", right)])[0])
             assert [one.value for one in results] == [right], str(results)
         if wrong is not None:
-            assert not bound.dispatch(bound.say([("odd", wrong)])[0]).ok
+            assert not bound.dispatch(bound.calls_as_messages([("odd", wrong)])[0]).ok
     if wrong is not None:
         with pytest.raises(CallError):
             registry["odd"].call(wrong)

@@ -341,8 +341,10 @@ def test_secrets_stand_in_no_stored_conversation(provider):
     chat = Conversation(tools)
     chat.user("sign in")
     given = {"user": "ann", "password": "correct horse"}
-    chat.read(bound.say([("sign_in", given), ("sign_in", {**given, "password": ["correct horse"]})]), provider)
-    chat.read(bound.say([("sign_in", given)]), provider)
+    chat.read(
+        bound.calls_as_messages([("sign_in", given), ("sign_in", {**given, "password": ["correct horse"]})]), provider
+    )
+    chat.read(bound.calls_as_messages([("sign_in", given)]), provider)
     assert "correct horse" in chat.to_json(secrets=True)
     text = chat.to_json()
     assert "correct horse" not in text

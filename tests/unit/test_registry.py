@@ -385,8 +385,12 @@ def test_calls_of_a_plan_and_encode():
     [call] = bound.plan(OPENAI).calls
     assert (call.name, call.arguments) == ("find", {"place": "x"})
     results = bound.dispatch(OPENAI)
-    assert bound.encode(results) == results.messages == [{"role": "tool", "tool_call_id": "c", "content": "x"}]
-    assert bound.encode([]) == []
+    assert (
+        bound.results_as_messages(results)
+        == results.messages
+        == [{"role": "tool", "tool_call_id": "c", "content": "x"}]
+    )
+    assert bound.results_as_messages([]) == []
 
 
 def test_a_response_of_another_family():

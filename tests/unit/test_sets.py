@@ -138,7 +138,7 @@ def test_those_of_two():
 def test_hooks_and_settings_of_two():
     """Hooks of both are around every call; settings hold for all, and may not contradict."""
     said = []
-    one, other = Registry([read_file], undeclared="write"), Registry([write_file], feedback="json")
+    one, other = Registry([read_file], default_effect="write"), Registry([write_file], feedback="json")
     one.around(lambda context, proceed: (said.append(("one", context.tool.name)), proceed())[1])
     other.around(lambda context, proceed: (said.append(("other", context.tool.name)), proceed())[1])
     both = one | other
@@ -148,7 +148,7 @@ def test_hooks_and_settings_of_two():
         "strict": "auto",
         "coerce": None,
         "feedback": "json",
-        "undeclared": "write",
+        "default_effect": "write",
     }
     with pytest.raises(UsageError, match="one registry has strict=True, the other strict=False"):
         Registry([read_file], strict=True) | Registry([search], strict=False)

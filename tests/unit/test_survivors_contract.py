@@ -3,7 +3,7 @@
 from jsonschema import Draft202012Validator
 
 from toolshape import Registry, Tool
-from toolshape.contract import contract_of, diff, page_of
+from toolshape.contract import diff, make_contract, render_page
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 OBJECT = {"type": "object", "properties": {"a": STRING}, "required": ["a"]}
@@ -21,7 +21,7 @@ def tools(node, **more):
 
 def changes(old, new):
     """The changes of a parameter; each witness is what the old schema takes and the new refuses, by jsonschema."""
-    found = diff(tools(new), contract_of(tools(old))).changes
+    found = diff(tools(new), make_contract(tools(old))).changes
     for change in found:
         if change.level == "breaking":
             assert Draft202012Validator(schema(old)).is_valid(change.witness), change
@@ -56,11 +56,11 @@ def test_a_change_as_a_line():
     [change] = changes(INTEGER, {**INTEGER, "minimum": 1})
     value = change.witness["p"]
     assert str(change) == f'breaking: work.p: minimum: null -> 1; refused now: {{"p": {value}}}'
-    found = diff(Registry([]), contract_of(tools(STRING)))
+    found = diff(Registry([]), make_contract(tools(STRING)))
     assert str(found.changes[0]).startswith("breaking: work: tool removed: ")
 
 
 def test_the_page_has_a_title():
     """One that says what it is, unless another is given."""
-    assert "<title>Tools</title>" in page_of(tools(STRING), ["openai"])
-    assert "<title>Mine</title>" in page_of(tools(STRING), ["openai"], title="Mine")
+    assert "<title>Tools</title>" in render_page(tools(STRING), ["openai"])
+    assert "<title>Mine</title>" in render_page(tools(STRING), ["openai"], title="Mine")

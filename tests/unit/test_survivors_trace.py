@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from toolshape import Registry, ResponseError, UsageError, tool
-from toolshape.trace import record, replay
+from toolshape.trace import record_to, replay
 
 SECRET = "xq-735911"
 
@@ -32,7 +32,7 @@ def path(tmp_path):
 
 def observed(path, redact=(), **options):
     registry = Registry([login], **options)
-    registry.around(record(path, keep="all", redact=redact))
+    registry.observe(record_to(path, keep="all", redact=redact))
     return registry
 
 

@@ -25,7 +25,7 @@ from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageE
 from toolshape._commands.cli import main
 from toolshape._validation.coercion import RULES
 from toolshape.evals import Case, Expect, Model, evaluate
-from toolshape.trace import record, recorded, replay, stages
+from toolshape.trace import compute_stages, read_trace, record_to, replay
 from toolshape.trace._spans import Span, lines_in, over_spans, spans_of
 
 
@@ -85,7 +85,7 @@ def path(tmp_path):
 
 def observed(path, *tools, keep: Any = "all", redact=(), **options):
     registry = Registry(tools or [weather], **options)
-    registry.around(record(path, keep=keep, redact=redact))
+    registry.observe(record_to(path, keep=keep, redact=redact))
     return registry
 
 
@@ -190,7 +190,7 @@ def test_an_evaluation_is_recorded_with_its_cases(path):
     replies = iter([body(("weather", {"city": "Bonn"})), body(("weather", {"city": "Rome", "days": "1"})), "no"])
     case = Case("bonn", "How is it in Bonn?", expected=[Expect(weather, city="Bonn")])
     models = {"m": Model("openai", lambda request, messages: next(replies), "gpt-5")}
-    asyncio.run(evaluate(Registry([weather]), [case], models, trials=3, limit=1, record=record(path)))
+    asyncio.run(evaluate(Registry([weather]), [case], models, trials=3, limit=1, record=record_to(path)))
     assert [line["notes"]["label"] for line in lines(path)] == ["wrong", "failed"]
     assert lines(path)[0]["notes"] == {"case": "bonn", "model": "m", "trial": 1, "label": "wrong"}
     assert lines(path)[0]["outcome"][0]["coercions"] == [["days", "number_text"]]
@@ -232,7 +232,7 @@ def test_an_observer_that_fails_changes_no_answer(path, caplog):
 )
 def test_what_is_asked_is_checked(path, options, message):
     with pytest.raises(UsageError, match=message):
-        record(path, **options)
+        record_to(path, **options)
 
 
 def test_a_redacted_place_that_is_none_keeps_nothing(path, caplog):
@@ -409,8 +409,8 @@ def test_stages_of_a_call(path):
     given = body(("weather", '{"city": "Bonn", "days": "2"}'), ("weather", {"days": "x"}))
     tools.bind("openai", False).dispatch(given)
     with path.open("rb") as file:
-        [one] = recorded(file)
-    first, second = stages(one, tools)
+        [one] = read_trace(file)
+    first, second = compute_stages(one, tools)
     assert first.raw == given["choices"][0]["message"]["tool_calls"][0]
     assert first.read == '{"city": "Bonn", "days": "2"}'
     assert (first.resolved, first.canonical) == ("weather", {"city": "Bonn", "days": "2"})
@@ -821,7 +821,7 @@ def test_a_trace_that_cannot_be_read_at_all_is_a_failure(path, wrong, target):
         replay(path, Registry([weather]))
     assert message in str(raised.value)
     with path.open("rb") as file, pytest.raises(UsageError, match=r"can be read|of version|not a line of a trace"):
-        list(recorded(file))
+        list(read_trace(file))
     for options in ([], ["--json"], ["--stages"]):
         done = CliRunner().invoke(main, ["replay", str(path), target, *options])
         assert (done.exit_code, message in done.stderr, done.stdout) == (2, True, ""), done.output
@@ -831,13 +831,13 @@ def test_a_mark_that_an_editor_puts_first_is_passed_over(path):
     observed(path).dispatch(body(("weather", {"city": "Bonn"})))
     path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
     assert replay(path, Registry([weather])).calls == 1
-    assert len(list(recorded(path.read_bytes().splitlines(keepends=True)))) == 1
+    assert len(list(read_trace(path.read_bytes().splitlines(keepends=True)))) == 1
 
 
 def test_an_empty_trace_has_nothing_to_be_read(path):
     path.write_bytes(b"\n\n")
     assert replay(path, Registry([weather])).responses == 0
-    assert list(recorded([b"\n"])) == []
+    assert list(read_trace([b"\n"])) == []
 
 
 def test_a_long_line_is_read_by_the_span_in_which_it_begins(tmp_path):
@@ -892,7 +892,7 @@ def codes_in(line):
 def test_a_plan_that_waits_is_recorded_when_it_waits_and_when_it_is_over(path, provider, way):
     """Decided here, or by a token elsewhere; a replay reads both lines, and an edited call is compared by nothing."""
     desk, key = Registry([refund]), b"sixteen bytes at least"
-    desk.around(record(path, keep="all"))
+    desk.observe(record_to(path, keep="all"))
     plan = desk.bind(provider).plan(refunds(provider, 50, 500, 700))
     if way != "paused before it ran":
         plan.run()
@@ -903,10 +903,10 @@ def test_a_plan_that_waits_is_recorded_when_it_waits_and_when_it_is_over(path, p
     else:
         token = plan.pause(key, audience="desk", expires=timedelta(hours=1))
         elsewhere = Registry([refund])
-        elsewhere.around(record(path, keep="all"))
+        elsewhere.observe(record_to(path, keep="all"))
         elsewhere.bind(provider)
         elsewhere.resume(token, key, {"c1": True, "c2": {"amount": 70}}, audience="desk")
-    first, last = recorded(path.read_bytes().splitlines(keepends=True))
+    first, last = read_trace(path.read_bytes().splitlines(keepends=True))
     assert codes_in(first) == ["pending" if way == "paused before it ran" else None, "pending", "pending"]
     assert codes_in(last) == [None, None, None]
     assert (first.continues, last.continues) == (False, True)
@@ -919,7 +919,7 @@ def test_a_change_is_found_in_a_plan_that_was_resumed(path):
     """What was recorded of it is not only there: it is compared."""
     desk, key = Registry([refund]), b"sixteen bytes at least"
     token = desk.bind("openai").plan(refunds("openai", 500)).pause(key, audience="d", expires=timedelta(hours=1))
-    desk.around(record(path, keep="all"))
+    desk.observe(record_to(path, keep="all"))
     desk.resume(token, key, {"c0": True}, audience="d")
 
     @tool(name="refund")
@@ -934,6 +934,6 @@ def test_a_change_is_found_in_a_plan_that_was_resumed(path):
 def test_what_waits_is_no_failure(path):
     """By default only what failed is kept."""
     desk = Registry([refund])
-    desk.around(record(path))
+    desk.observe(record_to(path))
     desk.dispatch(refunds("openai", 500))
     assert not path.exists()

@@ -18,7 +18,7 @@ from toolshape._tool import record_of
 try:
     import click
 
-    from toolshape._commands.contracting import against, billing, locking, paging
+    from toolshape._commands.contracting import against, costing, locking, paging
     from toolshape._commands.evaluation import evaluation
     from toolshape._commands.output import echo, echo_json, own_output, say, show_error, show_table
     from toolshape._commands.replaying import replaying
@@ -257,7 +257,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         raise SystemExit(1)
 
 
-main.add_command(billing)
+main.add_command(costing)
 main.add_command(evaluation)
 main.add_command(locking)
 main.add_command(paging)

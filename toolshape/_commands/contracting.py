@@ -1,4 +1,4 @@
-"""The commands ``toolshape lock``, ``bill`` and ``page``, and the part ``--against`` of ``toolshape diff``."""
+"""The commands ``toolshape lock``, ``cost`` and ``page``, and the part ``--against`` of ``toolshape diff``."""
 
 import contextlib
 import json
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from toolshape._commands.output import echo, echo_json, say, write
+from toolshape._families import get
 from toolshape._targets import load, registry_of
 from toolshape.trace import replay
 
@@ -20,7 +21,7 @@ def _extra() -> Generator[None]:
     try:
         yield
     except ImportError as error:
-        message = "contracts and bills need the extra schema: pip install 'toolshape[schema]'"
+        message = "contracts and costs need the extra schema: pip install 'toolshape[schema]'"
         raise ImportError(f"{message} ({error})") from error
 
 
@@ -33,14 +34,14 @@ def _extra() -> Generator[None]:
 def locking(target: str, to: tuple[str, ...], output: Path) -> None:
     """Write the contract of the tools of TARGET to a lock file, with fingerprints of what each provider is sent."""
     with _extra():
-        from toolshape.contract import contract_of, written_lock  # noqa: PLC0415 - needs an extra
+        from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
     tools = registry_of(target)
-    write(output, written_lock(contract_of(tools, to)))
+    write(output, dump_lock(make_contract(tools, to)))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
 
 
-@click.command("bill")
+@click.command("cost")
 @click.argument("target")
 @click.option("--to", "to", required=True, metavar="PROVIDER", help="The provider.")
 @click.option("--model", default="", help="The model to count tokens for.")
@@ -48,15 +49,15 @@ def locking(target: str, to: tuple[str, ...], output: Path) -> None:
 @click.option(
     "--count", "counter", metavar="MODULE:NAME", help="A client that counts tokens, or a function that makes one."
 )
-def billing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
+def costing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
     """Print what each tool of TARGET costs in each request: characters, and tokens if a client counts them."""
     with _extra():
-        from toolshape.contract import bill as bill_of  # noqa: PLC0415 - needs an extra
+        from toolshape.contract import request_cost  # noqa: PLC0415 - needs an extra
 
     given: Any = None if counter is None else load(counter)
     code = getattr(given, "__code__", None)
     count = given() if code is not None and not code.co_argcount else given
-    costs = bill_of(registry_of(target).bind(to), model, count)
+    costs = request_cost(registry_of(target).bind(get(to)), model, count)
     if as_json:
         echo_json(costs.to_json())
     else:
@@ -76,22 +77,22 @@ def billing(target: str, to: str, model: str, counter: str | None, as_json: bool
 def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, title: str | None) -> None:
     """Write an HTML page of what each provider is sent for the tools of TARGET, what is lost, and what has changed."""
     with _extra():
-        from toolshape.contract import diff, page_of, read_lock  # noqa: PLC0415 - needs an extra
+        from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
 
     tools = registry_of(target)
-    changes = None if lock is None else diff(tools, read_lock(lock))
-    write(output, page_of(tools, to or PROVIDERS, changes, title or target))
+    changes = None if lock is None else diff(tools, load_lock(lock))
+    write(output, render_page(tools, to or PROVIDERS, changes, title or target))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
 
 
 def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
     """Compare the tools of a target with a lock file; exit with 1 if a call breaks, or may."""
     with _extra():
-        from toolshape.contract import broken_calls, diff, read_lock, to_sarif  # noqa: PLC0415 - needs an extra
+        from toolshape.contract import broken_calls, diff, load_lock, to_sarif  # noqa: PLC0415 - needs an extra
 
     tools = registry_of(target)
-    changes = diff(tools, read_lock(lock))
+    changes = diff(tools, load_lock(lock))
     broken = None if calls is None else broken_calls(changes, replay(calls, target))
     counts = [0] * len(changes.changes) if broken is None else broken.by_change
     if sarif is not None:

@@ -14,7 +14,7 @@ from toolshape._targets import TargetError, load, registry_beside, registry_of
 from toolshape.evals import Case, Model, Run, Verdict, evaluate
 from toolshape.evals._run import compared_models, runs_by_column
 from toolshape.evals._verdict import Column
-from toolshape.trace import record
+from toolshape.trace import record_to
 
 _Path = click.Path(dir_okay=False, path_type=Path)
 
@@ -125,7 +125,7 @@ def _run(
     limit: int,
     trace: Path | None,
 ) -> Run:
-    recorder = None if trace is None else record(trace, keep="all")
+    recorder = None if trace is None else record_to(trace, keep="all")
     sets = 1 if isinstance(tools, Registry) else len(tools)
     with progress("cases", len(cases) * sets * len(models) * trials) as advance:
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import JsonObject, Strictness, Undeclared
+from toolshape._calls import DefaultEffect, JsonObject, Strictness
 from toolshape._dispatch.hook_kinds import is_either_hook
 from toolshape._dispatch.shape import Shape
 from toolshape._dispatch.similar_names import NameIndex
@@ -61,7 +61,7 @@ class Handler:
         self.limit = record.limit
         self.contexts = definition.layout.contexts
         self.approve = record.options.approve
-        self.runs_alone = _runs_alone(tool.effects, group.undeclared)
+        self.runs_alone = _runs_alone(tool.effects, group.default_effect)
         self.is_guarded = False
         self._put_under(group.hooks)
         self.validate = shape.validation(shape.settings)
@@ -200,26 +200,26 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
         raise
 
 
-def _runs_alone(effects: frozenset[str], undeclared: Undeclared) -> bool:
+def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
     declared = effects & {"read", "write", "destructive"}
-    return bool(declared - {"read"}) if declared else undeclared == "write"
+    return bool(declared - {"read"}) if declared else default_effect == "write"
 
 
 class Handlers:
     """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
 
-    __slots__ = ("_index", "_whole", "bound_strict", "compiled", "hooks", "shapes", "undeclared")
+    __slots__ = ("_index", "_whole", "bound_strict", "compiled", "default_effect", "hooks", "shapes")
 
     def __init__(
         self,
         shapes: Mapping[str, Shape],
         hooks: Sequence[Any] = (),
-        undeclared: Undeclared = None,
+        default_effect: DefaultEffect = None,
         bound_strict: Strictness = "auto",
     ) -> None:
         self.shapes = shapes
         self.hooks = hooks
-        self.undeclared: Undeclared = undeclared
+        self.default_effect: DefaultEffect = default_effect
         self.bound_strict: Strictness = bound_strict
         self.compiled: dict[str, Handler] = {}
         self._index: tuple[tuple[str, ...], NameIndex] | None = None
@@ -227,7 +227,7 @@ class Handlers:
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
         """The handlers of some of these shapes, compiled here."""
-        made = Handlers(shapes, self.hooks, self.undeclared, self.bound_strict)
+        made = Handlers(shapes, self.hooks, self.default_effect, self.bound_strict)
         made._whole = self
         return made
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mappin
 from typing import Any
 
 from toolshape._errors import ExportError, Problem, ResponseError, nearest
-from toolshape._wire.provider import AnyProvider, Provider
+from toolshape._wire.provider import Provider, ProviderOrName
 
 ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # a bare message may fit several families: this family comes first, after bound providers
@@ -16,7 +16,7 @@ _VENDORS = "openai.vendors"
 _MOST_NAMES = 256  # limits the caches: a name from outside may be any text
 
 
-def get(provider: AnyProvider) -> Provider:
+def get(provider: ProviderOrName) -> Provider:
     """Find a provider by name.
 
     Raises:

@@ -84,10 +84,10 @@ def _with_objects(message: WireMessage) -> WireMessage:
 
 FORM = openai_messages.VendorForm(name_key="name", sends_made_up_ids=False, arguments="object")
 """Templates match results by name or by order; some accept an id."""
-encode = partial(openai_messages.encode_as, FORM)
+write_results = partial(openai_messages.write_results_as, FORM)
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     """Write calls with arguments as objects; templates print no id."""
     tool_calls = [
         {"type": "function", "id": call.id, "function": {"name": call.wire_name, "arguments": call.arguments}}
@@ -111,7 +111,7 @@ HUGGINGFACE = replace(
         strict=None,
     ),
     request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
-    codec=replace(OPENAI.codec, write_calls=say, carries=frozenset(), write_results=encode),
+    codec=replace(OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
     response=replace(OPENAI.response, recognises=recognises, read=read),
     histories=Histories(
         key="messages",

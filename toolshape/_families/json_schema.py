@@ -62,11 +62,11 @@ def read(body: Any) -> Reading | None:
     return Reading(sent, calls, None)
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"id": call.id, "name": call.wire_name, "arguments": call.arguments} for call in calls]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         {"id": result.call.id, "name": result.call.wire_name, "error" if result.error else "result": result.text}
         for result in results
@@ -80,7 +80,7 @@ JSON_SCHEMA = Provider(
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name"),
     schema=SchemaRules(lenient=(), strict=None),
     request=RequestForm(examples="schema", envelope=envelope, keywords=request),
-    codec=Codec(write_calls=say, write_results=encode),
+    codec=Codec(write_calls=write_calls, write_results=write_results),
     response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(
         arguments="JSON text or an object", malformed="the text as it was written", declined="no record", strict="none"

@@ -158,7 +158,7 @@ def _reading(number: Any, name: Any, arguments: Any, body: Any) -> Reading:
     return Reading([], [WireCall("" if number is None else str(number), name, arguments, body)], None)
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     """Write a request for each call."""
     return [
         {
@@ -171,7 +171,7 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
     ]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write a CallToolResult for each result, as clients of every revision read it.
 
     ``resultType`` is required from 2026-07-28 on, and all revisions before allow more fields in a result.
@@ -179,12 +179,12 @@ def encode(results: Sequence[Result]) -> list[WireMessage]:
     return [{**_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
 
 
-def encode_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
+def write_results_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
     """Write results for revisions until 2025-11-25: structured content is an object, and there is no ``resultType``."""
     return [_result(result, is_wrapped=True) for result in results]
 
 
-def encode_any_value(results: Sequence[Result]) -> list[WireMessage]:
+def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
     """Write results for 2026-07-28: structured content is any value but null.
 
     A value that may be null goes into ``result``, even if it is not null.
@@ -252,7 +252,9 @@ MCP = Provider(
     request=RequestForm(
         examples="schema", lacks=frozenset({"execution"}), advertises_output=True, envelope=envelope, keywords=request
     ),
-    codec=Codec(carries=frozenset({"image", "file", "audio", "video"}), write_calls=say, write_results=encode),
+    codec=Codec(
+        carries=frozenset({"image", "file", "audio", "video"}), write_calls=write_calls, write_results=write_results
+    ),
     response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(
         arguments="an object, or nothing",
@@ -266,7 +268,7 @@ MCP_2025_11_25 = replace(
     MCP,
     name="mcp:2025-11-25",
     request=replace(MCP.request, lacks=frozenset()),
-    codec=replace(MCP.codec, write_results=encode_until_2025_11_25),
+    codec=replace(MCP.codec, write_results=write_results_until_2025_11_25),
 )
 
 PROVIDERS = (
@@ -276,7 +278,7 @@ PROVIDERS = (
         name="mcp:2026-07-28",
         schema=replace(MCP.schema, lenient=INLINED),
         request=replace(MCP.request, envelope=envelope_of_any_value),
-        codec=replace(MCP.codec, write_results=encode_any_value),
+        codec=replace(MCP.codec, write_results=write_results_of_any_value),
     ),
     MCP_2025_11_25,
     replace(

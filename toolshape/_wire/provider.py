@@ -304,8 +304,15 @@ ProviderName: TypeAlias = Literal[
 ]  # fmt: skip
 """The providers of this package, so that an editor completes their names."""
 
-AnyProvider: TypeAlias = ProviderName | str | Provider
-"""A provider, or the name of a provider: of this package, or of an installed package."""
+ProviderOrName: TypeAlias = str | Provider
+"""A provider, or any name, also the name of a provider of an installed package."""
+
+AnyProvider: TypeAlias = ProviderName | Provider
+"""A provider, or the name of a provider of this package.
+
+A type checker rejects any other name. ``toolshape.provider.get(name)`` returns the provider of a name that is computed,
+or that an installed package registers. At run time, every function that takes a provider takes such a name, too.
+"""
 
 
 def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: str, evidence: str = "") -> ExportError:

@@ -1,30 +1,51 @@
 """Locks the contract of tools in a file, and reports what has changed since. Needs the extra ``schema``."""
 
+import typing
+
+from toolshape._deprecation import renamed_attribute
 from toolshape.contract._asserting import ContractError, assert_contract
-from toolshape.contract._compare import Change, Diff, compared, diff
-from toolshape.contract._costs import Bill, Cost, bill
-from toolshape.contract._lock import Contract, Locked, contract_of, read_lock, written_lock
-from toolshape.contract._page import page_of
+from toolshape.contract._compare import Change, Diff, diff, diff_contracts
+from toolshape.contract._costs import RequestCost, ToolCost, request_cost
+from toolshape.contract._lock import Contract, Locked, dump_lock, load_lock, make_contract
+from toolshape.contract._page import render_page
 from toolshape.contract._recorded import BrokenCalls, broken_calls
 from toolshape.contract._sarif import to_sarif
 
 __all__ = [
-    "Bill",
     "BrokenCalls",
     "Change",
     "Contract",
     "ContractError",
-    "Cost",
     "Diff",
     "Locked",
+    "RequestCost",
+    "ToolCost",
     "assert_contract",
-    "bill",
     "broken_calls",
-    "compared",
-    "contract_of",
     "diff",
-    "page_of",
-    "read_lock",
+    "diff_contracts",
+    "dump_lock",
+    "load_lock",
+    "make_contract",
+    "render_page",
+    "request_cost",
     "to_sarif",
-    "written_lock",
 ]
+
+_RENAMED = {
+    "Bill": "RequestCost",
+    "Cost": "ToolCost",
+    "bill": "request_cost",
+    "compared": "diff_contracts",
+    "contract_of": "make_contract",
+    "page_of": "render_page",
+    "read_lock": "load_lock",
+    "written_lock": "dump_lock",
+}
+"""Deprecated names, which 0.2 removes, and the names that replace them."""
+
+
+if not typing.TYPE_CHECKING:  # a type checker is to find misspelt and old names
+
+    def __getattr__(name: str) -> typing.Any:
+        return renamed_attribute(__name__, _RENAMED, name)

@@ -7,7 +7,7 @@ from pathlib import Path
 from toolshape._errors import UsageError
 from toolshape._registry import Registry
 from toolshape.contract._compare import Diff, diff
-from toolshape.contract._lock import contract_of, read_lock, written_lock
+from toolshape.contract._lock import dump_lock, load_lock, make_contract
 
 UPDATE = "TOOLSHAPE_UPDATE"
 """The environment variable that makes ``assert_contract`` update lock files; ``pytest --toolshape-update`` sets it."""
@@ -45,7 +45,7 @@ def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[st
         _write(tools, place, chosen or _providers_of(place))
         if is_updated:
             return
-    old = read_lock(place)
+    old = load_lock(place)
     if chosen and set(chosen) != set(old.providers):
         known = ", ".join(old.providers) or "no provider"
         raise UsageError(f"{place} was written for {known}, not for {', '.join(chosen)}: update it")
@@ -57,13 +57,13 @@ def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[st
 def _providers_of(place: Path) -> tuple[str, ...]:
     """Return the providers that a file was written for; none if it cannot be read."""
     try:
-        return read_lock(place).providers
+        return load_lock(place).providers
     except UsageError:
         return ()
 
 
 def _write(tools: Registry, place: Path, providers: tuple[str, ...]) -> None:
     try:
-        place.write_text(written_lock(contract_of(tools, providers)), encoding="utf-8")
+        place.write_text(dump_lock(make_contract(tools, providers)), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{place} cannot be written: {error.strerror}") from error

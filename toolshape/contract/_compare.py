@@ -21,7 +21,7 @@ from toolshape._schema.generate import generated
 from toolshape._validation.coercion import chosen_rules
 from toolshape.contract._differences import Step, differences, with_names
 from toolshape.contract._inclusion import Proof, is_same_json, marked
-from toolshape.contract._lock import Contract, Locked, contract_of
+from toolshape.contract._lock import Contract, Locked, make_contract
 from toolshape.contract._validators import Formats, admission, refused_at
 from toolshape.contract._witness import SpentError, Tries, candidates
 
@@ -185,7 +185,7 @@ def diff(tools: Registry, old: Contract) -> Diff:
 
     Args:
         tools: The tools now. They validate candidate calls, with their coercions.
-        old: The earlier contract, for example from ``read_lock``.
+        old: The earlier contract, for example from ``load_lock``.
 
     Raises:
         ExportError: A provider of the contract is unknown, or one of the tools can no longer be exported to it.
@@ -208,10 +208,10 @@ def diff(tools: Registry, old: Contract) -> Diff:
         return asked
 
     wire = {name: sent for sent, name in bound.names_by_wire_name().items()}
-    return compared(old, contract_of(tools, old.providers), {name: refuses(name) for name in wire})
+    return diff_contracts(old, make_contract(tools, old.providers), {name: refuses(name) for name in wire})
 
 
-def compared(old: Contract, new: Contract, refuses: Mapping[str, Refuses] | None = None) -> Diff:
+def diff_contracts(old: Contract, new: Contract, refuses: Mapping[str, Refuses] | None = None) -> Diff:
     """Compare two contracts.
 
     Args:

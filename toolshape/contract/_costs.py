@@ -17,7 +17,7 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _QUESTION = "x"
 
 
-class Cost(NamedTuple):
+class ToolCost(NamedTuple):
     """The cost of one tool: ``tokens`` is how many fewer a request has without it (``None``: not counted).
 
     ``characters`` is the length of its entry as JSON, ``share`` its fraction of all entries, and ``parts`` the
@@ -31,10 +31,10 @@ class Cost(NamedTuple):
     parts: Mapping[str, int]
 
 
-class Bill(NamedTuple):
+class RequestCost(NamedTuple):
     """The cost of tools per request: ``tokens`` of all tools with the part that they share (``None``: not counted)."""
 
-    costs: tuple[Cost, ...]
+    costs: tuple[ToolCost, ...]
     tokens: int | None
     characters: int
 
@@ -53,12 +53,12 @@ class Bill(NamedTuple):
         return "\n".join([*lines, *([f"of these: {', '.join(shares)}"] if shares else [])])
 
     def to_json(self) -> str:
-        """Return the bill as JSON: an object with ``tokens``, ``characters`` and ``costs`` by tool."""
+        """Return the costs as JSON: an object with ``tokens``, ``characters`` and ``costs`` by tool."""
         costs = [{**cost._asdict(), "parts": dict(cost.parts)} for cost in self.costs]
         return json.dumps({"tokens": self.tokens, "characters": self.characters, "costs": costs}, indent=2)
 
 
-def bill(bound: Bound, model: str, count: Any = None) -> Bill:
+def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
     """Compute what tools cost in each request.
 
     Args:
@@ -67,7 +67,7 @@ def bill(bound: Bound, model: str, count: Any = None) -> Bill:
         count: Counts tokens: a synchronous client of OpenAI's SDK (``responses.input_tokens.count``, for
             ``openai-responses``) or of Anthropic's (``messages.count_tokens``), or a function that takes the keywords
             of a request. It is called once with all tools, once with none, and once without each tool. If omitted, the
-            bill has no tokens: they cannot be guessed.
+            costs have no tokens: they cannot be guessed.
 
     Raises:
         UsageError: ``count`` is not such a client, belongs to another provider, or did not return a number of tokens.
@@ -84,10 +84,10 @@ def bill(bound: Bound, model: str, count: Any = None) -> Bill:
         total = with_all - ask({})
         tokens = {name: with_all - ask(_without(bound, name)) for name in names}
     costs = tuple(
-        Cost(name, tokens.get(name), sizes[name], sizes[name] / whole if whole else 0.0, _parts(entries[name]))
+        ToolCost(name, tokens.get(name), sizes[name], sizes[name] / whole if whole else 0.0, _parts(entries[name]))
         for name in names
     )
-    return Bill(costs, total, whole)
+    return RequestCost(costs, total, whole)
 
 
 def _without(bound: Bound, name: str) -> JsonObject:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from toolshape._bound import bound_tools_of
 from toolshape._calls import JsonObject, JsonSchema
 from toolshape._errors import UsageError
+from toolshape._families import get
 from toolshape._registry import Registry, lenient
 from toolshape._tool import Tool
 from toolshape._validation.coercion import chosen_rules
@@ -49,7 +50,7 @@ class Contract(NamedTuple):
     providers: tuple[str, ...]
 
 
-def contract_of(tools: Registry, providers: Iterable[str] = ()) -> Contract:
+def make_contract(tools: Registry, providers: Iterable[str] = ()) -> Contract:
     """Return the contract of tools, with fingerprints of the entries for each provider.
 
     Args:
@@ -81,7 +82,7 @@ def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
 
 
 def _fingerprints(tools: Registry, provider: str) -> dict[str, str]:
-    bound = tools.bind(provider)
+    bound = tools.bind(get(provider))
     return {tool.name: bound.subset([tool.name]).fingerprint for tool in tools}
 
 
@@ -93,7 +94,7 @@ def _locked(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: 
     )  # fmt: skip
 
 
-def written_lock(contract: Contract) -> str:
+def dump_lock(contract: Contract) -> str:
     """Return the text of a lock file: JSON with a line for each value, in the order of the tools."""
     tools = {
         tool.name: {key: value for key, value in tool._asdict().items() if key != "name" and _is_said(key, value)}
@@ -130,7 +131,7 @@ class _LockFile(BaseModel):
     tools: dict[str, _LockedTool]
 
 
-def read_lock(given: Path | str) -> Contract:
+def load_lock(given: Path | str) -> Contract:
     """Read the contract from a lock file.
 
     Args:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from toolshape._bound import Bound
 from toolshape._compatibility import RefusedTool, check
 from toolshape._errors import ExportError
+from toolshape._families import get
 from toolshape._html import SEARCH, checkboxes, code, page, text
 from toolshape._registry import Registry
 from toolshape._report import Entry
 from toolshape._tool import Tool
 from toolshape.contract._compare import Diff
-from toolshape.contract._costs import Cost, bill
+from toolshape.contract._costs import ToolCost, request_cost
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
 """The default providers of a page."""
@@ -34,10 +35,10 @@ class _At(NamedTuple):
     bound: Bound
     refused: Mapping[str, list[RefusedTool]]
     report: Mapping[str, list[Entry]]
-    costs: Mapping[str, Cost]
+    costs: Mapping[str, ToolCost]
 
 
-def page_of(
+def render_page(
     tools: Registry, providers: Iterable[str] = PROVIDERS, changes: Diff | None = None, title: str = "Tools"
 ) -> str:
     """Render the page.
@@ -66,12 +67,12 @@ def _at(tools: Registry, provider: str) -> _At:
     refused: dict[str, list[RefusedTool]] = {}
     for refusal in check(tools, provider):
         refused.setdefault(refusal.tool, []).append(refusal)
-    bound = tools.subset([tool.name for tool in tools if tool.name not in refused]).bind(provider)
+    bound = tools.subset([tool.name for tool in tools if tool.name not in refused]).bind(get(provider))
     report: dict[str, list[Entry]] = {}
     for entry in bound.report():
         report.setdefault(entry.tool, []).append(entry)
     try:
-        costs = {cost.tool: cost for cost in bill(bound, "").costs}
+        costs = {cost.tool: cost for cost in request_cost(bound, "").costs}
     except ExportError:  # too many tools for one request, which ``refused`` reports
         costs = {}
     return _At(bound, refused, report, costs)
@@ -158,6 +159,6 @@ def _losses(report: list[Entry]) -> str:
     return f'<div class="wide"><table>{head}{"".join(rows)}</table></div>' if rows else "<p>Nothing is changed.</p>"
 
 
-def _shares(cost: Cost) -> str:
+def _shares(cost: ToolCost) -> str:
     parts = ", ".join(f"{name} {count}" for name, count in cost.parts.items() if count)
     return f"<p>{cost.characters} characters, {cost.share:.0%} of all tools here: {text(parts)}</p>"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from toolshape._bound import Bound, Observer, Seen, bound_tools_of, show
+from toolshape._bound import Bound, ObservedResponse, Observer, bound_tools_of, show
 from toolshape._calls import JsonObject, Strictness
 from toolshape._conversation import Conversation
 from toolshape._dispatch import state
@@ -151,10 +151,10 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
             )
 
 
-async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[Seen]]:
+async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[ObservedResponse]]:
     """Ask a model one case until the case ends. Return the verdict and every response."""
 
-    def failed_with(reason: str) -> tuple[Verdict, list[Seen]]:
+    def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
         steps = len(plans) + 1
         return Verdict(case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track), seen
 
@@ -164,7 +164,7 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
     if isinstance(case.messages, str):
         conversation.user(case.messages)
     plans: list[Plan] = []
-    seen: list[Seen] = []
+    seen: list[ObservedResponse] = []
     while True:
         request = conversation.request(provider, model=model.name, strict=model.strict)
         messages = request.pop(histories_of(provider).key)
@@ -175,10 +175,10 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
         try:
             plan = _unwatched(bound, response)
         except ResponseError as error:
-            seen.append(Seen(response, error))
+            seen.append(ObservedResponse(response, error))
             return failed_with(type(error).__name__ if has_secrets(bound.tools) else str(error))
         plans.append(plan)
-        seen.append(Seen(response, plan.results))
+        seen.append(ObservedResponse(response, plan.results))
         if len(plans) == case.most_steps or not await asyncio.to_thread(_answer, plan, case):
             return judged(case, plans, bound_tools_of(bound).handlers, track), seen
         conversation += plan.results

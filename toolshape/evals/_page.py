@@ -31,7 +31,7 @@ details table { width: 100%; table-layout: fixed; margin: .5rem 0 }
 """
 
 
-def page_of(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
+def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
     """Write the page.
 
     Args:

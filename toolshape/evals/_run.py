@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 from toolshape._calls import Coercion
 from toolshape._errors import UsageError
 from toolshape.evals._matchers import Matcher
-from toolshape.evals._page import page_of
+from toolshape.evals._page import render_page
 from toolshape.evals._verdict import RIGHT, Column, Difference, DifferenceKind, Label, Numbered, Verdict, by_column
 
 _LONGEST_DIFFERENCE = 100
@@ -147,7 +147,7 @@ class Run:
             title: The title of the page.
         """
         shares = {column: own.share() for column, own in runs_by_column(self).items()}
-        return page_of(self, title, shares, [*compared_tracks(self), *compared_models(self)])
+        return render_page(self, title, shares, [*compared_tracks(self), *compared_models(self)])
 
     def to_json_lines(self) -> str:
         """Return the verdicts as JSON, one line each."""

@@ -42,6 +42,7 @@ from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.running import run_in_this_task
 from toolshape._errors import TokenError, UsageError
 from toolshape._execution.failures import hidden
+from toolshape._families import get
 from toolshape._registry import Registry
 from toolshape._results import Results
 from toolshape.mcp import _approving as approving
@@ -285,7 +286,7 @@ class _Serving:
         bounds = self._bounds
         bound = bounds.get(revision)
         if bound is None:  # if the registry changes meanwhile, ``changed`` replaces the dict and drops this entry
-            bound = bounds[revision] = self._tools.bind(_FORMS.get(revision, _OLDEST_FORM))
+            bound = bounds[revision] = self._tools.bind(get(_FORMS.get(revision, _OLDEST_FORM)))
         return bound
 
     def input_schema(self, name: str) -> JsonObject | None:

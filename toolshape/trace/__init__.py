@@ -1,21 +1,39 @@
 """Records responses and the outcomes of their calls, shows them stage by stage, and replays them."""
 
-from toolshape._bound import Observer, Seen
+import typing
+
+from toolshape._bound import ObservedResponse, Observer
+from toolshape._deprecation import renamed_attribute
 from toolshape.trace._changes import Change
-from toolshape.trace._recorder import Recorder, record
+from toolshape.trace._recorder import Recorder, record_to
 from toolshape.trace._replay import Replay, replay
-from toolshape.trace._stages import Recorded, Stages, recorded, stages
+from toolshape.trace._stages import RecordedResponse, Stages, compute_stages, read_trace
 
 __all__ = [
     "Change",
+    "ObservedResponse",
     "Observer",
-    "Recorded",
+    "RecordedResponse",
     "Recorder",
     "Replay",
-    "Seen",
     "Stages",
-    "record",
-    "recorded",
+    "compute_stages",
+    "read_trace",
+    "record_to",
     "replay",
-    "stages",
 ]
+
+_RENAMED = {
+    "Recorded": "RecordedResponse",
+    "Seen": "ObservedResponse",
+    "record": "record_to",
+    "recorded": "read_trace",
+    "stages": "compute_stages",
+}
+"""Deprecated names, which 0.2 removes, and the names that replace them."""
+
+
+if not typing.TYPE_CHECKING:  # a type checker is to find misspelt and old names
+
+    def __getattr__(name: str) -> typing.Any:
+        return renamed_attribute(__name__, _RENAMED, name)

@@ -10,7 +10,7 @@ from toolshape._registry import Registry
 from toolshape._schema.values import WrittenSet, is_same_value, scalars
 from toolshape._validation.lookup import MASKED
 from toolshape.trace._privacy import Hidden, hidden_of, known_path, masked, split_patterns
-from toolshape.trace._stages import Recorded, Stages, stages
+from toolshape.trace._stages import RecordedResponse, Stages, compute_stages
 
 ChangeKind: TypeAlias = Literal[
     "now_unreadable", "now_readable", "other_calls", "other_tool", "now_refused", "now_accepted", "other_value",
@@ -68,10 +68,10 @@ class Compared:
     not_compared: int
 
 
-def compared(recorded: Recorded, tools: Registry) -> Compared:
+def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
     """Compare a recorded response with its replay."""
     try:
-        replayed = stages(recorded, tools)
+        replayed = compute_stages(recorded, tools)
     except ToolshapeError as error:
         if recorded.error or isinstance(error, UsageError):
             return Compared(changes=(), calls=0, not_compared=len(recorded.outcome))
@@ -103,12 +103,14 @@ def _hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
         return hidden_of(tools[name], ())
 
 
-def _change(recorded: Recorded, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any) -> Change:
+def _change(
+    recorded: RecordedResponse, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any
+) -> Change:
     given = {"provider": recorded.provider, "model": recorded.model, "before": before, "after": after}
     return Change(kind=kind, line=recorded.number, call=call, tool=tool, **given, **more)
 
 
-def _of_call(recorded: Recorded, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
+def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
     """Return the change of a call, or ``None`` if the trace holds too little of the call to compare."""
     if now.result.get("edited") or _is_unknown(now, own):
         return None

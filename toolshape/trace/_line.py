@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from toolshape._bound import Bound, Seen
+from toolshape._bound import Bound, ObservedResponse
 from toolshape._calls import JsonObject
 from toolshape._dispatch import state
 from toolshape._errors import ResponseError
@@ -17,7 +17,7 @@ VERSION = 1
 _IDS = ("id", "responseId", "response_id", "request_id")
 
 
-def has_failed(seen: Seen) -> bool:
+def has_failed(seen: ObservedResponse) -> bool:
     """Whether a response was unreadable, one of its calls was rejected or failed, or its evaluation was not right."""
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
         return True
@@ -27,7 +27,7 @@ def has_failed(seen: Seen) -> bool:
 _UNDECIDED = ("not_run", "pending")
 
 
-def line_of(bound: Bound, seen: Seen, redact: Sequence[Pattern]) -> bytes:
+def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> bytes:
     """Return the line, including its line break.
 
     Args:
@@ -104,7 +104,7 @@ def _named_piece(pieces: Sequence[Any]) -> Any:
     return None
 
 
-def _whole(seen: Seen, body: Any) -> JsonObject:
+def _whole(seen: ObservedResponse, body: Any) -> JsonObject:
     """Return the whole response: its text, its JSON, or the pieces of its stream."""
     if seen.stream is not None:
         return {"stream": [_text_or_json(piece) for piece in seen.response], "stream_ended": seen.stream == "ended"}

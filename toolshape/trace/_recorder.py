@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from toolshape._bound import Bound, Seen
+from toolshape._bound import Bound, ObservedResponse
 from toolshape._errors import ExportError, UsageError
 from toolshape.trace._line import has_failed, line_of
 from toolshape.trace._privacy import Pattern, split_patterns
@@ -27,7 +27,7 @@ class Recorder:
     keep: Literal["failed", "all"]
     redact: tuple[Pattern, ...]
 
-    def observe(self, bound: Bound, seen: Seen) -> None:
+    def observe(self, bound: Bound, seen: ObservedResponse) -> None:
         """Append a response, if ``keep`` selects it.
 
         Raises:
@@ -40,10 +40,10 @@ class Recorder:
             _append(self.path, line)
 
 
-def record(
+def record_to(
     path: str | os.PathLike[str], *, keep: Literal["failed", "all"] = "failed", redact: Iterable[str] = ()
 ) -> Recorder:
-    """Record responses and the outcomes of their calls: ``tools.around(record("calls.jsonl"))``.
+    """Record responses and the outcomes of their calls: ``tools.observe(record_to("calls.jsonl"))``.
 
     Each response becomes one line of JSON: the body, provider, model, request id, strictness, and the fingerprint of
     the tools (the folder ``<path>.tools`` holds their definitions once). For each call, the line holds the arguments

@@ -15,6 +15,7 @@ from toolshape._dispatch.planning import planned
 from toolshape._dispatch.receive import reading_of
 from toolshape._dispatch.resolve import Received, call_of, received_by, refuse_cut
 from toolshape._errors import CallError, UsageError
+from toolshape._families import get
 from toolshape._registry import Registry
 from toolshape._results import REFUSED
 from toolshape.trace._line import VERSION
@@ -22,7 +23,7 @@ from toolshape.trace._line import VERSION
 _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto"}
 
 
-class Recorded(NamedTuple):
+class RecordedResponse(NamedTuple):
     """One line of a trace: a recorded response.
 
     ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a stream. It is ``None`` if
@@ -83,7 +84,7 @@ class Stages:
         }  # fmt: skip
 
 
-def parse_line(line: bytes, number: int) -> Recorded:
+def parse_line(line: bytes, number: int) -> RecordedResponse:
     """Parse a line of a trace.
 
     Raises:
@@ -94,7 +95,7 @@ def parse_line(line: bytes, number: int) -> Recorded:
         version = given["version"]
         if version != VERSION:
             raise UsageError(f"line {number} is of version {version!r}: this toolshape reads version {VERSION}")
-        return Recorded(
+        return RecordedResponse(
             number=number,
             provider=given["provider"],
             strict=_STRICTNESS[given["strict"]],
@@ -124,7 +125,7 @@ def _encoded(piece: Any) -> Any:
     return piece.encode(errors="surrogateescape") if isinstance(piece, str) else piece
 
 
-def recorded(lines: Iterable[bytes]) -> Iterator[Recorded]:
+def read_trace(lines: Iterable[bytes]) -> Iterator[RecordedResponse]:
     """Yield the records of a trace. Unfinished lines are skipped.
 
     Raises:
@@ -165,7 +166,7 @@ def why_unreadable(line: bytes) -> str:
     return "line 1 has no line break"
 
 
-def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
+def compute_stages(one: RecordedResponse, tools: Registry) -> tuple[Stages, ...]:
     """Replay each call of a recorded response with these tools, stage by stage. No tool is run.
 
     Args:
@@ -176,7 +177,7 @@ def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
         ResponseError: The response cannot be read.
         ExportError: The tools cannot be bound to the provider.
     """
-    bound = tools.bind(one.provider, one.strict)
+    bound = tools.bind(get(one.provider), one.strict)
     if one.calls or one.response is None:
         return tuple(
             (_of_raw if "arguments_raw" in given else _of_canonical)(bound, given, one, at)
@@ -186,7 +187,7 @@ def stages(one: Recorded, tools: Registry) -> tuple[Stages, ...]:
     return tuple(_of_call(bound, call, plan.results[at].error, _at(one, at)) for at, call in enumerate(plan.calls))
 
 
-def _plan(bound: Bound, entry: Recorded) -> Plan:
+def _plan(bound: Bound, entry: RecordedResponse) -> Plan:
     """Plan a recorded response.
 
     Raises:
@@ -202,7 +203,7 @@ def _plan(bound: Bound, entry: Recorded) -> Plan:
     return collector.plan()
 
 
-def _at(entry: Recorded, position: int) -> JsonObject:
+def _at(entry: RecordedResponse, position: int) -> JsonObject:
     return entry.outcome[position] if position < len(entry.outcome) else {}
 
 
@@ -225,7 +226,7 @@ def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObje
     )
 
 
-def _of_raw(bound: Bound, given: JsonObject, entry: Recorded, position: int) -> Stages:
+def _of_raw(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
     """Return the stages of a call that was recorded without its response."""
     wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
     call = call_of(bound.provider.name, bound_tools_of(bound).handlers, position, wire)
@@ -239,7 +240,7 @@ def _of_raw(bound: Bound, given: JsonObject, entry: Recorded, position: int) -> 
     return _of_call(bound, call, error, _at(entry, position))
 
 
-def _of_canonical(bound: Bound, given: JsonObject, entry: Recorded, position: int) -> Stages:
+def _of_canonical(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
     """Return the stages of a call that was recorded in canonical form, without its hidden values."""
     name = given["wire_name"]
     handler, validate = bound_tools_of(bound).handlers.find(name), canonical_validation(bound_tools_of(bound), name)

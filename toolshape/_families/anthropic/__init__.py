@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.anthropic import messages, server
-from toolshape._families.anthropic.messages import encode, say
+from toolshape._families.anthropic.messages import write_calls, write_results
 from toolshape._families.anthropic.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.anthropic.schema import DEFERRAL, DIALECT, KEY, KEYS, MOVED, STRICT, envelope, request
 from toolshape._schema import checks as rules
@@ -46,7 +46,7 @@ ANTHROPIC = Provider(
         strict=(structure.wrapped_root, KEYS, *STRICT),
     ),
     request=RequestForm(deferral=DEFERRAL, examples="input_examples", envelope=envelope, keywords=request),
-    codec=Codec(carries=frozenset({"image", "file"}), write_calls=say, write_results=encode),
+    codec=Codec(carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results),
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=messages.HISTORIES,
     server=server.SERVER,

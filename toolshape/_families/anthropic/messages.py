@@ -250,11 +250,11 @@ def with_object_arguments(block: JsonObject) -> JsonObject:
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write all results into one user message, directly after the assistant's, in its order; anything else is a 400."""
     content = [
         write_result(result.call.id, result.text, result.parts, is_error=result.error is not None) for result in results

@@ -3,7 +3,7 @@
 from toolshape._families.anthropic import ANTHROPIC
 from toolshape._families.anthropic import schema as anthropic_schema
 from toolshape._families.bedrock import messages, server
-from toolshape._families.bedrock.messages import encode, say
+from toolshape._families.bedrock.messages import write_calls, write_results
 from toolshape._families.bedrock.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.bedrock.schema import envelope, gather, request
 from toolshape._schema import checks as rules
@@ -25,7 +25,7 @@ BEDROCK = Provider(
         strict=ANTHROPIC.schema.strict,
     ),
     request=RequestForm(envelope=envelope, gather=gather, keywords=request),
-    codec=Codec(carries=frozenset({"image", "file", "video"}), write_calls=say, write_results=encode),
+    codec=Codec(carries=frozenset({"image", "file", "video"}), write_calls=write_calls, write_results=write_results),
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=messages.HISTORIES,
     server=server.SERVER,

@@ -272,11 +272,11 @@ def with_object_arguments(block: JsonObject) -> JsonObject:
     return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write all results into the next user message."""
     content = [
         write_result(

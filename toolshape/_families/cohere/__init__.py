@@ -1,7 +1,7 @@
 """Defines the provider of Cohere's v2 chat API."""
 
 from toolshape._families.cohere import server
-from toolshape._families.cohere.messages import HISTORIES, encode, say
+from toolshape._families.cohere.messages import HISTORIES, write_calls, write_results
 from toolshape._families.cohere.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.cohere.schema import FORMATS, STRICT, STRICT_KEYWORDS, envelope, request
 from toolshape._families.openai import OPENAI
@@ -33,7 +33,7 @@ COHERE = Provider(
         budget=Budget(properties=200, is_shared=True, evidence="Cohere's structured outputs documentation, 2025"),
     ),
     request=RequestForm(envelope=envelope, keywords=request),
-    codec=Codec(write_calls=say, write_results=encode),
+    codec=Codec(write_calls=write_calls, write_results=write_results),
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=HISTORIES,
     server=server.SERVER,

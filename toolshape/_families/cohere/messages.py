@@ -12,14 +12,14 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._wire.histories import Histories, history_rules
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
-    [message] = openai_messages.say(calls)
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
+    [message] = openai_messages.write_calls(calls)
     return [{key: value for key, value in message.items() if key != "content"}]
 
 
 FORM = openai_messages.VendorForm()
 """One message for each result. There is no error flag."""
-encode = partial(openai_messages.encode_as, FORM)
+write_results = partial(openai_messages.write_results_as, FORM)
 
 
 HISTORIES = Histories(

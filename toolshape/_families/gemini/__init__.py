@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.gemini import messages, server
-from toolshape._families.gemini.messages import encode, say
+from toolshape._families.gemini.messages import write_calls, write_results
 from toolshape._families.gemini.responses import fold, read, recognises, text_delta
 from toolshape._families.gemini.schema import (
     EVIDENCE,
@@ -46,7 +46,9 @@ GEMINI = Provider(
         gather=gather,
         keywords=request,
     ),
-    codec=Codec(carries=frozenset({"image", "file", "audio", "video"}), write_calls=say, write_results=encode),
+    codec=Codec(
+        carries=frozenset({"image", "file", "audio", "video"}), write_calls=write_calls, write_results=write_results
+    ),
     response=ResponseForm(
         recognises=recognises,
         read=read,

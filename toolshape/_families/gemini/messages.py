@@ -241,11 +241,11 @@ def read_call(part: Any) -> WireCall:
     return WireCall("" if call_id is None else call_id, member(call, "name") or "", member(call, "args"), part)
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [{"role": "model", "parts": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write all responses into one content, as many as there were calls."""
     return [{"role": "user", "parts": [_write_own_result(result) for result in results]}]
 

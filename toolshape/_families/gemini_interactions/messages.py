@@ -201,11 +201,11 @@ def with_object_arguments(step: JsonObject) -> JsonObject:
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [write_call(call.id, call.wire_name, call.arguments) for call in calls]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         write_result(
             result.call.id, result.call.wire_name, result.text, result.parts, is_error=result.error is not None

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.mistral import server
-from toolshape._families.mistral.messages import HISTORIES, encode
+from toolshape._families.mistral.messages import HISTORIES, write_results
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
@@ -24,7 +24,7 @@ MISTRAL = replace(
             *cited("pdf-reader-mcp#63, 2026", rules.bounds_are_numbers),
         ),
     ),
-    codec=replace(openai_vendors.VENDOR.codec, carries=frozenset(), write_results=encode),
+    codec=replace(openai_vendors.VENDOR.codec, carries=frozenset(), write_results=write_results),
     histories=HISTORIES,
     server=server.SERVER,
     facts=Facts(

@@ -11,7 +11,7 @@ from toolshape._wire.histories import IN_ONE_MESSAGE, history_rules
 
 FORM = openai_messages.VendorForm(name_key="name")
 """As many results as calls, each with the name of its tool; there is no error flag."""
-encode = partial(openai_messages.encode_as, FORM)
+write_results = partial(openai_messages.write_results_as, FORM)
 
 
 HISTORIES = replace(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.ollama import messages, server
-from toolshape._families.ollama.messages import encode, say
+from toolshape._families.ollama.messages import write_calls, write_results
 from toolshape._families.ollama.responses import fold, read, recognises, text_delta
 from toolshape._families.ollama.schema import CLIENT, SERVER, SERVER_KEYWORDS, client_keywords, envelope, request
 from toolshape._schema import checks as rules
@@ -24,7 +24,7 @@ OLLAMA = Provider(
         strict=None,
     ),
     request=RequestForm(envelope=envelope, keywords=request),
-    codec=Codec(carries=frozenset({"image"}), write_calls=say, write_results=encode),
+    codec=Codec(carries=frozenset({"image"}), write_calls=write_calls, write_results=write_results),
     response=ResponseForm(
         recognises=recognises,
         read=read,

@@ -138,7 +138,7 @@ def read_call(call: Any) -> WireCall:
     return WireCall(call_id, member(function, "name") or "", member(function, "arguments"), call)
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     tool_calls = [write_call(call.id, call.wire_name, call.arguments) for call in calls]
     return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
 
@@ -146,9 +146,9 @@ def say(calls: Sequence[WireCall]) -> list[WireMessage]:
 _FORM = openai_messages.VendorForm(name_key="tool_name", sends_made_up_ids=False)
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write results, matched by name and order, and by the id if there was one. There is no error flag."""
-    messages = openai_messages.encode_as(_FORM, results)
+    messages = openai_messages.write_results_as(_FORM, results)
     return [_with_images(message, result.parts) for message, result in zip(messages, results, strict=True)]
 
 

@@ -375,7 +375,7 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     tool_calls = [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
     return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
 
@@ -390,7 +390,7 @@ def read_call(call: Any) -> WireCall:
     return new_record(WireCall, (call_id, member(function, "name") or "", member(function, "arguments"), call))
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write one message for each call, directly after the assistant's: every id needs an answer. No error flag exists.
 
     A tool's message holds texts only, so images and files follow in one user's message.
@@ -417,7 +417,7 @@ def write_result(call_id: str, text: str) -> WireMessage:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def encode_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
+def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
     """Write one message for each call, in the form of a vendor."""
     messages: list[WireMessage] = []
     for result in results:

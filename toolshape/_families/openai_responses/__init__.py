@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.openai import OLDER, OPENAI
 from toolshape._families.openai_responses import messages, server
-from toolshape._families.openai_responses.messages import encode, say
+from toolshape._families.openai_responses.messages import write_calls, write_results
 from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta
 from toolshape._families.openai_responses.schema import (
     deferred,
@@ -38,7 +38,9 @@ OPENAI_RESPONSES = replace(
             "refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",
         ),
     ),
-    codec=replace(OPENAI.codec, carries=frozenset({"image", "file"}), write_calls=say, write_results=encode),
+    codec=replace(
+        OPENAI.codec, carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results
+    ),
     response=replace(
         OPENAI.response,
         recognises=recognises,

@@ -232,11 +232,11 @@ def read_call(item: Any) -> WireCall:
     return WireCall(member(item, "call_id") or "", member(item, "name"), arguments, item)
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     return [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         write_result(
             result.call.id,

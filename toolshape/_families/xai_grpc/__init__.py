@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._families.xai_grpc import messages
-from toolshape._families.xai_grpc.messages import encode, say
+from toolshape._families.xai_grpc.messages import write_calls, write_results
 from toolshape._families.xai_grpc.responses import fold, read, recognises, text_delta
 from toolshape._families.xai_grpc.schema import envelope, request
 
@@ -14,7 +14,7 @@ XAI_GRPC = replace(
     family="xai:grpc",
     form="xai:grpc",
     request=replace(openai_vendors.XAI.request, envelope=envelope, keywords=request),
-    codec=replace(openai_vendors.XAI.codec, write_calls=say, carries=frozenset(), write_results=encode),
+    codec=replace(openai_vendors.XAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
     response=replace(
         openai_vendors.XAI.response,
         recognises=recognises,

@@ -137,13 +137,13 @@ HISTORIES = Histories(
 # --- leaf functions: one reader and one writer for calls, one writer for results
 
 
-def say(calls: Sequence[WireCall]) -> list[WireMessage]:
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     texts = [json.dumps(call.arguments, ensure_ascii=False) for call in calls]
     tool_calls = [write_call(call.id, call.wire_name, text) for call, text in zip(calls, texts, strict=True)]
     return [{"role": "ROLE_ASSISTANT", "tool_calls": tool_calls}]
 
 
-def encode(results: Sequence[Result]) -> list[WireMessage]:
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         write_result(result.call.id, result.text, None if result.error is None else result.error.code)
         for result in results
