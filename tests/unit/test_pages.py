@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest import SkipTest
 
 import pytest
+import reference
 from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 ARGUMENTS = {"weather": {"city": "Bonn", "days": "2"}, "find_order": {"order_id": 45128}}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def has(*libraries: str) -> bool:
@@ -105,22 +106,28 @@ def test_the_pages_that_are_named_are_there():
 
 
 def test_the_reference_has_every_public_name_with_an_example():
-    """What it names is there; what a provider of one's own needs has a page of its own."""
-    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    entries = re.findall(r"^::: (\S+)\n(.*?)(?=^::: |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert [one for one, below in entries if "```python" not in below] == []
-    named = [one for one, _ in entries]
-    for module in ("", ".contract", ".evals", ".mcp", ".testing", ".trace"):
-        if module == ".mcp" and not has("mcp"):
-            continue
-        there = importlib.import_module(f"toolshape{module}")
-        assert {f"{there.__name__}.{name}" for name in there.__all__} <= set(named)
-    for one in named:
-        module, _, name = one.rpartition(".")
-        if module != "toolshape.mcp" or has("mcp"):
-            assert hasattr(importlib.import_module(module), name), one
+    """Each once; what a provider of one's own needs has a page of its own."""
+    named: list[str] = []
+    for page in reference.PAGES:
+        text = page.read_text(encoding="utf-8")
+        entries = re.findall(r"^<!-- made: (\S+) -->.*?<!-- end -->\n(.*?)(?=^<!-- made|\Z)", text, re.M | re.S)
+        assert [name for name, below in entries if "```python" not in below] == []
+        named += [name for name, _ in entries]
+    assert len(named) == len(set(named))
+    for module in ("", ".contract", ".evals", ".ledger", ".mcp", ".otel", ".testing", ".trace"):
+        if module != ".mcp" or has("mcp"):
+            there = importlib.import_module(f"toolshape{module}")
+            assert {f"{there.__name__}.{name}" for name in there.__all__} <= set(named)
+
+
+@pytest.mark.skipif(not has("mcp"), reason="the page of MCP needs the package mcp")
+def test_the_reference_says_what_the_code_says():
+    """``python tests/reference.py`` writes it."""
+    for page in reference.PAGES:
+        assert reference.current(page) == page.read_text(encoding="utf-8"), page
+    assert reference.index() == reference.INDEX.read_text(encoding="utf-8")
 
 
 def test_each_page_is_in_the_site():
     text = (ROOT / "zensical.toml").read_text(encoding="utf-8")
-    assert [one.name for one in PAGES[1:] if f'"{one.name}"' not in text] == []
+    assert [one.name for one in PAGES[1:] if f'{one.relative_to(ROOT / "docs")}"' not in text] == []
