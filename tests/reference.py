@@ -8,6 +8,7 @@ import ast
 import copy
 import importlib
 import inspect
+import itertools
 import re
 import textwrap
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ def index() -> str:
         lines += ["", f"## [{heading}](reference/{page.name})", "", "| name | |", "|---|---|"]
         for name in names(page):
             anchor = name.rpartition(".")[2].lower()
-            lines.append(f"| [`{shown(name)}`](reference/{page.name}#{anchor}) | {_first_sentence(found(name))} |")
+            lines.append(f"| [`{shown(name)}`](reference/{page.name}#{anchor}) | {_first_sentence(name)} |")
     made = "\n".join([*lines, "", END])
     return _PART.sub(lambda _: made, INDEX.read_text(encoding="utf-8"))
 
@@ -66,16 +67,27 @@ def shown(name: str) -> str:
 def part(name: str) -> str:
     """What a page says of one name."""
     thing = found(name)
-    lines = [BEGIN.format(name), f"## {name.rpartition('.')[2]}", "", f"`from {name.rpartition('.')[0]} import "
-             f"{name.rpartition('.')[2]}`", ""]  # fmt: skip
-    lines += _of_class(thing) if isinstance(thing, type) else _of_function(thing, name.rpartition(".")[2])
+    module, _, attribute = name.rpartition(".")
+    lines = [BEGIN.format(name), f"## {attribute}", "", f"`from {module} import {attribute}`", ""]
+    lines += _of_class(thing) if isinstance(thing, type) else _of_function(thing, name)
     return "\n".join([*lines, END])
 
 
 def _of_function(thing: Any, name: str) -> list[str]:
-    if not callable(thing) or not inspect.isfunction(inspect.unwrap(thing)):
-        return [*rendered(inspect.getdoc(thing) or ""), ""]
-    return [*_code(signature(_node(thing), name)), *rendered(inspect.getdoc(thing) or ""), ""]
+    if not inspect.isfunction(inspect.unwrap(thing)):
+        return [*rendered(_data_doc(name)), ""]
+    return [*_code(signature(_node(thing), name.rpartition(".")[2])), *rendered(inspect.getdoc(thing) or ""), ""]
+
+
+def _data_doc(name: str) -> str:
+    """What the source says beneath the assignment of a public name that is neither a class nor a function."""
+    module, _, attribute = name.rpartition(".")
+    for tree in (tree for path, tree in TREES.items() if path.startswith(module)):
+        for statement, after in itertools.pairwise(tree.body):
+            targets = [statement.target] if isinstance(statement, ast.AnnAssign) else getattr(statement, "targets", [])
+            if [ast.unparse(target) for target in targets] == [attribute] and isinstance(after, ast.Expr):
+                return inspect.cleandoc(ast.literal_eval(after.value))
+    return ""
 
 
 def _of_class(cls: type) -> list[str]:
@@ -123,9 +135,9 @@ def _fields(cls: type) -> Iterator[tuple[str, str]]:
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("toolshape"):
             for statement in _node(base).body:
-                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                    if not statement.target.id.startswith("_"):
-                        yield statement.target.id, _short(ast.unparse(statement).replace("field(default_factory=", "("))
+                target = getattr(statement, "target", None)
+                if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id[0] != "_":
+                    yield target.id, _short(ast.unparse(statement).replace("field(default_factory=", "("))
 
 
 def _node(thing: Any) -> Any:
@@ -207,8 +219,11 @@ def _code(text: str) -> list[str]:
     return ["```py", text, "```", ""]  # tests run the blocks that say ``python``
 
 
-def _first_sentence(thing: Any) -> str:
-    doc = re.sub(r"``(.+?)``", r"`\1`", " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split()))
+def _first_sentence(name: str) -> str:
+    thing = found(name)
+    is_code = isinstance(thing, type) or inspect.isfunction(inspect.unwrap(thing))
+    whole = inspect.getdoc(thing) or "" if is_code else _data_doc(name)
+    doc = re.sub(r"``(.+?)``", r"`\1`", " ".join(whole.partition("\n\n")[0].split()))
     return re.split(r"(?<=\w[.`)])\s(?=[A-Z`])", doc)[0].rstrip(":").replace("|", "\\|")
 
 

@@ -110,7 +110,9 @@ def test_the_reference_has_every_public_name_with_an_example():
     named: list[str] = []
     for page in reference.PAGES:
         text = page.read_text(encoding="utf-8")
-        entries = re.findall(r"^<!-- made: (\S+) -->.*?<!-- end -->\n(.*?)(?=^<!-- made|\Z)", text, re.M | re.S)
+        entries = re.findall(
+            r"^<!-- made: (\S+) -->.*?<!-- end -->\n(.*?)(?=^<!-- made|\Z)", text, re.MULTILINE | re.DOTALL
+        )
         assert [name for name, below in entries if "```python" not in below] == []
         named += [name for name, _ in entries]
     assert len(named) == len(set(named))
