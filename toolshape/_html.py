@@ -4,33 +4,49 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+# Text breaks between words, and in names after ``_``, ``.`` and the like (see ``name``), but never inside a word: a
+# table that is wider than the screen scrolls instead, below its head and beside its first column.
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886 }
 html { background: Canvas; color: CanvasText }
-body { overflow-wrap: anywhere; font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 1rem }
+body { overflow-wrap: break-word; font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem } h3 { font-size: 1rem; margin: 1rem 0 .25rem }
-.wide { overflow-x: auto }
-table { border-collapse: collapse }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem; border-bottom: 1px solid var(--line) }
-code, pre { font: .9rem/1.4 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 }
+.wide { overflow: auto; max-height: 85vh; margin: .5rem 0 }
+table { border-collapse: separate; border-spacing: 0 }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem; border-bottom: 1px solid var(--line); overflow-wrap: normal }
+.wide th[scope=row] { min-width: min(14rem, 35vw) }
+.wide thead th { position: sticky; top: 0; background: Canvas; z-index: 1 }
+.wide tr > :first-child { position: sticky; left: 0; background: Canvas }
+.wide thead tr > :first-child { z-index: 2 }
+code, pre { font: .9rem/1.4 ui-monospace, monospace; margin: 0; unicode-bidi: isolate }
+pre { white-space: pre; overflow: auto; max-height: 60vh }
+td code { white-space: pre-wrap }
+p.note { max-width: 50rem }
+dl.legend { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: .5rem 0 }
+dl.legend dt { font-weight: bold } dl.legend dd { margin: 0 }
 fieldset { border: 0; padding: 0; margin: .5rem 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem }
 legend { float: left; margin-right: 1rem; font-weight: bold }
 details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .75rem }
 summary { cursor: pointer } summary b { margin-right: .5rem }
 :focus-visible { outline: .15rem solid; outline-offset: .15rem }
+.skip { position: absolute; left: -999rem } .skip:focus { position: static }
 .scripted { display: none }
 """
-SEARCH = '<p class="scripted"><label>search <input type="search" id="search"></label></p>'
-"""The search field of a page: it hides the entries without the search text."""
+_SEARCH = '<p class="scripted"><label>search <input type="search" id="search"></label></p>'
 _SCRIPT = """
 document.querySelectorAll('.scripted').forEach(element => { element.style.display = 'block' })
 const search = document.getElementById('search'), entries = [...document.querySelectorAll('.entry')]
+const texts = new Map(entries.map(entry => [entry, entry.textContent.toLowerCase()]))
 search.addEventListener('input', () => {
   const wanted = search.value.toLowerCase()
-  entries.forEach(entry => { entry.hidden = !entry.textContent.toLowerCase().includes(wanted) })
+  entries.forEach(entry => { entry.hidden = !texts.get(entry).includes(wanted) })
+  document.querySelectorAll('tr[data-entry]').forEach(row => {
+    row.hidden = document.getElementById(row.dataset.entry).hidden
+  })
 })
 document.querySelectorAll('td a, th a').forEach(link => link.addEventListener('click', () => {
   let element = document.querySelector(link.getAttribute('href'))
@@ -39,16 +55,20 @@ document.querySelectorAll('td a, th a').forEach(link => link.addEventListener('c
 """
 
 
-def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]) -> str:
+def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str], skip: tuple[str, str]) -> str:
     """Write a page.
+
+    The search field is the first stop of the keyboard, and a link past the tables the second.
 
     Args:
         title: The title, which is also the heading.
-        body: The markup below the heading. The search covers elements of the class ``entry``. Links in tables open
-            the ``details`` element that they point to.
+        body: The markup below the heading and the search field. The search covers elements of the class ``entry``,
+            and hides the table rows whose ``data-entry`` is the id of a hidden entry. Links in tables open the
+            ``details`` elements that they point into.
         style: CSS rules of this page, in addition to the rules of all pages.
         keys: Labels and ids of checkboxes, as for ``checkboxes``. An unchecked box hides the elements whose class is
             its id.
+        skip: The id that the link past the tables points to, and the text of the link.
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -59,7 +79,9 @@ def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}{style}{hidden}</style></head>"
     )
-    return f"{head}<body><main><h1>{text(title)}</h1>{''.join(body)}</main><script>{_SCRIPT}</script></body></html>\n"
+    link = f'<p><a class="skip" href="#{skip[0]}">{text(skip[1])}</a></p>'
+    content = f"<main><h1>{text(title)}</h1>{_SEARCH}{link}{''.join(body)}</main>"
+    return f"{head}<body>{content}<script>{_SCRIPT}</script></body></html>\n"
 
 
 def checkboxes(keys: Mapping[Any, str]) -> str:
@@ -69,12 +91,41 @@ def checkboxes(keys: Mapping[Any, str]) -> str:
     )
 
 
+def table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -> str:
+    """Write a table that scrolls by itself below its head and beside its first column.
+
+    Args:
+        label: What the table shows, for readers who do not see it.
+        head: The cells of the head, as markup.
+        rows: The rows, as markup.
+        key: The id of the table.
+    """
+    named = f' id="{key}"' if key else ""
+    region = f'<div class="wide" role="group" tabindex="0" aria-label="{html.escape(label)}">'
+    return f"{region}<table{named}><thead><tr>{''.join(head)}</thead><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def escaped(value: Any) -> str:
+    """Escape a text for the content of an element."""
+    return html.escape(str(value), quote=False)
+
+
 def text(value: Any) -> str:
     """Escape a text, and isolate its writing direction from the text around it."""
-    return f"<bdi>{html.escape(str(value))}</bdi>"
+    return f"<bdi>{escaped(value)}</bdi>"
+
+
+def name(value: Any) -> str:
+    """Escape a name, which may break between its parts."""
+    return f"<bdi>{_parted(value)}</bdi>"
 
 
 def code(value: Any) -> str:
     """Write a text as code, or any other value as one line of JSON."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"<code>{text(shown)}</code>"
+    return f"<code>{_parted(shown)}</code>"
+
+
+def _parted(value: Any) -> str:
+    """Escape a text that may break after punctuation, and before capitals within a word."""
+    return "<wbr>".join(map(escaped, re.split(r"(?<=[_./,:-])(?=[\w\"\[{])|(?<=[a-z])(?=[A-Z])", str(value))))

@@ -120,7 +120,7 @@ def test_the_table_says_what_was_scripted():
     table = str(made).splitlines()
     assert [line.split("  ")[0] for line in table[:5]] == ["case", "weather", "book", "greeting", "all"]
     assert table[1].split() == ["weather", "2", "of", "2", "2", "of", "2", "0", "of", "2"]
-    assert "weather, gemini, trial 0: weather.days: expected 2, got 3" in table
-    assert any(line.startswith("book, gpt, trial 1: book: refused: ") for line in table)
-    assert any(line.startswith("book, claude, trial 0: overloaded: ") for line in table)
-    assert any(line.startswith("greeting, claude, trial 0: book: ") for line in table)
+    assert "weather, gemini, trial 1: weather.days: expected 2, got 3" in table
+    assert any(line.startswith("book, gpt, trial 2: book: refused: ") for line in table)
+    assert any(line.startswith("book, claude, trial 1: overloaded: ") for line in table)
+    assert any(line.startswith("greeting, claude, trial 1: book: ") for line in table)

@@ -391,10 +391,10 @@ def test_models_are_asked_and_counted():
         "weather  2 of 2                                   2 of 2",
         "move     2 of 2                                   1 of 2",
         "all      4 of 4 (51% to 100%), every trial: 100%  3 of 4 (30% to 95%), every trial: 50%",
-        "move, two, trial 1: move.to: expected 'left', got 'right'",
+        "move, two, trial 2: move.to: expected 'left', got 'right'",
     ]
     assert (
-        str(run.of("one").compare(run.of("two"))) == "better in 1, worse in 0: no evidence of a difference (p = 1.000)"
+        str(run.of("one").compare(run.of("two"))) == "better in 1, worse in 0: 2 cases are too few to tell (p = 1.000)"
     )
     lines = [json.loads(line) for line in run.to_json_lines().splitlines()]
     assert [one["label"] for one in lines] == [one.label for one in run]
@@ -632,8 +632,8 @@ def test_command_line(tmp_path):
         "bonn  2 of 2                                   0 of 2",
         "none  2 of 2                                   2 of 2",
         "all   4 of 4 (51% to 100%), every trial: 100%  2 of 4 (15% to 85%), every trial: 50%",
-        "bonn, bad, trial 0: weather.city: expected 'Bonn', got 'Rome'",
-        "good beside bad: better in 1, worse in 0: no evidence of a difference (p = 1.000)",
+        "bonn, bad, trial 1: weather.city: expected 'Bonn', got 'Rome'",
+        "good beside bad: better in 1, worse in 0: 2 cases are too few to tell (p = 1.000)",
     ]
     assert len(Run.from_json_lines((tmp_path / "run.jsonl").read_text())) == 8
     assert "Evaluation of" in (tmp_path / "run.html").read_text()
@@ -641,7 +641,7 @@ def test_command_line(tmp_path):
     assert run("--least", 0.5)[0] == 0
     code, out = run("--against", tmp_path / "run.jsonl", "--record", tmp_path / "calls.jsonl", "--least", 0)
     assert out.splitlines()[-1].startswith("bad beside ")
-    assert out.splitlines()[-1].endswith("better in 0, worse in 0: no evidence of a difference (p = 1.000)")
+    assert out.splitlines()[-1].endswith("better in 0, worse in 0: 2 cases are too few to tell (p = 1.000)")
     assert run("--model", "good", "--against", tmp_path / "run.jsonl")[0] == 0
     assert not replay(tmp_path / "calls.jsonl", f"{file}:tools").changes
     code, out = run("--json", "--least", 0)
@@ -1198,14 +1198,14 @@ def test_tracks_stand_side_by_side():
         "weather 1  2 of 2                                   0 of 2",
         "move       2 of 2                                   2 of 2",
         "all        4 of 4 (51% to 100%), every trial: 100%  2 of 4 (15% to 85%), every trial: 50%",
-        "weather 1, vague / good, trial 0: weather.place: expected 'Bonn', got 'Rome'",
-        "clear beside vague: better in 1, worse in 0: no evidence of a difference (p = 1.000)",
+        "weather 1, vague / good, trial 1: weather.place: expected 'Bonn', got 'Rome'",
+        "clear beside vague: better in 1, worse in 0: 2 cases are too few to tell (p = 1.000)",
     ]
     lines = [json.loads(line) for line in run.to_json_lines().splitlines()]
     assert [line["track"] for line in lines] == [each.track for each in run]
     assert Run.from_json_lines(run.to_json_lines()) == run
     page = run.to_html()
-    for text in ("clear / good", "vague / good", "clear beside vague", "no evidence of a difference"):
+    for text in ("clear / good", "vague / good", "clear beside vague", "2 cases are too few to tell"):
         assert text in page
     assert len(run.of("good")) == 8
     assert (
@@ -1344,7 +1344,7 @@ def test_what_is_no_line_is_refused(line):
 
 def test_a_page_of_verdicts_made_by_hand_holds_no_markup():
     """Whatever stands in a verdict is text."""
-    verdict = Verdict(case=MARKUP, label=MARKUP, score=0, model=MARKUP, trial=MARKUP, track=MARKUP, finish=MARKUP)
+    verdict = Verdict(case=MARKUP, label=MARKUP, score=0, model=MARKUP, track=MARKUP, finish=MARKUP)
     difference = Difference(kind=MARKUP, tool=MARKUP, path=MARKUP, expected=MARKUP, actual={MARKUP: MARKUP})
     verdict = dataclasses.replace(
         verdict, differences=(difference,), coercions=(Coercion(*[MARKUP] * 4),), error=MARKUP

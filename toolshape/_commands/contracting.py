@@ -2,7 +2,10 @@
 
 import contextlib
 import json
+import subprocess
 from collections.abc import Generator
+from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +85,27 @@ def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, ti
 
     tools = registry_of(target)
     changes = None if lock is None else diff(tools, load_lock(lock))
-    write(output, render_page(tools, to or PROVIDERS, changes, title or target))
+    about = [f"toolshape {version('toolshape')}", f"made on {datetime.now(timezone.utc):%Y-%m-%d}"]
+    about += [] if lock is None else [f"compared with {lock.name}, {_committed(lock)}"]
+    write(output, render_page(tools, to or PROVIDERS, changes, title or target, about))
     say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+
+
+def _committed(path: Path) -> str:
+    """Say when and as which commit git has stored a file."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(path.absolute().parent), *arguments, "--", path.name]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603 - no shell
+
+    try:
+        commit = git("log", "-1", "--format=%h of %cs")
+        is_changed = bool(commit and git("status", "--porcelain"))
+    except (OSError, subprocess.SubprocessError):
+        commit = ""  # there is no git, or no repository
+    if not commit:
+        return "which is in no commit"
+    return f"commit {commit}{', changed since' if is_changed else ''}"
 
 
 def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:

@@ -159,7 +159,7 @@ def _parts(entry: Any) -> dict[str, int]:
     schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), {})
     name, description = str(inner.get("name", "")), str(inner.get("description", ""))
     is_text = isinstance(schema, str)  # xAI's gRPC
-    described = _said(json.loads(schema) if is_text else schema)
+    described = _said(sent_schema(entry))
     rest = len(schema if is_text else _text(schema)) - described if schema else 0
     counts = [len(name), len(description), described, rest]
     return dict(zip(_PARTS, [*counts, len(_text(entry)) - sum(counts)], strict=True))
@@ -171,6 +171,15 @@ def _named(node: Any) -> JsonObject | None:
         return node
     inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     return next((named for child in inner if (named := _named(child)) is not None), None)
+
+
+def sent_schema(entry: Any) -> Any:
+    """Return the schema of the parameters in an entry, or ``None`` if the entry has none."""
+    inner = _named(entry) or {}
+    schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), None)
+    if isinstance(schema, str):  # xAI's gRPC takes text
+        return json.loads(schema)
+    return schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema  # Bedrock wraps it
 
 
 def _said(node: Any, *, is_names: bool = False) -> int:

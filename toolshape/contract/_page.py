@@ -1,19 +1,22 @@
 """Renders an HTML page that shows what each provider is sent for the tools, without JavaScript or external files."""
 
+import difflib
+import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._bound import Bound
 from toolshape._compatibility import RefusedTool, check
 from toolshape._errors import ExportError
 from toolshape._families import get
-from toolshape._html import SEARCH, checkboxes, code, page, text
+from toolshape._html import checkboxes, code, escaped, name, page, table, text
 from toolshape._registry import Registry
 from toolshape._report import Entry
-from toolshape._tool import Tool
+from toolshape._tool import Tool, record_of
 from toolshape.contract._compare import Diff
-from toolshape.contract._costs import ToolCost, request_cost
+from toolshape.contract._costs import ToolCost, request_cost, sent_schema
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
 """The default providers of a page."""
@@ -22,11 +25,23 @@ _STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --strict: #6fd68f; --lenient: #c9c9d1; --lossy: #e6c35c; --refused: #ff9b92 }
 }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1rem }
 .strict, .strict a { color: var(--strict) } .lenient, .lenient a { color: var(--lenient) }
 .lossy, .lossy a { color: var(--lossy) } .refused, .refused a { color: var(--refused) }
 .breaking { color: var(--refused) } .unknown { color: var(--lossy) }
+#pairs td { white-space: nowrap }
+ins, del { text-decoration: none } ins { color: var(--strict) } del { color: var(--refused) }
 """
+_WIDTH = 90
+_ELSEWHERE = ("name", "description", "parameters")  # xAI takes the parameters as text
+_LEGEND = {
+    "strict": ("strict", "The provider constrains the model to the schema."),
+    "lenient": ("lenient", "The provider does not constrain the model. toolshape validates the call."),
+    "lossy": (
+        "n differences",
+        "The schema that is sent says less than the tool in n places; toolshape validates them.",
+    ),
+    "refused": ("refused", "The provider would reject the tool, so it is not sent."),
+}
 
 
 class _At(NamedTuple):
@@ -38,8 +53,31 @@ class _At(NamedTuple):
     costs: Mapping[str, ToolCost]
 
 
+class _State(NamedTuple):
+    """The state of a tool at a provider: the CSS class, the label, and the reasons why the tool is not strict."""
+
+    style: str
+    label: str
+    reasons: tuple[str, ...] = ()
+
+
+_Sent: TypeAlias = tuple[str, Any]
+"""The name of a provider, and the entry that it is sent; ``None`` if it would reject the tool."""
+
+
+class _Group(NamedTuple):
+    """Providers that are sent the same schema for a tool: the markup that they share, and what each is sent."""
+
+    inner: str
+    sent: tuple[_Sent, ...]
+
+
 def render_page(
-    tools: Registry, providers: Iterable[str] = PROVIDERS, changes: Diff | None = None, title: str = "Tools"
+    tools: Registry,
+    providers: Iterable[str] = PROVIDERS,
+    changes: Diff | None = None,
+    title: str = "Tools",
+    about: Iterable[str] = (),
 ) -> str:
     """Render the page.
 
@@ -48,19 +86,26 @@ def render_page(
         providers: The providers to show them for.
         changes: The changes of the tools, for example from ``diff``.
         title: The title of the page.
+        about: Facts that the page shows below its title: versions, dates, or the commit of a lock file.
 
     Raises:
         ExportError: A provider is unknown.
     """
-    at = {name: _at(tools, name) for name in dict.fromkeys(providers)}
-    keys = {name: f"p{number}" for number, name in enumerate(at)}
+    at = {provider: _at(tools, provider) for provider in dict.fromkeys(providers)}
+    keys = {provider: f"p{number}" for number, provider in enumerate(at)}
+    groups = [_groups(tool, at) for tool in tools]
+    usual = _usual(tools, groups)
+    facts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}", *about]
     body = [
+        f"<p>{text(' · '.join(facts))}</p>",
         *_changes(changes),
+        "<h2>Tools by provider</h2>",
         *_overview(tools, at, keys),
-        f"<h2>What is sent</h2><fieldset><legend>at</legend>{checkboxes(keys)}</fieldset>{SEARCH}",
-        *(_tool(number, tool, at, keys) for number, tool in enumerate(tools)),
+        f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
+        _outlines(usual),
+        *(_tool(number, tool, groups[number], at, keys, usual) for number, tool in enumerate(tools)),
     ]
-    return page(title, body, style=_STYLE, keys=keys)
+    return page(title, body, style=_STYLE + _hiding(groups, keys), keys=keys, skip=("sent", "Skip the tables"))
 
 
 def _at(tools: Registry, provider: str) -> _At:
@@ -78,87 +123,223 @@ def _at(tools: Registry, provider: str) -> _At:
     return _At(bound, refused, report, costs)
 
 
-def _json(value: Any) -> str:
-    return f'<pre tabindex="0">{text(json.dumps(value, indent=2, ensure_ascii=False, default=str))}</pre>'
-
-
 def _changes(changes: Diff | None) -> Iterator[str]:
     if changes is None:
         return
     yield f"<h2>Changes</h2><p>{text(str(changes).splitlines()[-1])}</p>"
-    if changes.changes:
-        yield '<div class="wide"><table id="changes"><tr><th>level<th>tool<th>place<th>change<th>before<th>after<th>example call'
+    rows = []
     for change in changes.changes:
         shown = "" if change.witness is None else code(change.witness)
         values = "".join(f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after))
-        yield f'<tr class="{change.level}"><td>{change.level}<td>{text(change.tool)}<td>{code(change.path)}'
-        yield f"<td>{text(change.kind.replace('_', ' '))}{values}<td>{shown}"
-    if changes.changes:
-        yield "</table></div>"
+        row = f'<tr class="{change.level}"><td>{change.level}<td>{name(change.tool)}<td>{code(change.path)}'
+        rows.append(f"{row}<td>{text(change.kind.replace('_', ' '))}{values}<td>{shown}")
+    if rows:
+        head = ("level", "tool", "place", "change", "before", "after", "example call")
+        yield table("Changes", [f"<th>{label}" for label in head], rows, key="changes")
 
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
-    """Render a table of tools and providers: the state of each tool there, with a link to its entry."""
-    yield '<h2>Tools by provider</h2><div class="wide"><table id="pairs"><tr><th>tool'
-    yield "".join(f'<th class="{keys[name]}">{text(name)}' for name in at)
+    """Render a legend, and a table of the state of each tool at each provider, with a link to what is sent."""
+    rows, shown = [], set()
     for number, tool in enumerate(tools):
-        yield f'<tr><th scope="row"><a href="#t{number}">{text(tool.name)}</a>'
-        for name, bound_at in at.items():
-            state, label = _state(tool, bound_at)
-            yield f'<td class="{keys[name]} {state}"><a href="#t{number}-{keys[name]}">{label}</a>'
-    yield "</table></div>"
+        row = f'<tr data-entry="t{number}"><th scope="row"><a href="#t{number}">{name(tool.name)}</a>'
+        row += f"<td>{text(', '.join(sorted(tool.effects)) or 'none declared')}<td>{_approval(tool)}"
+        for provider, bound_at in at.items():
+            state = _state(tool, bound_at)
+            shown.add(state.style)
+            row += f'<td class="{keys[provider]} {state.style}"><a href="#t{number}-{keys[provider]}">{state.label}</a>'
+        rows.append(row)
+    legend = (f'<dt class="{key}">{label}<dd>{text(said)}' for key, (label, said) in _LEGEND.items() if key in shown)
+    yield f'<dl class="legend">{"".join(legend)}</dl>'
+    columns = [f'<th class="{keys[provider]}">{name(provider)}' for provider in at]
+    yield table("Tools by provider", ["<th>tool", "<th>effects", "<th>approval", *columns], rows, key="pairs")
 
 
-def _state(tool: Tool[..., Any], at: _At) -> tuple[str, str]:
+def _approval(tool: Tool[..., Any]) -> str:
+    needed = record_of(tool).options.approve
+    return "for every call" if needed is True else "decided for each call" if needed else "not needed"
+
+
+def _state(tool: Tool[..., Any], at: _At) -> _State:
     if tool.name in at.refused:
-        return "refused", "refused"
-    losses = [
-        entry for entry in at.report.get(tool.name, ()) if entry.kind != "finding" and entry.severity != "mapped_back"
-    ]
-    form = "strict" if at.bound.is_strict(tool.name) else "lenient"
-    return ("lossy", f"{form}, losses: {len(losses)}") if losses else (form, form)
+        return _State("refused", "refused")
+    entries = at.report.get(tool.name, ())
+    count = sum(entry.kind != "finding" and entry.severity != "mapped_back" for entry in entries)
+    differences = f", {count} difference{'s' * (count != 1)}" * bool(count)
+    if at.bound.is_strict(tool.name):
+        return _State("lossy" if count else "strict", f"strict{differences}")
+    reasons = tuple(
+        f"{entry.path}: {entry.note}" if entry.path else entry.note for entry in entries if entry.rule == "not_strict"
+    )
+    if at.bound.provider.schema.strict is None:
+        reasons = ("the provider has no strict form",)
+    return _State("lossy" if count else "lenient", f"lenient{differences}", reasons)
 
 
-def _tool(number: int, tool: Tool[..., Any], at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
+def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
+    """Group the providers that are sent the same schema, with the same differences."""
+    groups: dict[str, list[_Sent]] = {}
+    for provider, bound_at in at.items():
+        entry = None
+        if tool.name in bound_at.refused:
+            inner = _refusals(bound_at.refused[tool.name])
+        else:
+            exported = bound_at.bound.subset([tool.name]).export()
+            entry = exported[0] if exported else {}
+            losses = _losses(bound_at.report.get(tool.name, []))
+            inner = _reasons(_state(tool, bound_at)) + losses + _rewritten(tool.input_schema, sent_schema(entry))
+        groups.setdefault(inner, []).append((provider, entry))
+    return [_Group(inner, tuple(sent)) for inner, sent in groups.items()]
+
+
+def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
+    """Return the CSS rules that hide a group when the boxes of all its providers are unchecked."""
+    found = {tuple(keys[provider] for provider, _ in group.sent) for of_tool in groups for group in of_tool}
+    rules = ("".join(f":has(#{key}:not(:checked))" for key in own) + f" .only-{'-'.join(own)}" for own in sorted(found))
+    return " ".join(f"body{rule} {{ display: none }}" for rule in rules)
+
+
+def _tool(
+    number: int,
+    tool: Tool[..., Any],
+    groups: list[_Group],
+    at: Mapping[str, _At],
+    keys: Mapping[str, str],
+    usual: Mapping[str, str],
+) -> str:
+    approval = _approval(tool)
     inner = [f"<p>{text(tool.description)}</p>"]
-    if tool.effects:
-        inner.append(f"<p>effects: {text(', '.join(sorted(tool.effects)))}</p>")
+    if tool.effects or approval != "not needed":
+        effects = ", ".join(sorted(tool.effects)) or "none declared"
+        inner.append(f"<p>effects: {text(effects)}; approval: {approval}</p>")
     findings = "".join(f"<li>{text(finding.path or 'the tool')}: {text(finding.message)}" for finding in tool.findings)
     inner.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
-    inner += [_sent(f"t{number}-{keys[name]}", keys[name], name, tool, bound_at) for name, bound_at in at.items()]
-    head = f"<b>{text(tool.name)}</b> {text(tool.title or '')}"
+    inner.append(
+        f"<details><summary>The tool's own schema</summary>{_schema(map(escaped, _lines(tool.input_schema)))}</details>"
+    )
+    inner += [_sent(f"t{number}", tool, group, at, keys) for group in groups]
+    inner.append(_entries(tool, groups, at, usual))
+    head = f"<b>{name(tool.name)}</b> {text(tool.title or '')}"
     return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(inner)}</details>'
 
 
-def _sent(place: str, key: str, provider: str, tool: Tool[..., Any], at: _At) -> str:
-    """Render what one provider is sent for a tool, beside the canonical schema."""
-    state, label = _state(tool, at)
-    head = f'<b>{text(provider)}</b> <span class="{state}">{label}</span>'
-    if tool.name in at.refused:
-        rows = "".join(
-            f"<li>{text(refusal.path or 'the tool')}: {text(refusal.message)} <em>{text(refusal.evidence)}</em>"
-            for refusal in at.refused[tool.name]
-        )
-        return f'<details class="{key}" id="{place}"><summary>{head}</summary><ul>{rows}</ul></details>'
-    cost = at.costs.get(tool.name)
-    shares = "" if cost is None else _shares(cost)
-    sent = at.bound.subset([tool.name]).export()
-    pair = f"<div><h3>Canonical</h3>{_json(tool.input_schema)}</div><div><h3>Sent</h3>{_json(sent)}</div>"
-    inner = f'{_losses(at.report.get(tool.name, []))}{shares}<div class="pair">{pair}</div>'
-    return f'<details class="{key}" id="{place}"><summary>{head}</summary>{inner}</details>'
+def _sent(place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
+    """Render what the providers of a group are sent for a tool."""
+    state = _state(tool, at[group.sent[0][0]])
+    own = [keys[provider] for provider, _ in group.sent]
+    names = " ".join(f'<b class="{keys[provider]}">{text(provider)}</b>' for provider, _ in group.sent)
+    targets = "".join(f'<span id="{place}-{key}"></span>' for key in own)
+    head = f'<summary>{names} <span class="{state.style}">{state.label}</span></summary>'
+    inner = f"{head}{targets}{group.inner}"
+    return f'<details class="only-{"-".join(own)}">{inner}</details>'
+
+
+def _entries(tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _At], usual: Mapping[str, str]) -> str:
+    """Render how long the entry of each provider is, and the entry where it has other fields than usual."""
+    sizes, others = [], []
+    for provider, entry in (sent for group in groups for sent in group.sent):
+        if entry is None:
+            continue
+        if (cost := at[provider].costs.get(tool.name)) is not None:
+            sizes.append(f"{provider} {cost.characters} ({cost.share:.0%} of all tools)")
+        if (shown := _outline(tool, entry)) != usual[provider]:
+            others.append(f"<p>{text(provider)}: {code(shown)}</p>")
+    return f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(others)}" if sizes else "".join(others)
+
+
+def _usual(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
+    """Return the most frequent outline of an entry at each provider."""
+    outlines: dict[str, Counter[str]] = {}
+    for tool, of_tool in zip(tools, groups, strict=True):
+        for provider, entry in (sent for group in of_tool for sent in group.sent):
+            if entry is not None:
+                outlines.setdefault(provider, Counter())[_outline(tool, entry)] += 1
+    return {provider: counts.most_common(1)[0][0] for provider, counts in outlines.items()}
+
+
+def _outlines(usual: Mapping[str, str]) -> str:
+    """Render the usual entry of each provider."""
+    rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
+    shown = table("Entries", ["<th>provider", "<th>entry of a tool"], rows)
+    return f"<details><summary>The form of an entry, by provider</summary>{shown}</details>" if rows else ""
+
+
+def _outline(tool: Tool[..., Any], entry: Any) -> str:
+    """Return an entry as JSON, with ``…`` for its schema, name and description: the page shows these elsewhere."""
+    schema = sent_schema(entry)
+
+    def shown(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {key: "…" if value == schema or key in _ELSEWHERE else shown(value) for key, value in node.items()}
+        return [shown(item) for item in node] if isinstance(node, list) else node
+
+    return f"{tool.name}: {entry}" if schema is None else json.dumps(shown(entry), ensure_ascii=False, default=str)
+
+
+def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
+    """Write JSON in lines: an object or array that is short stands on one line."""
+    flat = json.dumps(value, ensure_ascii=False, default=str)
+    if not isinstance(value, dict | list) or not value or len(indent) + len(prefix) + len(flat) <= _WIDTH:
+        return [f"{indent}{prefix}{flat}"]
+    pairs = (
+        [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
+        if isinstance(value, dict)
+        else [("", item) for item in value]
+    )
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    inner = [_lines(item, indent + " ", key) for key, item in pairs]
+    body = [line for item in inner[:-1] for line in (*item[:-1], f"{item[-1]},")]
+    return [f"{indent}{prefix}{first}", *body, *inner[-1], f"{indent}{last}"]
+
+
+def _schema(lines: Iterable[str]) -> str:
+    """Write the lines of a schema; those that begin with ``+`` or ``-`` as added or removed."""
+    return f'<pre tabindex="0"><bdi>{chr(10).join(lines)}</bdi></pre>'
+
+
+def _rewritten(own: Any, sent: Any) -> str:
+    """Render how the schema that is sent differs from the tool's own."""
+    if sent is None:
+        return "<p>The entry has no schema.</p>"
+    if sent == own:
+        return "<p>The schema is sent as it is.</p>"
+    before, after = _lines(own), _lines(sent)
+    whole = _schema(map(escaped, after))
+    changes = _schema(_marked(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
+    if len(changes) > len(whole):
+        return f"<h3>Schema</h3>{whole}"
+    return f"<h3>Changes of the schema</h3>{changes}"
+
+
+def _marked(lines: Iterable[str]) -> Iterator[str]:
+    """Mark runs of added and removed lines of a diff."""
+    for sign, run in itertools.groupby(lines, key=lambda line: line[0]):
+        written = escaped("\n".join(run))
+        mark = {"+": "ins", "-": "del"}.get(sign)
+        yield written if mark is None else f"<{mark}>{written}</{mark}>"
+
+
+def _reasons(state: _State) -> str:
+    return "".join(
+        f"<p>Not strict: {text(reason.replace('not strict, which', 'that').replace('not strict: ', ''))}</p>"
+        for reason in state.reasons
+    )
+
+
+def _refusals(refused: list[RefusedTool]) -> str:
+    rows = (
+        f"<li>{text(refusal.path or 'the tool')}: {text(refusal.message)} <em>{text(refusal.evidence)}</em>"
+        for refusal in refused
+    )
+    return f"<ul>{''.join(rows)}</ul>"
 
 
 def _losses(report: list[Entry]) -> str:
     rows = [
-        f"<tr><td>{code(entry.path or 'the tool')}<td>{text(entry.rule)}<td>{text(entry.kind)}"
-        f"<td>{text(entry.severity.replace('_', ' '))}<td>{text(entry.note)}"
+        f"<tr><td>{code(entry.path or 'the tool')}<td>{name(entry.rule)}<td>{entry.kind}"
+        f"<td>{entry.severity.replace('_', ' ')}<td>{text(entry.note)}"
         for entry in report
         if entry.kind != "finding"
     ]
-    head = "<tr><th>place<th>keyword<th>kind<th>severity<th>note"
-    return f'<div class="wide"><table>{head}{"".join(rows)}</table></div>' if rows else "<p>Nothing is changed.</p>"
-
-
-def _shares(cost: ToolCost) -> str:
-    parts = ", ".join(f"{name} {count}" for name, count in cost.parts.items() if count)
-    return f"<p>{cost.characters} characters, {cost.share:.0%} of all tools here: {text(parts)}</p>"
+    head = [f"<th>{label}" for label in ("place", "keyword", "kind", "severity", "note")]
+    return table("Differences", head, rows) if rows else ""

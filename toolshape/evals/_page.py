@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from toolshape._calls import Coercion
-from toolshape._html import SEARCH, checkboxes, code, page, text
+from toolshape._html import checkboxes, code, name, page, table, text
 from toolshape.evals._verdict import RIGHT, Column, Difference, Label, Numbered, Verdict, by_column
 
 _Columns: TypeAlias = dict[Column, dict[str, Numbered]]
@@ -25,14 +25,13 @@ _STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --right: #6fd68f; --coerced: #e6c35c; --wrong: #ff9b92; --failed: #c5b3f0 }
 }
-details table { width: 100%; table-layout: fixed; margin: .5rem 0 }
 .label { font-weight: bold } .right .label, td.right a { color: var(--right) } .wrong .label, td.wrong a { color: var(--wrong) }
 .right_after_coercion .label { color: var(--coerced) } .failed .label { color: var(--failed) }
 """
 
 
 def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
-    """Write the page.
+    """Write the page: cases with wrong verdicts before the others.
 
     Args:
         run: The verdicts.
@@ -43,63 +42,92 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
     columns = by_column(run.verdicts)
     keys = {column: f"m{number}" for number, column in enumerate(columns)}
     only = " ".join(f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS)
+    only += " ".join(
+        f"body:has(#only-{label}:checked) .case:not(:has(.{label})) {{ display: none }}" for label in _LABELS
+    )
+    rights = {case: [_count(cases.get(case, [])) for cases in columns.values()] for case in run.cases}
+    ordered = sorted(run.cases, key=lambda case: all(right == total for right, total in rights[case]))
+    ids = {case: f"c{number}" for number, case in enumerate(ordered)}
     body = [
         *_overview(shares, columns, keys),
         *(f"<p>{text(label)}: {text(comparison)}</p>" for label, comparison in comparisons),
-        *_cases(run, columns, keys),
+        *_cases(ids, columns, keys),
         *_filters(run, keys),
-        *(
-            _verdict(number, verdict, keys[Column(verdict.track, verdict.model)])
-            for number, verdict in enumerate(run.verdicts)
-        ),
+        *(_case(case, ids[case], columns, keys) for case in ordered),
     ]
-    return page(title, body, style=_STYLE + only, keys=keys)
+    return page(title, body, style=_STYLE + only, keys=keys, skip=("verdicts", "Skip the tables"))
+
+
+def _count(own: Numbered) -> tuple[int, int]:
+    """Return how many trials are right, and how many there are."""
+    return sum(verdict.label in RIGHT for _, verdict in own), len(own)
 
 
 def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
     """Write the table of the columns with their shares."""
-    yield '<div class="wide"><table><tr><th>model<th>trials right<th>95% interval<th>cases right in every trial'
-    yield "".join(f"<th>{label.replace('_', ' ')}" for label in _LABELS)
+    labels = [label.replace("_", " ") for label in _LABELS]
+    head = ["model", "trials right", "95% interval", "cases right in every trial", *labels]
+    rows = []
     for column, cases in columns.items():
         share = shares[column]
-        labels = Counter(verdict.label for own in cases.values() for _, verdict in own)
-        yield f'<tr class="{keys[column]}"><th scope="row">{text(column)}<td>{share.right} of {share.total}'
-        yield f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
-        yield "".join(f"<td>{labels[label]}" for label in _LABELS)
-    yield "</table></div>"
+        counts = Counter(verdict.label for own in cases.values() for _, verdict in own)
+        row = f'<tr class="{keys[column]}"><th scope="row">{name(column)}<td>{share.right} of {share.total}'
+        row += f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
+        rows.append(row + "".join(f"<td>{counts[label]}" for label in _LABELS))
+    yield table("Models", [f"<th>{label}" for label in head], rows)
 
 
-def _cases(run: _Run, columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
+def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
     """Write the table of the cases. Each cell links to the first verdict that is not right."""
-    yield '<h2>Cases</h2><div class="wide"><table id="cases"><tr><th>case'
-    yield "".join(f'<th class="{keys[column]}">{text(column)}' for column in columns)
-    for case in run.cases:
-        yield f'<tr><th scope="row">{text(case)}'
-        yield "".join(_cell(cases.get(case, []), keys[column]) for column, cases in columns.items())
-    yield "</table></div>"
+    head = ["<th>case", *(f'<th class="{keys[column]}">{name(column)}' for column in columns)]
+    rows = []
+    for case, place in ids.items():
+        cells = (_cell(cases.get(case, []), keys[column]) for column, cases in columns.items())
+        rows.append(f'<tr data-entry="{place}"><th scope="row">{name(case)}{"".join(cells)}')
+    yield f"<h2>Cases</h2>{table('Cases', head, rows, key='cases')}"
 
 
 def _cell(own: Numbered, key: str) -> str:
     if not own:
         return f'<td class="{key}">'
     first = next((number for number, verdict in own if verdict.label not in RIGHT), own[0][0])
-    count = sum(verdict.label in RIGHT for _, verdict in own)
-    state = "right" if count == len(own) else "wrong"
-    return f'<td class="{key} {state}"><a href="#v{first}">{count} of {len(own)}</a>'
+    right, total = _count(own)
+    return f'<td class="{key} {_state(own)}"><a href="#v{first}">{right} of {total}</a>'
+
+
+def _state(own: Numbered) -> str:
+    right, total = _count(own)
+    return "right" if right == total else "wrong"
 
 
 def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
-    yield '<h2>Verdicts</h2><fieldset><legend>show</legend><label><input type="radio" name="label" checked> all</label>'
+    yield '<h2 id="verdicts" tabindex="-1">Verdicts</h2><fieldset><legend>show</legend>'
+    yield '<label><input type="radio" name="label" checked> all</label>'
     labels = Counter(verdict.label for verdict in run.verdicts)
     for label in _LABELS:
         yield f'<label><input type="radio" name="label" id="only-{label}"> {label.replace("_", " ")} ({labels[label]})</label>'
-    yield f"</fieldset><fieldset><legend>of</legend>{checkboxes(keys)}</fieldset>{SEARCH}"
+    yield f"</fieldset><fieldset><legend>models</legend>{checkboxes(keys)}</fieldset>"
+
+
+def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> str:
+    """Write a case with the verdicts of all models, wrong ones first; expanded if one is wrong."""
+    own = {column: cases[case] for column, cases in columns.items() if case in cases}
+    counts = ", ".join(
+        f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(of_column))}</span>'
+        for column, of_column in own.items()
+    )
+    verdicts = [(number, column, verdict) for column, found in own.items() for number, verdict in found]
+    verdicts.sort(key=lambda entry: entry[2].label in RIGHT)
+    is_open = "" if all(verdict.label in RIGHT for _, _, verdict in verdicts) else " open"
+    inner = "".join(_verdict(number, verdict, keys[column]) for number, column, verdict in verdicts)
+    head = f"<summary><b>{name(case)}</b> {counts}</summary>"
+    return f'<details class="case entry" id="{place}"{is_open}>{head}{inner}</details>'
 
 
 def _verdict(number: int, verdict: Verdict, key: str) -> str:
     """Write a verdict with a table of its differences, expanded if the verdict is not right."""
     column = Column(verdict.track, verdict.model)
-    head = f"<b>{text(verdict.case)}</b> {text(column)}, trial {text(verdict.trial)}: "
+    head = f"{text(column)}, trial {text(verdict.trial + 1)}: "
     head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'
     is_open = "" if verdict.label in RIGHT else " open"
     inner = "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
@@ -108,29 +136,24 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
     steps = f" after {verdict.steps} responses" if verdict.steps > 1 else ""
     inner += f"<p>finish: {text(verdict.finish)}{steps}</p>" if verdict.finish else ""
     label = html.escape(verdict.label)
-    return f'<details class="verdict entry {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{inner}</details>'
+    return f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{inner}</details>'
 
 
 def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
-    if differences:
-        yield "<table><tr><th>what<th>where<th>expected<th>got"
+    rows = []
     for difference in differences:
         place = f"{difference.tool}.{difference.path}" if difference.path else difference.tool
-        yield (
-            f"<tr><td>{text(difference.kind.replace('_', ' '))}<td>{code(place)}"
-            f"<td>{code(difference.expected)}<td>{code(difference.actual)}"
-        )
-    if differences:
-        yield "</table>"
+        values = f"<td>{code(difference.expected)}<td>{code(difference.actual)}"
+        rows.append(f"<tr><td>{text(difference.kind.replace('_', ' '))}<td>{code(place)}{values}")
+    if rows:
+        yield table("Differences", ["<th>what", "<th>where", "<th>expected", "<th>got"], rows)
 
 
 def _coercions(coercions: tuple[Coercion, ...]) -> Iterator[str]:
-    if coercions:
-        yield "<table><tr><th>coercion<th>where<th>received<th>passed to the function"
-    for coercion in coercions:
-        yield (
-            f"<tr><td>{text(coercion.rule)}<td>{code(coercion.path)}"
-            f"<td>{code(coercion.before)}<td>{code(coercion.after)}"
-        )
-    if coercions:
-        yield "</table>"
+    rows = [
+        f"<tr><td>{name(coercion.rule)}<td>{code(coercion.path)}<td>{code(coercion.before)}<td>{code(coercion.after)}"
+        for coercion in coercions
+    ]
+    if rows:
+        head = ["<th>coercion", "<th>where", "<th>received", "<th>passed to the function"]
+        yield table("Coercions", head, rows)

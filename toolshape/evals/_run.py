@@ -14,6 +14,7 @@ from toolshape.evals._verdict import RIGHT, Column, Difference, DifferenceKind, 
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
+_ENOUGH_CASES = 20  # if all of them differ, and 80 % in one direction, the sign test finds that in 80 % of runs
 
 
 class Share(NamedTuple):
@@ -36,15 +37,21 @@ class Comparison(NamedTuple):
     """The comparison of two runs of the same cases: in how many cases the first run is right more often, or less often.
 
     ``chance`` is the p-value of a two-sided sign test: the probability of a split at least as uneven if both are
-    equally good.
+    equally good. ``cases`` is the number of cases that both runs have.
     """
 
     better: int
     worse: int
     chance: float
+    cases: int
 
     def __str__(self) -> str:
-        evidence = "no evidence of a difference" if self.chance > _LEAST_EVIDENCE else "a difference"
+        if self.chance <= _LEAST_EVIDENCE:
+            evidence = "a difference"
+        elif self.cases < _ENOUGH_CASES:
+            evidence = f"{self.cases} {'case is' if self.cases == 1 else 'cases are'} too few to tell"
+        else:
+            evidence = "no evidence of a difference"
         return f"better in {self.better}, worse in {self.worse}: {evidence} (p = {self.chance:.3f})"
 
 
@@ -126,7 +133,7 @@ class Run:
         both = mine.keys() & theirs.keys()
         better = sum(mine[key] > theirs[key] for key in both)
         worse = sum(mine[key] < theirs[key] for key in both)
-        return Comparison(better, worse, _sign_test(better, worse))
+        return Comparison(better, worse, _sign_test(better, worse), len(both))
 
     @staticmethod
     def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -217,7 +224,7 @@ def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdic
     for _, verdict in own:
         if verdict.label not in RIGHT:
             fault = verdict.error or "; ".join(map(str, verdict.differences[:1]))
-            return f"{case}, {column}, trial {verdict.trial}: {fault[:_LONGEST_DIFFERENCE]}"
+            return f"{case}, {column}, trial {verdict.trial + 1}: {fault[:_LONGEST_DIFFERENCE]}"
     return ""
 
 
