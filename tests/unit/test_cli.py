@@ -190,11 +190,14 @@ def test_a_terminal_has_colours_and_fits_its_width(run, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    output.show_table(("what", "message"), [("refused", "[bold]" + "x" * 200)])
+    output.show_table(("what", "message"), [("yes", "[bold]" + "x" * 200)])
+    output.show_note("refused by openai", ["why " * 30], style="red")
     output.say("done", style="green")
     output.show_error("no [red]markup[/red] of users")
     out, err = capsys.readouterr()
-    assert "\x1b[1;31mrefused" in out
+    assert "\x1b[32myes" in out
+    assert "\x1b[31mrefused by openai" in out
+    assert out.count("\n    why why") == 3  # wrapped below the line, at the same indentation
     assert "[bold]" in out
     assert max(len(line) for line in out.splitlines()) < 100
     assert "[red]markup[/red]" in err
@@ -229,12 +232,15 @@ def test_check(run, tmp_path):
     shop.write_text(LONG, encoding="utf-8")
     done = run("check", "shop:tools", "--to", "openai", "--to", "anthropic", "--to", "mcp")
     assert done.exit_code == 1
-    head, *rows, summary = done.stdout.splitlines()
+    *lines, summary = done.stdout.splitlines()
     assert summary == "2 tools to openai, anthropic, mcp: 3 refused"
-    assert head.split() == ["what", "provider", "tool", "path", "rule", "message", "evidence"]
-    assert [row.split()[1:3] for row in rows] == [["anthropic", "many"], ["mcp", "x" * 70], ["mcp", "many"]]
-    assert "30 optional properties, at most 23 are allowed" in rows[0]
-    assert "2026" in rows[0]
+    heads = [line for line in lines if not line.startswith("    ")]
+    assert [head.split(" (")[0] for head in heads] == [
+        "refused by anthropic: many", f"refused by mcp: {'x' * 70}", "refused by mcp: many",
+    ]  # fmt: skip
+    assert lines[1].startswith("    30 optional properties, at most 23 are allowed")
+    assert lines[2].startswith("    Source: ")
+    assert "2026" in lines[2]
     found = json.loads(run("check", "shop:tools", "--to", "anthropic", "--json").stdout)["refused"]
     assert [(one["tool"], one["rule"]) for one in found] == [("many", "grammar")]
     done = run("check", "shop:tools." + "x" * 70, "--to", "openai", "--to", "gemini", "--strict", "auto")

@@ -676,7 +676,7 @@ def test_command_line(long_trace, target, tmp_path):
 
     code, out, _ = run(long_trace, target)
     assert code == 1
-    assert out.splitlines()[0].startswith("regression: line 1, weather (openai, gpt-5): other value at days: ")
+    assert out.splitlines()[0].startswith("regression: line 1, weather (openai, gpt-5): the function now receives other arguments: days was ")
     assert out.splitlines()[-1] == "400 responses, 400 calls, 134 changes, 134 of them regressions"
     assert run(long_trace, target, "--json")[1] == replay(long_trace, target).to_json_lines()
     assert '  canonical: {"city": "Bonn"}' in run(long_trace, target, "--stages")[1]
@@ -695,7 +695,7 @@ def test_pytest_replays(pytester_run, path):
     (path.parent / "pytest.ini").write_text("[pytest]\ntoolshape_tools = today.py:tools")
     code, out = pytester_run("--toolshape-replay", str(path), "--toolshape-replay", "other.jsonl")
     assert (code, "1 failed, 1 passed" in out) == (1, True)
-    assert "regression: line 1, weather (openai, gpt-5): other value at days" in out
+    assert "regression: line 1, weather (openai, gpt-5): the function now receives other arguments: days was " in out
     code, out = pytester_run("-c", os.devnull, "--rootdir", str(path.parent), "--toolshape-replay", str(path))
     assert code == 4
     assert "needs --toolshape-tools" in out

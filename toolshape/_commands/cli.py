@@ -20,7 +20,7 @@ try:
 
     from toolshape._commands.contracting import against, costing, locking, paging
     from toolshape._commands.evaluation import evaluation
-    from toolshape._commands.output import echo, echo_json, own_output, say, show_error, show_table
+    from toolshape._commands.output import echo, echo_json, own_output, say, show_error, show_note, show_table
     from toolshape._commands.replaying import replaying
     from toolshape._commands.serving import serving
 except ImportError as error:
@@ -145,10 +145,13 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
     if as_json:
         _print_json({"refused": [refusal._asdict() for refusal in refused], "findings": findings})
     else:
-        rows = [("refused", *refusal) for refusal in refused]
-        rows += [("finding", "", *finding.values(), "") for finding in findings]
-        if rows:
-            show_table(("what", *compatibility.RefusedTool._fields), rows)
+        for refusal in refused:
+            place = ".".join(filter(None, (refusal.tool, refusal.path))) or "all tools together"
+            head = f"refused by {refusal.provider}: {place} ({refusal.rule})"
+            show_note(head, [refusal.message, f"Source: {refusal.evidence}"], style="bold red")
+        for finding in findings:
+            place = ".".join(filter(None, (finding["tool"], finding["path"])))
+            show_note(f"finding: {place} ({finding['rule']})", [finding["message"]], style="yellow")
         count = f"{len(registry)} tool{'s' * (len(registry) != 1)} to {', '.join(names)}"
         outcome = f"{len(refused)} refused" if refused else "nothing would be refused"
         more = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +23,7 @@ from toolshape._calls import visible
 from toolshape._errors import UsageError
 from toolshape._report import table
 
-_STYLES: Mapping[str, str] = {"refused": "bold red", "finding": "yellow", "yes": "green", "ok": "green"}
+_STYLES: Mapping[str, str] = {"yes": "green", "ok": "green"}
 _OUTPUT: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("toolshape_output", default=None)
 
 
@@ -163,6 +164,17 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for row in texts:
         shown.add_row(*[Text(_writable(cell), style=_STYLES.get(cell, "")) for cell in row])
     Console(file=output()).print(shown)
+
+
+def show_note(head: str, lines: Sequence[str], *, style: str) -> None:
+    """Print a line, and below it indented lines, which a terminal wraps at its width."""
+    if output().isatty():
+        console = Console(file=output())
+        console.print(Text(_writable(head), style=style))
+        for line in lines:
+            console.print(Padding(Text(_writable(line)), (0, 0, 0, 4)))
+    else:
+        echo("\n    ".join([head, *lines]))
 
 
 def say(text: str, *, style: str = "") -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import JsonObject, shortened
+from toolshape._calls import JsonObject, shortened, visible
 from toolshape._errors import ToolshapeError, UsageError
 from toolshape._registry import Registry
 from toolshape._schema.values import WrittenSet, is_same_value, scalars
-from toolshape._validation.lookup import MASKED
+from toolshape._validation.lookup import MASKED, location_of
 from toolshape.trace._privacy import Hidden, hidden_of, known_path, masked, split_patterns
 from toolshape.trace._stages import RecordedResponse, Stages, compute_stages
 
@@ -16,6 +16,8 @@ ChangeKind: TypeAlias = Literal[
     "now_unreadable", "now_readable", "other_calls", "other_tool", "now_refused", "now_accepted", "other_value",
     "other_coercion", "other_error",
 ]  # fmt: skip
+_MISSING = object()
+_MOST_PATHS = 3
 _REGRESSIONS = frozenset({"now_unreadable", "other_calls", "other_tool", "now_refused", "other_value"})
 
 
@@ -48,9 +50,7 @@ class Change:
     def __str__(self) -> str:
         where = f"line {self.line}, {self.tool}" if self.tool else f"line {self.line}"
         source = f" ({self.provider}{f', {self.model}' if self.model else ''})"
-        place = f" at {', '.join(self.paths)}" if self.paths else ""
-        values = f"{shortened(self.before)} -> {shortened(self.after)}"
-        return f"{where}{source}: {self.kind.replace('_', ' ')}{place}: {values}"
+        return f"{where}{source}: {_sentence(self)}"
 
     def as_json(self) -> JsonObject:
         """Convert the change to JSON."""
@@ -94,6 +94,67 @@ def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
         not_compared += of_call is None
         changes += of_call or ()
     return Compared(changes=tuple(changes), calls=len(replayed), not_compared=not_compared)
+
+
+def _sentence(change: Change) -> str:
+    """Say what changed and why. The reason of an error is never shortened: it is what the reader looks for."""
+    before, after = change.before, change.after
+    match change.kind:
+        case "now_unreadable":
+            sentence = f"the response was read, and now cannot be read: {_one_line(after)}"
+        case "now_readable":
+            sentence = f"the response could not be read ({_one_line(before)}), and now has {after}"
+        case "other_calls":
+            sentence = f"the response had {before} calls, and now has {after}"
+        case "other_tool":
+            sentence = f"the call went to {before}, and now goes to {after}"
+        case "now_refused":
+            return (
+                f"the call was accepted, and is now refused: {_one_line(after)} Its arguments were {shortened(before)}."
+            )
+        case "now_accepted":
+            sentence = f"the call was refused ({_error(before)}), and is now accepted with {shortened(after)}"
+        case "other_value":
+            values = (_at(change, path) for path in change.paths[:_MOST_PATHS])
+            more = f"; and {len(change.paths) - _MOST_PATHS} more" if len(change.paths) > _MOST_PATHS else ""
+            sentence = f"the function now receives other arguments: {'; '.join(values)}{more}"
+        case "other_coercion":
+            sentence = f"other coercions lead to the same arguments: {_rules(before)} before, {_rules(after)} now"
+        case "other_error":
+            sentence = (
+                f"the call is still refused, but with another error: {_error(before)} before, {_error(after)} now"
+            )
+    return sentence
+
+
+def _one_line(text: Any) -> str:
+    return visible(" ".join(str(text).split()))
+
+
+def _error(error: Any) -> str:
+    """Return the code of an error with its problems, as places and rules."""
+    if not isinstance(error, dict):
+        return shortened(error)
+    problems = ", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in error["problems"])
+    return visible(f"{error['code']}, {problems}" if problems else str(error["code"]))
+
+
+def _rules(coercions: Iterable[tuple[str, str]]) -> str:
+    return visible(", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in coercions)) or "none"
+
+
+def _at(change: Change, path: str) -> str:
+    """Say how the value at a path has changed."""
+    values = []
+    for value in (change.before, change.after):
+        for step in location_of(path):
+            try:
+                value = value[step]  # noqa: PLW2901 - walks down
+            except (KeyError, IndexError, TypeError):  # the path is new, or holds a name with a dot
+                value = _MISSING  # noqa: PLW2901 - walks down
+                break
+        values.append("missing" if value is _MISSING else shortened(value))
+    return f"{visible(path) or 'the arguments'} was {values[0]}, and is {values[1]}"
 
 
 def _hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
