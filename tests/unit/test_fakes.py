@@ -114,8 +114,54 @@ def test_calls_are_validated_when_they_are_scripted():
     with pytest.raises(CallError, match="days"):
         fake.calls("weather", city="Bonn", days="many")
     with pytest.raises(UsageError, match="cannot be written as JSON"):
-        fake.calls("made_up", thing=object())
+        fake.calls("weather", thing=object())
+    with pytest.raises(UsageError, match="cannot be written as JSON"):
+        fake.invents("made_up", thing=object())
+    with pytest.raises(
+        UsageError, match=r"no tool 'wheather' \(did you mean \"weather\"\?\); .* invents\('wheather'\)"
+    ):
+        fake.calls("wheather", city="Bonn")
+    with pytest.raises(UsageError, match="is a tool of this fake"):
+        fake.invents("weather", city="Bonn")
+    with pytest.raises(UsageError, match="raw= holds all arguments"):
+        fake.calls("weather", raw={"city": "Bonn"}, days=2)
     fake.assert_done()  # nothing of it was scripted
+
+
+@pytest.mark.parametrize("provider", FAKED)
+@pytest.mark.parametrize("stream", [False, True])
+def test_raw_arguments_are_sent_as_they_are(provider, stream):
+    """The tool coerces or rejects them, as it would those of a model."""
+    fake = Fake(provider, TOOLS)
+    fake.calls(weather, raw={"city": "Bonn", "days": "2"})
+    fake.calls("weather", raw={"city": "Bonn", "days": "many"})
+    bound = TOOLS.bind(provider, False)
+    given = {**keywords(provider), **bound.request()}
+    [coerced] = collected(bound, fake, given, stream=stream).run()
+    assert [(coercion.path, coercion.before, coercion.after) for coercion in coerced.coercions] == [("days", "2", 2)]
+    [refused] = collected(bound, fake, given, stream=stream).run()
+    assert [problem.path for problem in refused.error.problems] == ["days"]
+
+
+@pytest.mark.parametrize("provider", ["gemini", "gemini-interactions", "vertex"])
+def test_google_gets_one_key(provider):
+    """google-genai logs a warning if both of its variables are set."""
+    with Fake(provider) as fake:
+        assert [name for name in fake.env if name.endswith("_API_KEY")] == ["GOOGLE_API_KEY"]
+
+
+def test_a_name_that_the_request_does_not_offer_is_a_mistake_of_the_test():
+    """A fake without tools of its own finds out when the request comes."""
+    fake = Fake("openai")
+    fake.calls("wheather", city="Bonn")
+    status, content = asked(fake, request("openai"))
+    assert (status, "use invents('wheather')" in content.decode()) == (400, True)
+    with pytest.raises(AssertionError, match="the script calls wheather, but the request does not offer it"):
+        fake.assert_done()
+    other = Fake("openai")
+    other.calls("weather", city="Bonn")
+    [result] = collected(TOOLS.bind("openai"), other, request("openai"), stream=False).run()
+    assert result.ok
 
 
 def test_tools_that_are_allowed_need_not_be_called():
@@ -175,7 +221,10 @@ def test_a_value_that_nobody_could_send_is_not_made(schema):
 
 def test_a_tool_that_is_made_up_is_called_all_the_same():
     fake = Fake("anthropic", TOOLS)
-    fake.calls("wheather", city="Bonn")
+    fake.invents("wheather", city="Bonn").invents("clocks")
+    for result in collected(TOOLS.bind("anthropic"), fake, request("anthropic"), stream=False).run():
+        assert result.error.code == "unknown_tool"
+    fake.answers(lambda _: Turn().invents("wheather", city="Bonn"))
     [result] = collected(TOOLS.bind("anthropic"), fake, request("anthropic"), stream=False).run()
     assert result.error.code == "unknown_tool"
 
@@ -203,7 +252,7 @@ def test_mistakes_on_purpose():
     with pytest.raises(UsageError, match="possible slips: "):
         fake.calls(clock, zone="1", slip="enum_case")
     with pytest.raises(UsageError, match="Fake\\(provider, tools\\)"):
-        fake.calls("made_up", x=1, slip="missing")
+        Fake("openai").calls("made_up", x=1, slip="missing")
 
 
 @pytest.mark.parametrize("provider", FAKED)

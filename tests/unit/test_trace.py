@@ -676,7 +676,9 @@ def test_command_line(long_trace, target, tmp_path):
 
     code, out, _ = run(long_trace, target)
     assert code == 1
-    assert out.splitlines()[0].startswith("regression: line 1, weather (openai, gpt-5): the function now receives other arguments: days was ")
+    assert out.splitlines()[0].startswith(
+        "regression: line 1, weather (openai, gpt-5): the function now receives other arguments: days was "
+    )
     assert out.splitlines()[-1] == "400 responses, 400 calls, 134 changes, 134 of them regressions"
     assert run(long_trace, target, "--json")[1] == replay(long_trace, target).to_json_lines()
     assert '  canonical: {"city": "Bonn"}' in run(long_trace, target, "--stages")[1]

@@ -27,10 +27,10 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
-# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and calls Vertex AI if it is configured to.
+# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, warns if both are set, and calls Vertex AI if it is configured to
+# (google-genai 3.6.1, _api_client.py, 2026-11).
 VARIABLES = {
     "GOOGLE_GEMINI_BASE_URL": "{url}",
-    "GEMINI_API_KEY": KEY,
     "GOOGLE_API_KEY": KEY,
     "GOOGLE_GENAI_USE_VERTEXAI": "false",
 }

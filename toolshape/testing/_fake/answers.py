@@ -138,15 +138,16 @@ def _tokens(node: Any) -> int:
 
 def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any]:
     """Return the wire name and the arguments of a call."""
-    if call.tool is None:
+    if call.is_invented:
         return call.name, call.arguments
-    known = forms(call.tool)
-    sent = sent_tool(request, {call.tool.name, *(form.shape.wire_name for form in known)})
+    known = [] if call.tool is None else forms(call.tool)
+    sent = sent_tool(request, {call.name, *(form.shape.wire_name for form in known)})
     if sent is None:
         offered = ", ".join(str(tool.name) for tool in request.tools) or "none"
-        raise NoAnswerError(
-            f"the script calls {call.tool.name}, but the request does not offer it; its tools: {offered}"
-        )
+        message = f"the script calls {call.name}, but the request does not offer it; its tools: {offered}"
+        raise NoAnswerError(f"{message}; for a name that the model makes up, use invents({call.name!r})")
+    if call.is_raw:
+        return str(sent.name), call.arguments
     return str(sent.name), written(sent_form(known, sent), call.arguments)
 
 

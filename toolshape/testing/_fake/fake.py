@@ -252,13 +252,18 @@ class Fake:
         /,
         *,
         slip: SlipKind | None = None,
+        raw: Mapping[str, Any] | str | None = None,
         **arguments: Any,
     ) -> Turn:
         """Script a response that calls a tool; arguments and errors as for ``Turn.calls``.
 
         Add more calls or texts to the returned turn.
         """
-        return self._turn(Turn(self._tools).calls(tool, given, slip=slip, **arguments))
+        return self._turn(Turn(self._tools).calls(tool, given, slip=slip, raw=raw, **arguments))
+
+    def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Turn:
+        """Script a call of a tool that does not exist; arguments and errors as for ``Turn.invents``."""
+        return self._turn(Turn(self._tools).invents(name, given, **arguments))
 
     def says(self, text: str) -> Turn:
         """Script a response of text."""

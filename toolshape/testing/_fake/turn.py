@@ -22,11 +22,16 @@ _MESSAGES = {
 
 
 class ScriptedCall(NamedTuple):
-    """A scripted call of a tool, or of a made-up name; ``arguments`` are canonical, or the payload of a slip."""
+    """A scripted call. ``arguments`` are canonical, or the payload of a slip, or sent as they are (``is_raw``).
+
+    If ``is_invented``, the model makes the name up. Otherwise the request must offer the tool.
+    """
 
     name: str
     tool: Tool[..., Any] | None
     arguments: Any
+    is_raw: bool = False
+    is_invented: bool = False
 
 
 class Turn:
@@ -56,7 +61,9 @@ class Turn:
         if self.body is not None:
             return "replays(...)"
         parts = [f"says({self.text!r})"] if self.text else []
-        parts += [f"calls({call.name}, {call.arguments!r})" for call in self.scripted]
+        parts += [
+            f"{'invents' if call.is_invented else 'calls'}({call.name}, {call.arguments!r})" for call in self.scripted
+        ]
         parts += [f"cuts({self.cut!r})"] if self.cut else []
         return ".".join(parts) or "says('')"
 
@@ -72,31 +79,59 @@ class Turn:
         /,
         *,
         slip: SlipKind | None = None,
+        raw: Mapping[str, Any] | str | None = None,
         **arguments: Any,
     ) -> "Turn":
         """Add a call; the tool validates the arguments at once.
 
         Args:
-            tool: A tool or its name; an unknown name is a tool that the model made up.
-            given: Arguments as a mapping, for example if an argument is named ``slip``.
+            tool: A tool or its name.
+            given: Arguments as a mapping, for example if an argument is named ``slip`` or ``raw``.
             slip: A typical mistake of models to apply to the arguments.
+            raw: Arguments, or their text, to send exactly as they are, without validation: for values that toolshape
+                coerces or rejects, such as ``{"days": "2"}``.
             **arguments: Valid arguments, in canonical form.
 
         Raises:
             CallError: The tool rejects the arguments.
-            UsageError: The mistake is unknown or does not apply to these arguments, or they are not JSON.
+            UsageError: No tool of the fake has this name, the mistake is unknown or does not apply to these arguments,
+                the arguments are not JSON, or there are others beside ``raw``.
         """
         known = self._tools.get(tool) if isinstance(tool, str) else tool
         name = tool if isinstance(tool, str) else tool.name
-        try:
-            canonical: JsonObject = to_jsonable_python({**(given or {}), **arguments})
-        except PydanticSerializationError as error:
-            raise UsageError(f"the arguments of {name} cannot be written as JSON: {error}") from error
+        if known is None and self._tools:
+            hint = did_you_mean(name, self._tools) or f"the tools are {', '.join(self._tools)}"
+            raise UsageError(
+                f"this fake has no tool {name!r} ({hint}); for a name that the model makes up, use invents({name!r})"
+            )
+        if raw is not None:
+            if given or arguments or slip:
+                raise UsageError(f"raw= holds all arguments of {name}: pass no others beside it, and no slip=")
+            self.scripted.append(ScriptedCall(name, known, _as_json(name, raw), is_raw=True))
+            return self
+        canonical: JsonObject = _as_json(name, {**(given or {}), **arguments})
         if known is not None:
             record_of(known).compile_validation(ValidationSettings(known.name, frozenset()))(canonical)
         made = None if slip is None else _slip(known, name, canonical, slip)
         self.scripted.append(ScriptedCall(name, known, canonical if made is None else made.payload))
         self.is_truncated = self.is_truncated or slip == "truncated"
+        return self
+
+    def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> "Turn":
+        """Add a call of a tool that does not exist, as models make up.
+
+        Args:
+            name: The name.
+            given: Arguments as a mapping.
+            **arguments: Arguments.
+
+        Raises:
+            UsageError: The fake has a tool with this name, or the arguments are not JSON.
+        """
+        if name in self._tools:
+            raise UsageError(f"{name!r} is a tool of this fake: use calls({name!r})")
+        made = _as_json(name, {**(given or {}), **arguments})
+        self.scripted.append(ScriptedCall(name, None, made, is_invented=True))
         return self
 
     def replays(self, body: JsonObject) -> "Turn":
@@ -149,16 +184,28 @@ def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
 
     Raises:
         CallError: A tool rejects its arguments.
+        UsageError: A call names a tool that does not exist, or an invented name is a tool.
     """
     made = Turn(tools)
     made.text, made.cut, made.failure, made.body = turn.text, turn.cut, turn.failure, turn.body
     made.is_truncated = turn.is_truncated
     for call in turn.scripted:
-        if call.tool is None and call.name in tools:
+        if call.is_invented:
+            made.invents(call.name, call.arguments)
+        elif call.tool is None and call.is_raw:
+            made.calls(call.name, raw=call.arguments)
+        elif call.tool is None:
             made.calls(call.name, call.arguments)
         else:
             made.scripted.append(call)
     return made
+
+
+def _as_json(name: str, arguments: Any) -> Any:
+    try:
+        return to_jsonable_python(arguments)
+    except PydanticSerializationError as error:
+        raise UsageError(f"the arguments of {name} cannot be written as JSON: {error}") from error
 
 
 def _slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind) -> Slip:
