@@ -286,5 +286,6 @@ def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
     pinned = {row["package"] for row in rows if row.get("package", "").partition("==")[0] in PACKAGES}
-    session.install("--editable", ".[test]", *sorted(pinned))
+    session.install("--editable", ".[test]", "numpy", "pandas", *sorted(pinned))
+    session.run("python", "-m", "pytest", "tests/unit/test_results_of_numpy.py", "-n0")
     session.run("python", "-m", "pytest", "tests/corpora/test_real_functions.py", "-s", "-n0", *session.posargs)

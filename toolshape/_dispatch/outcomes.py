@@ -1,6 +1,7 @@
 """Makes the ``Result`` of a call from what its tool returned or raised."""
 
 import json
+import logging
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -13,6 +14,8 @@ from toolshape._mcp_results import Structured, is_mcp_result, mcp_contents, mcp_
 from toolshape._parts import Part, parts_of
 from toolshape._results import Result
 
+LARGE_RESULT = 100_000
+"""The number of characters from which a result is logged, unless ``longest_result`` cuts it."""
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
@@ -55,7 +58,18 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
         cause = returned if isinstance(value, ToolError) else error
         answer = hidden("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
+    if len(text) >= LARGE_RESULT and handler.longest_result is None:
+        _warn_of_size(handler, len(text))
     return new_record(Result, (call, value, None, coercions, elapsed, text, False, parts, is_text, None))
+
+
+def _warn_of_size(handler: Handler, length: int) -> None:
+    logging.getLogger("toolshape").warning(
+        "tool %r returned %s characters, which every later request of the conversation sends again: return less, or set "
+        "longest_result=",
+        handler.name,
+        f"{length:,}",
+    )
 
 
 def _parts_in(value: Any) -> tuple[Part, ...]:

@@ -19,7 +19,7 @@ from toolshape._calls import new_record
 from toolshape._dispatch import hooks, state
 from toolshape._dispatch.claims import Ready, Stage, after, check, claimed, given_back, is_mixed, not_begun, stages
 from toolshape._dispatch.hook_kinds import is_loop_hook
-from toolshape._dispatch.outcomes import failed, succeeded
+from toolshape._dispatch.outcomes import LARGE_RESULT, failed, succeeded
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._execution.failures import is_cancellation
 from toolshape._execution.returned import SETTLED, collected
@@ -83,7 +83,7 @@ def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a
                 answer = failed(call, handler, coercions, error, started)
         else:
             elapsed = perf_counter() - started
-            if type(value) is str and handler.says_text and value.isascii():
+            if type(value) is str and handler.says_text and value.isascii() and len(value) < LARGE_RESULT:
                 answer = new_record(Result, (call, value, None, coercions, elapsed, value, False, (), True, None))
             else:
                 answer = succeeded(call, handler, coercions, value, elapsed)
@@ -300,7 +300,7 @@ async def _answer(
         answer = failed(call, handler, coercions, error, started)
     else:
         elapsed = perf_counter() - started
-        if type(value) is str and handler.says_text and value.isascii():
+        if type(value) is str and handler.says_text and value.isascii() and len(value) < LARGE_RESULT:
             answer = new_record(Result, (call, value, None, coercions, elapsed, value, False, (), True, None))
         else:
             answer = succeeded(call, handler, coercions, value, elapsed)

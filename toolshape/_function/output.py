@@ -71,7 +71,7 @@ def describe(signature: Signature) -> Output:
         serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
     except Exception:  # the type has no schema; its values may still be written
         finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
-        return Output(schema=None, write=_untyped_text, findings=(finding,))
+        return Output(schema=None, write=_untyped_text, findings=() if _holds_arrays(annotation) else (finding,))
     try:
         schema, _ = generate(core, "serialization")
     except Exception:
@@ -85,11 +85,15 @@ def describe(signature: Signature) -> Output:
     return Output(schema=schema, write=write, findings=findings)
 
 
-_UNSENDABLE = (
-    "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows "
-    "(frame.to_dict('records'), array.tolist())"
-)
+_UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
+_WRITTEN_PACKAGES = ("numpy", "pandas")
 _BYTES = "bytes are sent as base64 text: return Image or File, so that the model sees what they show"
+
+
+def _holds_arrays(annotation: Any) -> bool:
+    """Whether a type is or contains one of numpy or pandas, whose values ``_plain`` converts."""
+    package = getattr(annotation, "__module__", "").partition(".")[0]
+    return package in _WRITTEN_PACKAGES or any(map(_holds_arrays, typing.get_args(annotation)))
 
 
 def _name_of(annotation: Any) -> str:
@@ -159,10 +163,29 @@ def _untyped_text(value: Any) -> tuple[str, bool]:
             value.encode()  # raises for a lone surrogate, which no provider accepts
         return value, True
     try:
-        return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value)))
+        return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_plain))
     except PydanticSerializationError:
         plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model has its own mode for bytes
-        return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64"))
+        return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64", fallback=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """Convert a value of numpy or pandas to plain Python: arrays to lists, frames to a list of rows, ``NA`` to ``None``.
+
+    Raises:
+        TypeError: The value is of another type that pydantic does not know.
+    """
+    kind = type(value)
+    if kind.__module__.partition(".")[0] not in _WRITTEN_PACKAGES:
+        raise TypeError(_UNSENDABLE.format(kind.__qualname__))
+    if kind.__name__ == "NAType":
+        return None
+    if hasattr(value, "notna") and hasattr(value, "astype"):  # a frame or series: its missing values become ``None``
+        value = value.astype(object).where(value.notna(), None)
+        return value.to_dict("records") if hasattr(value, "columns") else value.tolist()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
 
 
 def _is_by_alias(value: Any) -> bool:
