@@ -24,7 +24,7 @@ PEERS = [
 ]  # fmt: skip
 # litellm pins an older openai: in one environment pip tries its releases for an hour.
 FRAMEWORKS = {
-    "agents": ["langchain-openai", "openai-agents", "pydantic-ai-slim[openai]"],
+    "agents": ["langchain-openai", "openai-agents", "pydantic-ai-slim[openai]", "fastmcp", "mcp"],
     "litellm": ["litellm", "mcp"],
 }
 # The sessions that write tables of benchmarks/results, besides ``benchmarks``.
@@ -219,6 +219,9 @@ def frameworks(session: nox.Session, name: str) -> None:
     session.install("--editable", ".[test]", *FRAMEWORKS[name])
     options = ["-n0", "-p", "no:unraisableexception", *session.posargs]
     session.run("python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=ALL_INSTALLED)
+    if name == "agents":  # the same tool in these libraries and in ours
+        blocks = ["tests/unit/test_pages.py", "-k", "blocks_run and coming-from", *options]
+        session.run("python", "-m", "pytest", *blocks, env=ALL_INSTALLED)
 
 
 @nox.session(python="3.11")

@@ -105,7 +105,6 @@ def main(arguments: list[str]) -> None:
             fakes = {name: stack.enter_context(Fake(name, tools)) for name in PROVIDERS}
             for fake in fakes.values():
                 os.environ.update(fake.env)
-            os.environ.pop("GOOGLE_API_KEY", None)  # one variable is enough for google-genai
             fakes["openai"].calls("find_order", order_id="45128")
             fakes["openai"].fails(429)
             fakes["anthropic"].calls("open_ticket", order_id="45128", reason="The lid is broken.")

@@ -1,0 +1,96 @@
+"""Our tools for MCP clients of other people, and their tools for our model: one server, two clients.
+
+``python examples/mcp_pair.py`` starts itself as a server over standard input and output. The official SDK's client, which
+knows nothing of toolshape, lists and calls the tools; then ``connect`` takes the same server in, for a model at OpenAI. It
+needs toolshape[mcp].
+"""
+
+import asyncio
+import sys
+from typing import Any
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server.stdio import stdio_server
+
+from toolshape import Registry, ToolError, tool
+from toolshape.mcp import connect, server
+from toolshape.testing import Fake
+
+STOCK = {"B-1": 7, "B-2": 0}
+
+
+@tool(effects=["read"])
+def stock(sku: str) -> dict[str, int]:
+    """Say how many pieces of an article there are.
+
+    Args:
+        sku: The number of the article.
+    """
+    if sku not in STOCK:
+        raise ToolError(f"There is no article {sku}.")
+    return {"left": STOCK[sku]}
+
+
+@tool(effects=["write"])
+def reserve(sku: str, count: int = 1) -> str:
+    """Put pieces of an article aside.
+
+    Args:
+        sku: The number of the article.
+        count: How many.
+    """
+    if STOCK.get(sku, 0) < count:
+        raise ToolError(f"There are only {STOCK.get(sku, 0)} of {sku}.")
+    STOCK[sku] -= count
+    return f"{count} of {sku} reserved"
+
+
+tools = Registry([stock, reserve])
+COMMAND = [sys.executable, __file__, "serve"]
+
+
+async def serve() -> None:
+    """What ``toolshape mcp examples/mcp_pair.py:tools`` does."""
+    made = server(tools, "shop", version="1.0")
+    async with stdio_server() as (read, write):
+        await made.run(read, write, made.create_initialization_options())
+
+
+async def client_of_others() -> None:
+    """Any MCP client: here the official SDK's, with nothing of toolshape."""
+    parameters = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
+    async with Client(stdio_client(parameters)) as client:
+        listed = (await client.list_tools()).tools
+        print("an MCP client sees:", ", ".join(entry.name for entry in listed))
+        answer = await client.call_tool("stock", {"sku": "B-1"})
+        print("stock of B-1:", answer.structured_content)
+        refused = await client.call_tool("reserve", {"sku": "B-1", "count": "many"})
+        print("count=many:", next(getattr(content, "text", "") for content in refused.content).splitlines()[-1])
+
+
+async def our_model() -> None:
+    """The same server taken in, as if it were somebody else's: a model at OpenAI calls its tools."""
+    async with connect(COMMAND, prefix="shop", timeout=20) as remote:
+        with Fake("openai") as fake:  # in place of the provider: a body, as an SDK sends it
+            fake.calls("shop_reserve", sku="B-1", count=2)
+            response = await ask(fake, remote.request("openai"))
+        [result] = await remote.adispatch(response)
+        print("a model at OpenAI gets:", result.text)
+
+
+async def ask(fake: Fake, request: dict[str, Any]) -> Any:
+    """What ``AsyncOpenAI().chat.completions.create`` does."""
+    async with fake.async_client("httpx") as http:
+        messages = [{"role": "user", "content": "Put two of B-1 aside."}]
+        body = {"model": "gpt-5", "messages": messages, **request}
+        return (await http.post("http://fake/v1/chat/completions", json=body)).json()
+
+
+async def main() -> None:
+    await client_of_others()
+    await our_model()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve() if "serve" in sys.argv else main())
