@@ -221,7 +221,7 @@ def frameworks(session: nox.Session, name: str) -> None:
     session.run("python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=ALL_INSTALLED)
     if name == "agents":  # the same tool in these libraries and in ours
         blocks = ["tests/unit/test_pages.py", "-k", "blocks_run and coming-from", *options]
-        session.run("python", "-m", "pytest", *blocks, env=ALL_INSTALLED)
+        session.run("python", "-m", "pytest", *blocks, env={"TOOLSHAPE_EVERY_BLOCK": "1"})
 
 
 @nox.session(python="3.11")

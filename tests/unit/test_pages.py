@@ -1,9 +1,9 @@
 """The code blocks of the README and of the pages run as they stand; real clients talk to fakes on this machine."""
 
 import gc
-import os
 import importlib
 import importlib.util
+import os
 import re
 from pathlib import Path
 from unittest import SkipTest
@@ -65,7 +65,7 @@ def test_the_code_blocks_run(page, tmp_path, monkeypatch):
         except SkipTest as reason:
             left_out.append(str(reason))
     if left_out:
-        assert not os.environ.get("TOOLSHAPE_ALL_INSTALLED"), left_out
+        assert not os.environ.get("TOOLSHAPE_EVERY_BLOCK"), left_out
         pytest.skip(f"{len(left_out)} blocks of {page.name} were left out: {', '.join(sorted(set(left_out)))}")
 
 
