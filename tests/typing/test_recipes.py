@@ -1,11 +1,12 @@
-"""The recipes of docs/hooks.md are clean under mypy and pyright, each by itself, as a reader would paste it."""
+"""The blocks of the README and the recipes of docs/hooks.md are clean under mypy and pyright, as a reader pastes them."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "hooks.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "hooks.md"
 
 
 def recipes() -> dict[str, str]:
@@ -27,6 +28,17 @@ def test_the_recipes_are_typed(tmp_path: Path) -> None:
         names["retry_failed_calls_with_stamina"].replace("return await", "return"), encoding="utf-8"
     )
     assert "wrong.py" in run("mypy", "--strict", "--no-incremental", str(tmp_path))
+
+
+def test_the_blocks_of_the_readme_are_typed(tmp_path: Path) -> None:
+    """The first two stand by themselves; each recipe follows the block that opens the recipes."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    opening, loop, tools, *others = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(others) >= 4
+    for number, code in enumerate([opening, loop, *(f"{tools}\n\n{other}" for other in others)]):
+        (tmp_path / f"block_{number}.py").write_text(code, encoding="utf-8")
+    assert run("mypy", "--strict", "--no-incremental", str(tmp_path)) == ""
+    assert run("pyright", "--pythonpath", sys.executable, str(tmp_path)) == ""
 
 
 def run(*command: str) -> str:
