@@ -63,7 +63,7 @@ def as_json(rows: Iterable[Row], before: Mapping[str, Any], commit: str) -> dict
     core = {name: version(name) for name in ("toolshape", "pydantic", "pydantic-core", "docstring-parser")}
     made = [{**asdict(row), "is_reached": row.is_reached} for row in rows]
     found = {part: [row for row in before.get("rows", ()) if row["part"] == part] for part in PARTS}
-    found |= {row["part"]: [one for one in made if one["part"] == row["part"]] for row in made}
+    found |= {row["part"]: [item for item in made if item["part"] == row["part"]] for row in made}
     commits = before.get("commits", {}) | dict.fromkeys((row["part"] for row in made), commit)
     return {
         "python": platform.python_version(),

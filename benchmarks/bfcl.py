@@ -84,7 +84,7 @@ def changed(value: Any) -> Iterator[tuple[str, Any]]:
 def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Iterator[Pair]:
     """Each gold row as it is, and changed in every way."""
     for row in rows:
-        own = {tools[one]["name"]: tools[one] for one in row["tool_ids"]}
+        own = {tools[item]["name"]: tools[item] for item in row["tool_ids"]}
         yield Pair(row, own, "none", "", row["calls"])
         yield Pair(row, own, "a call more", "", [*row["calls"], row["calls"][0]])
         yield Pair(row, own, "a call less", "", row["calls"][:-1])
@@ -98,7 +98,7 @@ def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Itera
 
             yield Pair(row, own, "an argument more", "", with_({**call["arguments"], "zz": 1}))
             for name, value in call["arguments"].items():
-                rest = {key: one for key, one in call["arguments"].items() if key != name}
+                rest = {key: argument for key, argument in call["arguments"].items() if key != name}
                 yield Pair(row, own, "left out", name, with_(rest))
                 yield Pair(row, own, "null", name, with_({**rest, name: None}))
                 for how, other in changed(value):
@@ -112,10 +112,10 @@ def expected_of(call: dict[str, Any]) -> Expect:
 
 def acceptable(values: list[Any]) -> Any:
     """One of some values, where "" means that it may be left out; the values in objects are such lists again."""
-    objects = [one for one in values if isinstance(one, dict)]
+    objects = [value for value in values if isinstance(value, dict)]
     if objects and len(values) == 1:
         return {name: acceptable(inner) for name, inner in objects[0].items()}
-    plain = [first_of(one) for one in values if one != ""]
+    plain = [first_of(value) for value in values if value != ""]
     return one_of(*(plain or [""]), left_out="" in values)
 
 
@@ -123,18 +123,18 @@ def first_of(value: Any) -> Any:
     """A value, with the first that is acceptable in each place of the objects in it."""
     if isinstance(value, dict):
         return {name: inner[0] for name, inner in value.items()}
-    return [first_of(one) for one in value] if isinstance(value, list) else value
+    return [first_of(item) for item in value] if isinstance(value, list) else value
 
 
 def ours(pair: Pair) -> tuple[str, str]:
     """The label, and the first difference."""
     entries = [
-        {"name": one["name"], "description": one["description"], "parameters": one["schema"]}
-        for one in pair.tools.values()
+        {"name": tool["name"], "description": tool["description"], "parameters": tool["schema"]}
+        for tool in pair.tools.values()
     ]
-    bound = Registry([Tool.from_definition(one) for one in entries]).bind("openai", False)
-    case = Case(pair.row["id"], expected=[expected_of(one) for one in pair.row["calls"]])
-    spoken = bound.calls_as_messages([(one["name"], one["arguments"]) for one in pair.calls])
+    bound = Registry([Tool.from_definition(entry) for entry in entries]).bind("openai", False)
+    case = Case(pair.row["id"], expected=[expected_of(call) for call in pair.row["calls"]])
+    spoken = bound.calls_as_messages([(call["name"], call["arguments"]) for call in pair.calls])
     if not spoken:
         return ("wrong", "no call")
     verdict = case.compare(bound, spoken[0])
@@ -146,11 +146,11 @@ def theirs(python: str, given: list[Pair]) -> list[bool | None]:
     lines = []
     for pair in given:
         tools = [
-            {"name": one["name"], "description": one["description"], "parameters": one["schema"]}
-            for one in pair.tools.values()
+            {"name": tool["name"], "description": tool["description"], "parameters": tool["schema"]}
+            for tool in pair.tools.values()
         ]
-        calls = [{one["name"]: one["arguments"]} for one in pair.calls]
-        gold = [{one["name"]: one["acceptable"]} for one in pair.row["calls"]]
+        calls = [{call["name"]: call["arguments"]} for call in pair.calls]
+        gold = [{call["name"]: call["acceptable"]} for call in pair.row["calls"]]
         category = pair.row["set"].removeprefix("bfcl/")
         lines.append(json.dumps({"tools": tools, "calls": calls, "gold": gold, "category": category}))
     done = subprocess.run(
@@ -171,7 +171,7 @@ def main() -> None:
         if row["set"] in SETS
         and row["calls"]
         and row["tool_ids"]
-        and all(one.get("acceptable") for one in row["calls"])
+        and all(call.get("acceptable") for call in row["calls"])
     ]
     given = list(pairs(rows, tools))
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -193,8 +193,8 @@ def reason(pair: Pair, label: str, difference: str, *, valid: bool | None) -> st
     if label != "right" and valid and pair.change in ("other letter case", "other punctuation"):
         return "letters"
     if label == "right" and not valid and pair.change == "left out":
-        defaults = [one["schema"]["properties"].get(pair.at, {}).get("default") for one in pair.tools.values()]
-        accepted = [one["acceptable"].get(pair.at, []) for one in pair.row["calls"]]
+        defaults = [tool["schema"]["properties"].get(pair.at, {}).get("default") for tool in pair.tools.values()]
+        accepted = [call["acceptable"].get(pair.at, []) for call in pair.row["calls"]]
         if any(default is not None and default in values for default in defaults for values in accepted):
             return "default"
     if label != "right" and valid and ": refused: " in difference:

@@ -35,7 +35,7 @@ def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
         floors = seconds.pop("floor")
         notes = {_named(peer): f"leaves out {peer.leaves_out}" for peer in peers}
         for what, each in seconds.items():
-            ratios = [one / floor for one, floor in zip(each, floors, strict=True)]
+            ratios = [item / floor for item, floor in zip(each, floors, strict=True)]
             goal = _GOALS.get(what, {}).get(subject.name)
             yield Row(
                 part="call",
@@ -62,7 +62,7 @@ def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
     text, registry = json.dumps(subject.given), Registry([made])
     lenient, strict = registry.bind("openai", strict=False), registry.bind("openai", strict=True)
     awaiting = Registry([asynchronous]).bind("openai", strict=False)
-    given, nulled = (openai_response(made.name, one) for one in (subject.given, subject.nulled))
+    given, nulled = (openai_response(made.name, item) for item in (subject.given, subject.nulled))
 
     async def adispatch() -> Any:
         return (await awaiting.adispatch(given)).messages

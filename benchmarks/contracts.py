@@ -45,30 +45,30 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
         change(new["inputSchema"])
         return new
 
-    yield "an enum narrowed", "breaking", changed(lambda one: one["properties"]["how"].update(enum=["post"]))
-    yield "a default changed", "behaviour", changed(lambda one: one["properties"]["days"].update(default=5))
-    yield "a minimum raised", "breaking", changed(lambda one: one["properties"]["days"].update(minimum=2))
+    yield "an enum narrowed", "breaking", changed(lambda value: value["properties"]["how"].update(enum=["post"]))
+    yield "a default changed", "behaviour", changed(lambda value: value["properties"]["days"].update(default=5))
+    yield "a minimum raised", "breaking", changed(lambda value: value["properties"]["days"].update(minimum=2))
     yield (
         "required in a record",
         "breaking",
-        changed(lambda one: one["properties"]["address"].update(required=["street", "zip"])),
+        changed(lambda value: value["properties"]["address"].update(required=["street", "zip"])),
     )
     yield (
         "a type in a record",
         "breaking",
-        changed(lambda one: one["properties"]["address"]["properties"].update(zip={"type": "integer"})),
+        changed(lambda value: value["properties"]["address"]["properties"].update(zip={"type": "integer"})),
     )
-    yield "null taken away", "breaking", changed(lambda one: one["properties"].update(note={"type": "string"}))
-    yield "an object closed", "breaking", changed(lambda one: one.update(additionalProperties=False))
+    yield "null taken away", "breaking", changed(lambda value: value["properties"].update(note={"type": "string"}))
+    yield "an object closed", "breaking", changed(lambda value: value.update(additionalProperties=False))
     yield (
         "a union as a list of types",
         "compatible",
-        changed(lambda one: one["properties"].update(note={"type": ["string", "null"]})),
+        changed(lambda value: value["properties"].update(note={"type": ["string", "null"]})),
     )
     yield (
         "a limit lifted by another type",
         "compatible",
-        changed(lambda one: one["properties"].update(days={"type": "number", "default": 3})),
+        changed(lambda value: value["properties"].update(days={"type": "number", "default": 3})),
     )
 
 
@@ -81,8 +81,8 @@ def ours(new: dict[str, Any]) -> str:
 
 def theirs(new: dict[str, Any]) -> str:
     """The worst severity that mcp-diff says."""
-    severities = [one.severity for one in classify_changes([OLD], [new])]
-    return next((one for one in ("breaking", "warning", "info") if one in severities), "nothing")
+    severities = [classify_change.severity for classify_change in classify_changes([OLD], [new])]
+    return next((name for name in ("breaking", "warning", "info") if name in severities), "nothing")
 
 
 def main() -> None:

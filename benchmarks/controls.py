@@ -138,7 +138,7 @@ def pydantic_ai() -> Iterator[Row]:
 
     async def approved() -> Any:
         first = await held.run("Pay.")
-        calls = {one.tool_call_id: True for one in first.output.approvals}
+        calls = {approval.tool_call_id: True for approval in first.output.approvals}
         results = DeferredToolResults(approvals=calls)
         return await held.run(message_history=first.all_messages(), deferred_tool_results=results)
 

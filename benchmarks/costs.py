@@ -69,7 +69,7 @@ def _model_of(function: Any) -> Any:
 
 def _described_model_of(function: Any) -> Any:
     """The model that a tool of this function holds: its fields are described."""
-    said = {one.arg_name: one.description for one in docstring_parser.parse(function.__doc__).params}
+    said = {param.arg_name: param.description for param in docstring_parser.parse(function.__doc__).params}
     fields: dict[str, Any] = {
         name: (
             Annotated[parameter.annotation, Field(description=said.get(name))],
@@ -105,7 +105,7 @@ def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
         floors = seconds.pop("floor")
         goal = None if subject.name == WITHOUT_GOAL else 1.3
         for what, each in seconds.items():
-            ratios = [one / floor for one, floor in zip(each, floors, strict=True)]
+            ratios = [item / floor for item, floor in zip(each, floors, strict=True)]
             yield Row(
                 part="definition",
                 what=what,
@@ -124,19 +124,19 @@ def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Ite
     loop = asyncio.new_event_loop()
     provider = unlimited("openai")
     [scalar, *_] = SUBJECTS
-    registry = Registry([tool(one) for one in clones(scalar.function, count)])
+    registry = Registry([tool(clone) for clone in clones(scalar.function, count)])
     registry.export(provider)
     ways: dict[str, Callable[[], Any]] = {"registry.export": lambda: registry.export(provider)}
     for peer in peers:
         try:
-            export = peer.exporter([peer.define(one) for one in clones(scalar.function, count)])
+            export = peer.exporter([peer.define(clone) for clone in clones(scalar.function, count)])
             loop.run_until_complete(export()) if inspect.iscoroutinefunction(export) else export()
         except Exception:  # what it cannot export has no row
             continue
         ways[peer.name] = export
     few = replace(effort, rounds=min(effort.rounds, 9))
     for what, each in seconds_of_each(ways, few, loop).items():
-        spread = spread_of([one / count * 1e6 for one in each])
+        spread = spread_of([item / count * 1e6 for item in each])
         goal = 15 if what == "registry.export" else None
         yield Row(part="export", what=what, subject=f"{count} tools", spread=spread, goal=goal)
     loop.close()
@@ -156,7 +156,7 @@ def imported_names() -> str:
         source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
         for node in ast.parse(source.read_text()).body:
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
             if any(name.partition(".")[0] in ("pydantic", "pydantic_core", "docstring_parser") for name in names):
                 statements[ast.unparse(node)] = None
     return "\n".join(statements)
@@ -181,7 +181,7 @@ def import_rows(rounds: int, peers: Sequence[Peer]) -> Iterator[Row]:
                 found[what].append(float(ran.stdout.split()[-1]))
     floors = found.pop("floor")
     for what, each in found.items():
-        ratios = [one / floor for one, floor in zip(each, floors, strict=True)]
+        ratios = [item / floor for item, floor in zip(each, floors, strict=True)]
         goal = 1.2 if what.startswith("from toolshape") else None
         yield Row(part="import", what=what, subject="fresh process", spread=spread_of(ratios), goal=goal)
 
@@ -193,8 +193,8 @@ def memory_rows(count: int = 300) -> Iterator[Row]:
     """Count the bytes that Python allocates for tools that are defined and exported, and for their models alone."""
     for subject in SUBJECTS:
         functions = clones(subject.function, count)
-        tools = _bytes_of(lambda functions=functions: _exported([tool(one) for one in functions]))
-        models = _bytes_of(lambda functions=functions: [_described_model_of(one) for one in functions])
+        tools = _bytes_of(lambda functions=functions: _exported([tool(function) for function in functions]))
+        models = _bytes_of(lambda functions=functions: [_described_model_of(function) for function in functions])
         each = (tools - models) / count / 1000
         goal = None if subject.name == WITHOUT_GOAL else 20
         spread = Spread(median=each, low=each, high=each)
@@ -250,11 +250,11 @@ _LARGE = 1_000
 def _exponents(subject: str, sizes: Sequence[int], measure: Callable[[int], Mapping[str, float]]) -> Iterator[Row]:
     measure(sizes[0])
     found = [
-        {what: min(one[what] for one in repeats) for what in repeats[0]}
+        {what: min(repeat[what] for repeat in repeats) for what in repeats[0]}
         for repeats in ([measure(size) for _ in range(1 if size > _LARGE else 2)] for size in sizes)
     ]
     for what in found[0]:
-        slope = fitted_exponent(sizes, [one[what] for one in found])
+        slope = fitted_exponent(sizes, [item[what] for item in found])
         note = f"{sizes[0]} to {sizes[-1]}: {found[0][what] * 1e3:.1f} to {found[-1][what] * 1e3:.0f} ms"
         spread = Spread(median=slope, low=slope, high=slope)
         yield Row(part="growth", what=what, subject=subject, spread=spread, goal=1.2, note=note)
@@ -263,7 +263,7 @@ def _exponents(subject: str, sizes: Sequence[int], measure: Callable[[int], Mapp
 def _of_tools(subject: Subject, size: int) -> Mapping[str, float]:
     functions, provider = clones(subject.function, size), unlimited("openai")
     timed: dict[str, float] = {}
-    made = _timed(timed, "definition", lambda: [tool(one) for one in functions])
+    made = _timed(timed, "definition", lambda: [tool(function) for function in functions])
     registry = _timed(timed, "registry", lambda: Registry(made))
     bound = _timed(timed, "export, strict", lambda: registry.bind(provider, strict=True))
     _timed(timed, "report", lambda: str(bound.report()))

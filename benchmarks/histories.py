@@ -156,8 +156,8 @@ def _first(error: Any) -> str:
     if not hasattr(error, "errors"):
         return str(error)
     by_member: dict[Any, list[Any]] = {}
-    for one in error.errors(include_url=False, include_input=False, include_context=False):
-        by_member.setdefault(one["loc"][:2], []).append(one)
+    for item in error.errors(include_url=False, include_input=False, include_context=False):
+        by_member.setdefault(item["loc"][:2], []).append(item)
     best = min(by_member.values(), key=lambda found: ("literal" in found[0]["type"], len(found)))[0]
     return f"{'.'.join(map(str, best['loc']))}: {best['msg']}"
 
@@ -314,9 +314,9 @@ def _chat_turns(request: JsonObject) -> list[Turn]:
         if message["role"] == "tool":
             parts.append(Part("result", message.get("tool_call_id"), message))
         elif content:
-            parts += [Part(one.get("type", "text"), one.get("text"), one) for one in blocks]
-        for one in message.get("tool_calls") or []:
-            parts += [Part("call", one["id"], one), Part("name", one["function"]["name"], one)]
+            parts += [Part(block.get("type", "text"), block.get("text"), block) for block in blocks]
+        for item in message.get("tool_calls") or []:
+            parts += [Part("call", item["id"], item), Part("name", item["function"]["name"], item)]
         turns.append(Turn(role=message["role"], parts=tuple(parts)))
     return _joined(turns, "tool")
 
@@ -389,7 +389,7 @@ def _anthropic_rules(request: JsonObject) -> Iterator[str]:
     yield from _block_rules(turns)
     yield from _matching("id", _all(turns, "call"), "[a-zA-Z0-9_-]+")
     yield from _names(turns, "[a-zA-Z0-9_-]{1,128}")
-    if duplicates := [one for one, count in Counter(_all(turns, "call")).items() if count > 1]:
+    if duplicates := [item for item, count in Counter(_all(turns, "call")).items() if count > 1]:
         yield f"duplicate ids: {duplicates}"
 
 
@@ -402,7 +402,7 @@ def _bedrock_rules(request: JsonObject) -> Iterator[str]:
     if _all(turns, "call") and "toolConfig" not in request:
         yield "calls, and no toolConfig"
     given = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
-    if any(one.get("status") == "error" and not one.get("content") for one in given):
+    if any(item.get("status") == "error" and not item.get("content") for item in given):
         yield "an error without content"
 
 
@@ -433,7 +433,7 @@ def _gemini_rules(request: JsonObject) -> Iterator[str]:
     if not all(turn.parts for turn in turns):
         yield "contents.parts must not be empty"
     given = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
-    if any(one.get("parts") for one in given) and re.match("gemini-[12]", MODELS["gemini"]):
+    if any(item.get("parts") for item in given) and re.match("gemini-[12]", MODELS["gemini"]):
         yield "parts in a functionResponse, before Gemini 3"
     yield from _names(turns, "[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
@@ -620,15 +620,15 @@ def _ai_messages(messages: Iterable[JsonObject]) -> list[Any]:
             case "user":
                 found.append(ai.ModelRequest(parts=[ai.UserPromptPart(content=content)]))
             case "tool":
-                given = content if isinstance(content, str) else [_ai_content(one) for one in content]
+                given = content if isinstance(content, str) else [_ai_content(item) for item in content]
                 name = names.get(message["tool_call_id"], "unknown")
                 part = ai.ToolReturnPart(tool_name=name, content=given, tool_call_id=message["tool_call_id"])
                 found.append(ai.ModelRequest(parts=[part]))
             case _:
                 parts: list[Any] = [ai.TextPart(content=content)] if content else []
-                for one in message.get("tool_calls") or []:
-                    names[one["id"]] = name = one["function"]["name"]
-                    parts.append(ai.ToolCallPart(name, one["function"]["arguments"], tool_call_id=one["id"]))
+                for item in message.get("tool_calls") or []:
+                    names[item["id"]] = name = item["function"]["name"]
+                    parts.append(ai.ToolCallPart(name, item["function"]["arguments"], tool_call_id=item["id"]))
                 found.append(ai.ModelResponse(parts=parts))
     return found
 
@@ -685,7 +685,7 @@ def run(library: Library) -> Run:
 def serve(name: str) -> None:
     """Run a library here, and print what it made: this is the other side of ``run_by``."""
     with contextlib.redirect_stdout(sys.stderr):
-        version, answers = run(next(one for one in LIBRARIES if one.name == name))
+        version, answers = run(next(library for library in LIBRARIES if library.name == name))
     print(json.dumps([version, answers]))
 
 
@@ -694,7 +694,7 @@ def run_by(python: str, library: Library) -> Run:
     command = [python, "-W", "ignore", __file__, "--serve", library.name]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     version, answers = json.loads(ran.stdout.splitlines()[-1])
-    return Run(version, {to: {case: Answer(*one) for case, one in of.items()} for to, of in answers.items()})
+    return Run(version, {to: {case: Answer(*item) for case, item in of.items()} for to, of in answers.items()})
 
 
 # --- costs --------------------------------------------------------------------------------------------------------
@@ -736,12 +736,12 @@ def cost_rows() -> Iterator[tuple[str, str]]:
 
     assert len(messages) == 1000  # noqa: PLR2004 - as the table says
     assert not bound.check_messages(messages)
-    reading = best(lambda: Conversation(tools), lambda one: one.read(messages, "openai"))
+    reading = best(lambda: Conversation(tools), lambda value: value.read(messages, "openai"))
     checking = best(lambda: None, lambda _: bound.check_messages(messages))
     yield "read 1,000 messages of OpenAI", f"{reading:.1f} ms"
     yield "check them", f"{checking:.1f} ms"
     for target, model in MODELS.items():
-        took = best(conversation, lambda one, to=target, of=model: one.request(to, model=of))
+        took = best(conversation, lambda value, to=target, of=model: value.request(to, model=of))
         yield f"request of them to {target}", f"{took:.1f} ms"
     for target in MODELS:
         early, late = growth(target)
@@ -813,8 +813,8 @@ def validity(pythons: Mapping[str, str | None]) -> str:
         cells: list[str] = []
         for target in MODELS:
             found = {case: problems_of(case, target, answer) for case, answer in answers[target].items()}
-            cells.append(f"{sum(not one for one in found.values())}/{len(CASES)}")
-            lines += [f"- {library.name}, {target}, {case}: {'; '.join(one)}" for case, one in found.items() if one]
+            cells.append(f"{sum(not item for item in found.values())}/{len(CASES)}")
+            lines += [f"- {library.name}, {target}, {case}: {'; '.join(item)}" for case, item in found.items() if item]
         rows.append([f"{library.name} {version}", *cells])
     return "\n".join([as_table(["valid after conversion", *MODELS], rows), "", *lines])
 
@@ -824,7 +824,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--litellm", help="a Python that has litellm")
     parser.add_argument("--pydantic-ai", help="a Python that has pydantic-ai-slim[anthropic,bedrock,cohere,google,...]")
-    parser.add_argument("--serve", choices=[one.name for one in LIBRARIES], help=argparse.SUPPRESS)
+    parser.add_argument("--serve", choices=[library.name for library in LIBRARIES], help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve is not None:
         serve(given.serve)

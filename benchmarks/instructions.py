@@ -39,7 +39,7 @@ def instruction_rows() -> Iterator[Row]:
             ""
             if what != "floor"
             else "in thousands: "
-            + ", ".join(f"{subject} {value / 1000:.1f}" for (subject, one), value in each.items() if one == "floor")
+            + ", ".join(f"{subject} {value / 1000:.1f}" for (subject, item), value in each.items() if item == "floor")
         )
         spread = Spread(median=ratio, low=ratio, high=ratio)
         yield Row(part="instructions", what=what, subject=subject, spread=spread, note=note)

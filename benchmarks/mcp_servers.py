@@ -47,7 +47,7 @@ class Receipt(BaseModel):
 
 async def order(customer: str, lines: list[Line], note: str = "") -> Receipt:  # noqa: ARG001 - what is validated
     """Order goods."""
-    return Receipt(total=sum(one.quantity for one in lines), lines=len(lines))
+    return Receipt(total=sum(line.quantity for line in lines), lines=len(lines))
 
 
 async def add(a: int, b: int) -> int:
@@ -72,7 +72,7 @@ async def _floor_add(a: int, b: int) -> tuple[str, Any]:
 
 
 async def _floor_order(customer: str, lines: list[dict[str, Any]]) -> tuple[str, Any]:  # noqa: ARG001 - the same
-    total = float(sum(one.get("quantity", 1) for one in lines))
+    total = float(sum(line.get("quantity", 1) for line in lines))
     return f'{{"total":{total},"lines":{len(lines)}}}', {"total": total, "lines": len(lines)}
 
 
@@ -122,7 +122,9 @@ async def measured() -> dict[str, dict[str, float]]:
     """The median of a call in microseconds, by server and tool."""
     times: dict[str, dict[str, list[float]]] = {}
     async with contextlib.AsyncExitStack() as stack:
-        clients = {name: await stack.enter_async_context(Client(one, mode="legacy")) for name, one in servers().items()}
+        clients = {
+            name: await stack.enter_async_context(Client(server, mode="legacy")) for name, server in servers().items()
+        }
         for client in clients.values():
             await client.list_tools()
         gc.disable()
@@ -137,7 +139,7 @@ async def measured() -> dict[str, dict[str, float]]:
                         if turn:
                             times.setdefault(name, {}).setdefault(tool, []).append(elapsed * 1e6)
         gc.enable()
-    return {name: {tool: statistics.median(one) for tool, one in rows.items()} for name, rows in times.items()}
+    return {name: {tool: statistics.median(row) for tool, row in rows.items()} for name, rows in times.items()}
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ def as_markdown(rows: Iterable[Row]) -> str:
         for what in dict.fromkeys(row.what for row in table):
             cells = {row.subject: row for row in table if row.what == what}
             note = next((row.note for row in cells.values() if row.note), "")
-            shown = [_cell(cells[one]) if one in cells else "" for one in subjects]
+            shown = [_cell(cells[subject]) if subject in cells else "" for subject in subjects]
             lines.append(f"| {what} | {' | '.join(shown)} | {note} |")
     return "\n".join(lines).lstrip("\n") + "\n"
 

@@ -44,7 +44,7 @@ RAISED: list[Callable[[], BaseException]] = [
 ]  # fmt: skip
 GIVEN: list[Callable[[], Any]] = [
     lambda: None, lambda: float("nan"), lambda: {1, "a"}, lambda: b"\xff", lambda: "\ud800", looped, Unserialisable, object,
-    lambda: decimal.Decimal("NaN"), lambda: datetime.date(2026, 1, 1), lambda: (one for one in "ab"), lambda: [Text("t"), 5],
+    lambda: decimal.Decimal("NaN"), lambda: datetime.date(2026, 1, 1), lambda: (item for item in "ab"), lambda: [Text("t"), 5],
     lambda: Image(b"i"), lambda: File(url="https://example.com/a", name="a\n"), lambda: "x" * 10_000, lambda: 10**400,
     lambda: {"a": {"b": float("inf")}}, lambda: type, lambda: {"\ud800": 1}, lambda: 2**53 + 1,
 ]  # fmt: skip

@@ -95,7 +95,10 @@ def calls_of(chance: random.Random, *, is_whole: bool) -> list[rendering.Call]:
 
 
 def answers(results: Any) -> list[tuple[str, str, Any]]:
-    return [(one.call.id, one.call.wire_name, repr(one.value) if one.ok else one.error.code) for one in results]
+    return [
+        (result.call.id, result.call.wire_name, repr(result.value) if result.ok else result.error.code)
+        for result in results
+    ]
 
 
 def one(seed: int) -> None:
@@ -157,7 +160,7 @@ def expect_stream(provider: str, calls: Any, expected: Any, chance: random.Rando
     length = chance.randrange(len(events))
     collector, _ = fed(provider, events[:length], chance)
     for answer in answers(collector.plan().run()) if length and collector.has_calls else ():
-        [full] = [one for one in wanted if one[0] == answer[0]]
+        [full] = [item for item in wanted if item[0] == answer[0]]
         is_right = answer == full or answer[2] == "truncated_arguments" or full[2] in ERRORS
         assert is_right, f"{provider}, cut at {length}: {events}\n{answer}\n{full}"
 
@@ -179,8 +182,10 @@ class Fed:
 def fed(provider: str, events: Sequence[str], chance: random.Random) -> tuple[Fed, list[Any]]:
     collector = bound_of(provider).collector()
     chunks: list[Any] = rendering.cut(chance.choice(rendering.FRAMES)(events), chance) if events else []
-    if chance.random() < 0.3 and all(type(read_json(one)) is dict for one in events):  # a dict loses nothing of them
-        chunks = [json.loads(one) for one in events]
+    if chance.random() < 0.3 and all(
+        type(read_json(event)) is dict for event in events
+    ):  # a dict loses nothing of them
+        chunks = [json.loads(event) for event in events]
     given = [call for chunk in chunks for call in collector.feed(chunk)]
     given += collector.close()
     return Fed(collector, bool(given)), given

@@ -26,7 +26,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
 MODEL = "some-model"
 
 _TEXTS = st.text("abc é\n", min_size=1, max_size=12).filter(str.strip)
-_ARGUMENTS = {one.name: values(one.input_schema) for one in TOOLS}
+_ARGUMENTS = {tool.name: values(tool.input_schema) for tool in TOOLS}
 
 
 @st.composite
@@ -80,8 +80,8 @@ def on_wire(bound: Bound, messages: Sequence[Message]) -> list[Any]:
     """Records as wire messages of a provider, without any repair; system prompts only where they stand among them."""
     forms = bound.provider.histories
     assert forms is not None
-    kept = [one for one in messages if one.role != "system" or forms.system is None]
-    return [wire for one in kept for wire in forms.write(one)]
+    kept = [message for message in messages if message.role != "system" or forms.system is None]
+    return [wire for item in kept for wire in forms.write(item)]
 
 
 # What goes wrong with stored histories. Each takes records and numbers to choose by, and gives other records.
@@ -90,7 +90,9 @@ Corruption = Callable[[list[Message], int], list[Message]]
 
 def _at(messages: list[Message], kind: type[Any], number: int) -> tuple[int, int] | None:
     """A part of a kind, by its message and its place in that."""
-    places = [(m, p) for m, one in enumerate(messages) for p, part in enumerate(one.parts) if isinstance(part, kind)]
+    places = [
+        (m, p) for m, message in enumerate(messages) for p, part in enumerate(message.parts) if isinstance(part, kind)
+    ]
     return places[number % len(places)] if places else None
 
 
@@ -157,12 +159,13 @@ def alien_id(messages: list[Message], number: int) -> list[Message]:
     new = ("functions.x:0", "call|1", "a" * 70, "é" + old)[number % 4]
     return [
         dataclasses.replace(
-            one,
+            message,
             parts=tuple(
-                dataclasses.replace(part, id=new) if getattr(part, "id", None) == old else part for part in one.parts
+                dataclasses.replace(part, id=new) if getattr(part, "id", None) == old else part
+                for part in message.parts
             ),
         )
-        for one in messages
+        for message in messages
     ]
 
 
@@ -175,12 +178,13 @@ def same_id(messages: list[Message], number: int) -> list[Message]:
     ids = {part.id for part in messages[place[0]].parts if isinstance(part, ToolCallPart)}
     return [
         dataclasses.replace(
-            one,
+            message,
             parts=tuple(
-                dataclasses.replace(part, id=first) if getattr(part, "id", None) in ids else part for part in one.parts
+                dataclasses.replace(part, id=first) if getattr(part, "id", None) in ids else part
+                for part in message.parts
             ),
         )
-        for one in messages
+        for message in messages
     ]
 
 

@@ -48,16 +48,16 @@ def imports(name: str) -> list[tuple[str, bool]]:
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} imports relatively"
             full = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [one if one in MODULES else str(node.module) for one in full]
+            names = [item if item in MODULES else str(node.module) for item in full]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        found += [(one, id(node) in inner) for one in names]
+        found += [(name, id(node) in inner) for name in names]
     return found
 
 
 @functools.cache
 def _graph() -> dict[str, frozenset[str]]:
-    return {name: frozenset(one for one, _ in imports(name) if one in MODULES) for name in MODULES}
+    return {name: frozenset(import_ for import_, _ in imports(name) if import_ in MODULES) for name in MODULES}
 
 
 def graph() -> dict[str, set[str]]:
@@ -69,7 +69,7 @@ def in_order(names: list[str], needs: dict[str, set[str]]) -> list[str]:
     """Modules after what they import, else by name."""
     left, found = sorted(names), list[str]()
     while left:
-        first = next(one for one in left if not needs[one] & set(left))
+        first = next(item for item in left if not needs[item] & set(left))
         left.remove(first)
         found.append(first)
     return found
@@ -78,19 +78,19 @@ def in_order(names: list[str], needs: dict[str, set[str]]) -> list[str]:
 def picture() -> str:
     """The rooms in the order of import, the modules of each, and the arrows that are not implied by others."""
     needs = graph()
-    uses = {one: {room(x) for name in needs if room(name) == one for x in needs[name]} - {one, ""} for one in ROOMS}
+    uses = {item: {room(x) for name in needs if room(name) == item for x in needs[name]} - {item, ""} for item in ROOMS}
     reached: dict[str, set[str]] = {}
-    for one in ROOMS:
-        reached[one] = uses[one].union(*(reached[other] for other in uses[one]))
+    for item in ROOMS:
+        reached[item] = uses[item].union(*(reached[other] for other in uses[item]))
     lines = ["```mermaid", "flowchart BT"]
-    for one in ROOMS:
-        direct = [other for other in uses[one] if not any(other in reached[third] for third in uses[one] - {other})]
-        lines += [f"  {one} --> {other}" for other in sorted(direct, key=ROOMS.index)]
+    for item in ROOMS:
+        direct = [other for other in uses[item] if not any(other in reached[third] for third in uses[item] - {other})]
+        lines += [f"  {item} --> {other}" for other in sorted(direct, key=ROOMS.index)]
     lines += ["```", "", "| room | modules, each after what it imports |", "|---|---|"]
-    for one in ROOMS:
-        inside = [name for name in in_order([n for n in needs if room(n) == one], needs) if name.count(".") > 1]
+    for item in ROOMS:
+        inside = [name for name in in_order([n for n in needs if room(n) == item], needs) if name.count(".") > 1]
         shown = ", ".join(f"`{name.split('.', 2)[2]}`" for name in inside)
-        lines.append(f"| `{one}{'/' if inside else '.py'}` | {shown or 'one module'} |")
+        lines.append(f"| `{item}{'/' if inside else '.py'}` | {shown or 'one module'} |")
     return "\n".join(lines)
 
 

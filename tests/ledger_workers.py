@@ -108,7 +108,7 @@ def work(url, path, scope, how, fate, answers):
             results = tools.dispatch(BODY, ledger=ledger, scope=scope)
         else:
             results = asyncio.run(tools.adispatch(BODY, ledger=ledger, scope=scope))
-        Path(answers).write_text(json.dumps([outcomes(results), [one.replayed for one in results]]))
+        Path(answers).write_text(json.dumps([outcomes(results), [result.replayed for result in results]]))
 
 
 STAGES = ("before store", "after store", "before ask", "after ask", "after approval", "after pause", "before resume")

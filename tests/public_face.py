@@ -62,7 +62,7 @@ def signature(thing: Any) -> str:
         return ""  # a type alias, which some Pythons take for something to call
     found = inspect.signature(thing)
     empty = inspect.Parameter.empty
-    plain = [one.replace(annotation=empty) for one in found.parameters.values()]
+    plain = [parameter.replace(annotation=empty) for parameter in found.parameters.values()]
     return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.Signature(plain))).replace("mappingproxy", "")
 
 

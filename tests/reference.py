@@ -106,7 +106,7 @@ def _of_class(cls: type) -> list[str]:
 
 
 def _constructor(cls: type) -> str:
-    made = [one for one in _node(cls).body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    made = [item for item in _node(cls).body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
     return signature(made[-1], f"class {cls.__name__}").removesuffix(" -> None") if made else f"class {cls.__name__}"
 
 
@@ -170,7 +170,7 @@ def signature(node: Any, name: str = "") -> str:
     if len(whole) <= 100:
         return whole
     parts = _split(_short(ast.unparse(arguments)))
-    return f"{start}{name or node.name}(\n" + "".join(f"    {one},\n" for one in parts) + f"){returns}"
+    return f"{start}{name or node.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
 
 
 def _short(text: str) -> str:

@@ -119,7 +119,7 @@ def pieces(calls: Sequence[Call], chance: random.Random) -> Deltas:
         waiting.append([(index, part) for part in parts])
     found: Deltas = []
     while any(waiting):
-        queue = chance.choice([one for one in waiting if one])
+        queue = chance.choice([item for item in waiting if item])
         found.append(queue.pop(0))
     return found
 
@@ -228,13 +228,13 @@ def data(event: str, end: str) -> str:
 
 
 FRAMES: tuple[Callable[[Sequence[str]], str], ...] = (
-    lambda events: "".join(data(one, "\n") for one in events) + "data: [DONE]\n\n",
-    lambda events: "".join("event: x\r\n" + data(one, "\r\n") for one in events),
-    lambda events: "".join(data(one, "\r") for one in events),
-    lambda events: "".join(data(one.replace(",", ",\n", 1), "\n") for one in events),
+    lambda events: "".join(data(event, "\n") for event in events) + "data: [DONE]\n\n",
+    lambda events: "".join("event: x\r\n" + data(event, "\r\n") for event in events),
+    lambda events: "".join(data(event, "\r") for event in events),
+    lambda events: "".join(data(event.replace(",", ",\n", 1), "\n") for event in events),
     lambda events: "\n".join(events) + "\n",
     lambda events: "[" + ",\n".join(events) + "]",
-    lambda events: "\ufeff" + "".join(": hello\n\n" + data(one, "\n") for one in events),
+    lambda events: "\ufeff" + "".join(": hello\n\n" + data(event, "\n") for event in events),
 )
 """Events as a text: server-sent events with every line end and over several lines, JSON lines, an array."""
 

@@ -18,4 +18,4 @@ def response(*calls, first=0):
 
 def outcomes(results):
     """The value of each call, or the code of its error."""
-    return [one.value if one.ok else one.error.code for one in results]
+    return [result.value if result.ok else result.error.code for result in results]

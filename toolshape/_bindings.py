@@ -93,7 +93,7 @@ class Bindings:
         known = contents.used
         default = family_of(body, list(known.values())) if provider is None else get(provider)
         name = None if provider is None else default.name
-        used = [key for key, one in known.items() if one.family == default.family and name in (None, key[0])]
+        used = [key for key, bound in known.items() if bound.family == default.family and name in (None, key[0])]
         bounds = [self.bind(known[key], _STRICTNESS[key[1]]) for key in used] or [self.bind(default)]
         if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(bound), body) for bound in bounds]):
             shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))

@@ -120,7 +120,7 @@ class Bound:
     def _refuse_beside(self, native: Sequence[Any]) -> None:
         deferral = self.provider.request.deferral
         refused = None if deferral is None else deferral.refused
-        said = () if refused is None else [refused(one, self._bound_tools.shapes) for one in native]
+        said = () if refused is None else [refused(tool, self._bound_tools.shapes) for tool in native]
         if any(said):
             raise self._request_error("native", "native", next(filter(None, said)))
 
@@ -129,7 +129,7 @@ class Bound:
         if limit is None or len(self._bound_tools.shapes) + native <= limit.most:
             return
         most = limit.most
-        too_many = [one.name for one in self._bound_tools.shapes.values()][max(most - native, 0) :]
+        too_many = [shape.name for shape in self._bound_tools.shapes.values()][max(most - native, 0) :]
         message = f"{len(self._bound_tools.shapes) + native} tools, at most {most} are allowed in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
@@ -170,18 +170,18 @@ class Bound:
         Raises:
             KeyError: There is no such tool.
         """
-        return {one.name: one.is_strict for one in self._bound_tools.shapes.values()}[name]
+        return {shape.name: shape.is_strict for shape in self._bound_tools.shapes.values()}[name]
 
     def names_by_wire_name(self) -> dict[str, str]:
         """The tools' own names by those that they are sent under, in the order of the export."""
-        return {one.wire_name: one.name for one in self._bound_tools.shapes.values()}
+        return {shape.wire_name: shape.name for shape in self._bound_tools.shapes.values()}
 
     def report(self) -> Report:
         """The differences between the tools and what this provider is sent, and the findings of each tool."""
         differences: list[tuple[str, Loss | Finding]] = []
-        for one in self._bound_tools.shapes.values():
-            differences += [(one.name, loss) for loss in one.differences]
-            differences += [(one.name, finding) for finding in one.tool.findings]
+        for shape in self._bound_tools.shapes.values():
+            differences += [(shape.name, loss) for loss in shape.differences]
+            differences += [(shape.name, finding) for finding in shape.tool.findings]
         return Report(differences)
 
     @property
@@ -235,20 +235,20 @@ class Bound:
             names=names,
             chosen=(*self._searchable(self._gathered(names), native), *copied(list(native))) if names else (),
             parallel=parallel,
-            is_strict=any(one.is_strict for one in self._bound_tools.shapes.values()),
+            is_strict=any(shape.is_strict for shape in self._bound_tools.shapes.values()),
         )
         shown = self._searchable(self._gathered(self._bound_tools.shapes), native) if self._bound_tools.shapes else []
         tools = [*shown, *copied(list(native))]
         request = self.provider.request.keywords(tools, chosen)
         # Where only some are sent, only these count.
-        inner = [value for one in request.values() for value in (one.values() if isinstance(one, dict) else (one,))]
+        inner = [value for item in request.values() for value in (item.values() if isinstance(item, dict) else (item,))]
         if any(value is tools for value in inner):
             self._refuse_too_many(len(native))
         return request
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
         """The wire names of some tools, in the order of the registry."""
-        wire_names = {one.name: one.wire_name for one in self._bound_tools.shapes.values()}
+        wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
         for name in names:
             if name not in wire_names:
                 if (meant := _OTHER_WORDS.get(name)) is not None:
@@ -415,7 +415,9 @@ class Bound:
 
 def show(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
     """Show a response to the observers of what is bound, and to others, each once."""
-    for observer in {id(one): one for one in (*(bound_tools_of(bound).observers or ()), *others)}.values():
+    for observer in {
+        id(observer): observer for observer in (*(bound_tools_of(bound).observers or ()), *others)
+    }.values():
         try:
             observer.observe(bound, seen)
         except Exception:  # an observer may raise anything, which is no failure of a call

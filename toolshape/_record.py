@@ -161,7 +161,7 @@ class Record:
         if found := [*self.definition.findings, *self.output.findings]:
             import logging  # noqa: PLC0415 - only findings need it
 
-            said = "; ".join(f"{one.path}: {one.message}".removeprefix(": ") for one in found)
+            said = "; ".join(f"{finding.path}: {finding.message}".removeprefix(": ") for finding in found)
             logging.getLogger("toolshape").warning("%s (%s): %s", self.name, self.definition.location, said)
         return True
 
@@ -202,7 +202,11 @@ def _takes_two(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # it shows no signature
         return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [one for one in parameters if one.kind in kinds and one.default is inspect.Parameter.empty]
+    needed = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in kinds and parameter.default is inspect.Parameter.empty
+    ]
     return len(needed) == 2  # noqa: PLR2004 - the arguments and the injected values
 
 

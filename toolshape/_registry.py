@@ -233,9 +233,9 @@ class Registry:
             raise no_such_tool(name, self._tools)
         return self._tools[name]
 
-    def __contains__(self, one: object) -> bool:
+    def __contains__(self, tool: object) -> bool:
         """Whether the registry has this tool, or a tool of this name."""
-        return one in self._tools if isinstance(one, str) else any(one == tool for tool in self)
+        return tool in self._tools if isinstance(tool, str) else any(tool == known for known in self)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
         return iter(self._tools.values())

@@ -94,18 +94,20 @@ def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
         UsageError: One is a method that no object has been given.
     """
     tools = dict(there)
-    for one in added:
-        require_object(record_of(one))
-        if not _is_redefined(tools.get(one.name), one):
-            _refuse_taken(tools, one)
-        tools[one.name] = one
+    for tool in added:
+        require_object(record_of(tool))
+        if not _is_redefined(tools.get(tool.name), tool):
+            _refuse_taken(tools, tool)
+        tools[tool.name] = tool
     return tools
 
 
 def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
     """Whether a function of a module was defined again, as by a notebook cell that is run twice: the new one counts."""
-    functions = [None if one is None else record_of(one).function for one in (taken, added)]
-    names = [(getattr(one, "__module__", None), getattr(one, "__qualname__", "<locals>")) for one in functions]
+    functions = [None if tool is None else record_of(tool).function for tool in (taken, added)]
+    names = [
+        (getattr(function, "__module__", None), getattr(function, "__qualname__", "<locals>")) for function in functions
+    ]
     return (
         names[0] == names[1] and functions[0] is not functions[1] and "." not in names[0][1] and "<" not in names[0][1]
     )

@@ -35,10 +35,10 @@ def opened(request: pytest.FixtureRequest, chromium: Any, tmp_path: Path) -> Ite
     page = context.new_page()
     asked: list[str] = []
     wrong: list[str] = []
-    page.on("request", lambda one: asked.append(one.url))
-    page.on("console", lambda one: wrong.append(one.text))
-    page.on("pageerror", lambda one: wrong.append(str(one)))
-    page.on("dialog", lambda one: wrong.append(one.message))
+    page.on("request", lambda value: asked.append(value.url))
+    page.on("console", lambda value: wrong.append(value.text))
+    page.on("pageerror", lambda value: wrong.append(str(value)))
+    page.on("dialog", lambda value: wrong.append(value.message))
     file = tmp_path / "page.html"
 
     def open_page(text: str) -> Any:

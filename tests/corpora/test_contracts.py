@@ -24,7 +24,7 @@ def versions() -> dict[str, list[Tool[..., Any]]]:
             tool = Tool.from_definition(entry(row), coerce=False)
         except DefinitionError:
             continue
-        if tool.input_schema not in [one.input_schema for one in found[tool.name]]:
+        if tool.input_schema not in [item.input_schema for item in found[tool.name]]:
             found[tool.name].append(tool)
     return {name: tools for name, tools in found.items() if len(tools) > 1}
 
@@ -36,13 +36,13 @@ def test_versions_of_tools_are_classified():
     assert len(pairs) > 200
     for old, new in pairs:
         found = diff_contracts(make_contract(Registry([old])), make_contract(Registry([new])))
-        counts.update(one.level for one in found.changes)
-        admits_old, admits_new = (Draft202012Validator(one.input_schema).is_valid for one in (old, new))
-        for one in found.changes:
-            assert (one.level == "breaking") <= (one.witness is not None)
-            if one.level == "breaking":
-                assert admits_old(one.witness)
-                assert not admits_new(one.witness)
+        counts.update(change.level for change in found.changes)
+        admits_old, admits_new = (Draft202012Validator(item.input_schema).is_valid for item in (old, new))
+        for change in found.changes:
+            assert (change.level == "breaking") <= (change.witness is not None)
+            if change.level == "breaking":
+                assert admits_old(change.witness)
+                assert not admits_new(change.witness)
         if not found.is_breaking:
             for seed in range(5):
                 value = generated(old.input_schema, random.Random(seed))

@@ -77,7 +77,7 @@ def distinct() -> list[str]:
     seen: dict[Any, str] = {}
     for name in available():
         provider = get(name)
-        checks = tuple(one.check for one in (*provider.schema.refuses, *provider.schema.refuses_strict))
+        checks = tuple(refuse.check for refuse in (*provider.schema.refuses, *provider.schema.refuses_strict))
         seen.setdefault(
             (provider.schema.lenient, provider.schema.strict, checks, provider.request.longest_description), name
         )
@@ -127,7 +127,7 @@ def test_gold_calls_reach_their_function():
     counts: collections.Counter[str] = collections.Counter()
     for gold in corpus("gold_calls.jsonl"):
         for call in gold["calls"]:
-            named = (one for one in gold["tool_ids"] or () if rows[one]["name"] == call["name"])
+            named = (item for item in gold["tool_ids"] or () if rows[item]["name"] == call["name"])
             tool_id = call.get("tool_id") or next(named, None)
             if tool_id is None:  # multi-turn sets whose tools are not in the corpus
                 counts["without a definition"] += 1

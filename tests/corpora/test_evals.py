@@ -17,8 +17,8 @@ def expected_of(call):
     arguments = {}
     for name in dict.fromkeys((*call["arguments"], *acceptable)):
         values = acceptable.get(name, [call["arguments"].get(name)])
-        shown = [one for one in values if one != ""] or [""]
-        if any(isinstance(one, (dict, list)) for one in shown):  # lists of acceptable values again, inside
+        shown = [value for value in values if value != ""] or [""]
+        if any(isinstance(item, (dict, list)) for item in shown):  # lists of acceptable values again, inside
             if name in call["arguments"]:
                 arguments[name] = call["arguments"][name]
             continue
@@ -33,10 +33,10 @@ def golds():
     rows = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
     found = []
     for gold in corpus("gold_calls.jsonl"):
-        ids = {rows[one]["name"]: one for one in gold["tool_ids"] or ()}
+        ids = {rows[item]["name"]: item for item in gold["tool_ids"] or ()}
         if not gold["calls"] or not all(call["name"] in ids and call["valid_as_jsonschema"] for call in gold["calls"]):
             continue
-        tools = [Tool.from_definition(entry(rows[one])) for one in ids.values()]
+        tools = [Tool.from_definition(entry(rows[item])) for item in ids.values()]
         case = Case(name=gold["id"], expected=[expected_of(call) for call in gold["calls"]])
         found.append((gold, Registry(tools).bind("openai", False), case))
     return found
@@ -59,7 +59,7 @@ def test_every_acceptable_value_matches(golds):
     for gold, bound, case in golds:
         for at, call in enumerate(gold["calls"]):
             for name, values in (call.get("acceptable") or {}).items():
-                for value in values if not any(isinstance(one, (dict, list)) for one in values) else ():
+                for value in values if not any(isinstance(value, (dict, list)) for value in values) else ():
                     calls = copy.deepcopy(gold["calls"])
                     calls[at]["arguments"].pop(name, None)
                     if value != "":

@@ -79,7 +79,7 @@ def test_recorded_responses(surface):
         registry = anything_named({call["name"] for call in real(row)})
         results = registry.dispatch(response_of(row), provider=provider)
         theirs = [(call["id"], call["name"], as_json(call["arguments_raw"])) for call in real(row)]
-        ours = [(one.call.id, one.call.wire_name, as_json(one.call.arguments_raw)) for one in results]
+        ours = [(result.call.id, result.call.wire_name, as_json(result.call.arguments_raw)) for result in results]
         assert [said[1:] for said in ours] == [said[1:] for said in theirs], row["id"]
         for (our_id, *_), (their_id, *_) in zip(ours, theirs, strict=True):
             assert our_id == their_id if their_id else MADE_UP.fullmatch(our_id), row["id"]
@@ -121,8 +121,8 @@ def test_recorded_answers(surface):
             continue
         registry = anything_named({call["name"] for call in real(row)})
         ours = registry.dispatch(response_of(row), provider=reader(row)).messages
-        theirs = collections.Counter(shape for one in answers for shape in shapes(one))
-        if collections.Counter(shape for one in ours for shape in shapes(one)) - theirs:
+        theirs = collections.Counter(shape for answer in answers for shape in shapes(answer))
+        if collections.Counter(shape for our in ours for shape in shapes(our)) - theirs:
             unlike.add(row["id"])
         seen += 1
     print(surface, seen)
@@ -143,7 +143,7 @@ def shapes(message: Any) -> list[tuple[str, Any]]:
     if response:  # the recorded clients left ids out that they were given
         return [("functionResponse", response["name"])]
     inner = message.get("content") if isinstance(message.get("content"), list) else message.get("parts", ())
-    return [shape for one in inner if isinstance(one, dict) for shape in shapes(one)]
+    return [shape for item in inner if isinstance(item, dict) for shape in shapes(item)]
 
 
 @pytest.mark.parametrize("surface", ["openai-chat", "anthropic-messages"])

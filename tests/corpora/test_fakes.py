@@ -64,7 +64,7 @@ def test_what_was_answered_is_accepted():
             status, content = asked(fake, sent)
             counts[surface] += 1
             if status != 200:
-                rules = {one.rule for one in fake.refused}
+                rules = {item.rule for item in fake.refused}
                 assert rules <= UNLIKE.keys(), (row["id"], content)
                 assert "REDACTED" in json.dumps(body) or "propertyOrdering" in json.dumps(body), (row["id"], rules)
                 unlike.update(rules)
@@ -266,7 +266,7 @@ def test_recorded_bodies_fold_to_the_same_once_unfolded():
             provider.response.fold(found, json.loads(json.dumps(event)))
         _, meant, finish, *_ = provider.response.read(copy.deepcopy(body))
         _, calls, finish_again, *_ = provider.response.read(found)
-        assert [tuple(one)[1:3] for one in calls] == [tuple(one)[1:3] for one in meant], row["id"]
+        assert [tuple(call)[1:3] for call in calls] == [tuple(item)[1:3] for item in meant], row["id"]
         assert (finish_again or "") == (finish or ""), row["id"]
         seen[provider.name] += 1
     print(seen)

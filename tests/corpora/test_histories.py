@@ -51,13 +51,17 @@ def test_recorded_histories(file):
     counts = collections.Counter()
     for line, row, request in requests(file):
         bound = anything_named({"x"}).bind(provider_of(row))
-        found = [one for one in bound.check_messages(request, model=row["model"]) if REDACTED not in one.message]
+        found = [
+            check_message
+            for check_message in bound.check_messages(request, model=row["model"])
+            if REDACTED not in check_message.message
+        ]
         assert not found, (line, row["provider"], found)
         before = copy.deepcopy(request)
         messages = request[KEYS[row["surface"]]]
         if isinstance(messages, list) and not bound.check_messages(request, model=row["model"]):
             repaired = bound.repair_messages(request, model=row["model"])
-            assert all(one is other for one, other in zip(repaired.messages, messages, strict=True))
+            assert all(message is other for message, other in zip(repaired.messages, messages, strict=True))
         assert request == before
         counts[row["surface"]] += 1
     print(f"\n{sum(counts.values())} histories: {dict(counts)}")
@@ -78,10 +82,10 @@ def test_recorded_conversations_go_on_elsewhere(file):
         own = conversation.request(provider, model=row["model"])[get(provider).histories.key]
         joins_roles = get(provider).histories.rule("same_role", None)  # the next question joins the results
         if not conversation.repairs and not joins_roles:
-            given = [one.raw for one in conversation if one.raw is not None and isinstance(one.raw, dict)]
-            assert [one for one in given if "role" in one or "type" in one] == [one for one in own if one in given], (
-                line
-            )
+            given = [item.raw for item in conversation if item.raw is not None and isinstance(item.raw, dict)]
+            assert [item for item in given if "role" in item or "type" in item] == [
+                item for item in own if item in given
+            ], line
         counts[provider] += 1
     print(f"\n{sum(counts.values())} conversations at {len(TARGETS)} other providers")
 
@@ -90,7 +94,7 @@ def _conversation(row, request, provider):
     """What was recorded, and a next question, so that it can be sent."""
     conversation = Conversation(anything_named({"x"}))
     conversation.read(request, provider, model=row["model"])
-    names = {part.wire_name for one in conversation for part in one.parts if isinstance(part, ToolCallPart)}
+    names = {part.wire_name for item in conversation for part in item.parts if isinstance(part, ToolCallPart)}
     names |= {call["name"] for call in row["calls"] if call["name"]}
     conversation = Conversation(anything_named({name for name in names if name} or {"x"}))
     conversation.read(request, provider, model=row["model"])
@@ -109,7 +113,11 @@ def _conversation(row, request, provider):
 
 def _results(row, provider):
     """The results of the next request, as messages."""
-    given = [one for one in row["next_request_tool_results"] if isinstance(one, dict)]
+    given = [
+        next_request_tool_result
+        for next_request_tool_result in row["next_request_tool_results"]
+        if isinstance(next_request_tool_result, dict)
+    ]
     if provider in ("anthropic", "bedrock"):
         return [{"role": "user", "content": given}]
     if provider in ("gemini", "vertex"):

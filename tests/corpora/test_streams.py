@@ -208,7 +208,7 @@ def test_all_at_once_in_both_worlds():
 def test_gateways():
     """All calls under one index; the name again in each chunk; arguments as an object; an error in the stream."""
     registry = Registry([note])
-    same = [chat(tool_calls=[part(0, '{"n": 1}', id=one, name="note")]) for one in ("a", "b")]
+    same = [chat(tool_calls=[part(0, '{"n": 1}', id=name, name="note")]) for name in ("a", "b")]
     assert [call.id for call in fed(registry, "openai", same)[1]] == ["a", "b"]
     again = [chat(tool_calls=[part(0, piece, id="a", name="note")]) for piece in ('{"n"', ": 1}")]
     assert [call.arguments for call in fed(registry, "openai", again)[1]] == [{"n": 1}]
@@ -345,10 +345,10 @@ CUT_OFF = {
             {"type": "response.output_item.done", "output_index": 0, "item": {"type": "function_call", "call_id": "c", "name": "wipe", "arguments": "", "status": "incomplete"}},
         ],
     ),
-    "gemini": ("gemini", [{"candidates": [{"content": {"parts": [one]}}]} for one in OPEN_CALL]),
+    "gemini": ("gemini", [{"candidates": [{"content": {"parts": [item]}}]} for item in OPEN_CALL]),
     "gemini, unsafe": (
         "gemini",
-        [*({"candidates": [{"content": {"parts": [one]}}]} for one in OPEN_CALL), {"candidates": [{"finishReason": "SAFETY"}]}],
+        [*({"candidates": [{"content": {"parts": [item]}}]} for item in OPEN_CALL), {"candidates": [{"finishReason": "SAFETY"}]}],
     ),
     "anthropic": (
         "anthropic",
@@ -377,8 +377,8 @@ def test_calls_in_turns():
     given = collector.feed(ended("tool_calls"))
     assert [call.arguments for call in given] == [{"n": 2}, {"n": 3}]
     by_id = [
-        chat(tool_calls=[{"id": one, "function": {"name": "wipe", "arguments": ""}}]) for one in ("a", "b")
-    ] + [chat(tool_calls=[{"id": one, "function": {"arguments": text}}]) for one, text in (("a", '{"n"'), ("b", '{"n":5}'), ("a", ":4}"))]  # fmt: skip
+        chat(tool_calls=[{"id": name, "function": {"name": "wipe", "arguments": ""}}]) for name in ("a", "b")
+    ] + [chat(tool_calls=[{"id": item, "function": {"arguments": text}}]) for item, text in (("a", '{"n"'), ("b", '{"n":5}'), ("a", ":4}"))]  # fmt: skip
     _, calls = fed(Registry([wipe]), "openai", [*by_id, ended("tool_calls")])
     assert [(call.id, call.arguments) for call in calls] == [("a", {"n": 4}), ("b", {"n": 5})]
     two = [
@@ -430,7 +430,7 @@ def test_what_came_by_paths_keeps_its_digits():
             f'{{"functionCall":{{"partialArgs":[{{"jsonPath":"{path}","numberValue":{number}}}],"willContinue":true}}}}'
         )
         parts = ['{"functionCall":{"name":"pay","willContinue":true}}', pieces, '{"functionCall":{}}']
-        text = "".join(f'data: {{"candidates":[{{"content":{{"parts":[{one}]}}}}]}}\n\n' for one in parts)
+        text = "".join(f'data: {{"candidates":[{{"content":{{"parts":[{part}]}}}}]}}\n\n' for part in parts)
         collector, _ = fed(Registry([pay]), "gemini", [text])
         assert collector.plan().run()[0].value == told
 

@@ -29,4 +29,4 @@ def test_what_is_refused_reaches_the_application(library):
         options = {"api_base": f"{fake.url}/v1", "api_key": "k", "max_retries": 0}
         with pytest.raises(litellm.BadRequestError, match="must be a response to a preceeding"):
             litellm.completion("openai/gpt-5", messages, **options)
-    assert "orphan_result" in {one.rule for one in fake.refused}
+    assert "orphan_result" in {item.rule for item in fake.refused}

@@ -47,7 +47,9 @@ def without_raw(message):
 def written_again(histories, wire):
     """Wire messages as they are written when they were read, and what came is forgotten."""
     return [
-        one for message in messages_in(histories, copy.deepcopy(wire)) for one in histories.write(without_raw(message))
+        item
+        for message in messages_in(histories, copy.deepcopy(wire))
+        for item in histories.write(without_raw(message))
     ]
 
 
@@ -72,7 +74,7 @@ def test_what_a_provider_sends_is_written_as_it_came(row):
     for message in messages_in(forms, copy.deepcopy([*row.assistant, *row.messages])):
         for part in (*calls_in(message), *results_in(message)):
             [again] = forms.write(without_raw(replace(message, parts=(part,))))
-            [[bare]] = [[*calls_in(one), *results_in(one)] for one in messages_in(forms, copy.deepcopy([again]))]
+            [[bare]] = [[*calls_in(item), *results_in(item)] for item in messages_in(forms, copy.deepcopy([again]))]
             same_but_opaque(part.raw, bare.raw)
 
 
@@ -130,7 +132,9 @@ def test_what_is_written_is_read_as_what_was_meant(provider):
     @LAW
     @given(histories(provider))
     def law(messages):
-        messages = [one for one in messages if plain(one) and (one.role != "system" or forms.system is None)]
+        messages = [
+            message for message in messages if plain(message) and (message.role != "system" or forms.system is None)
+        ]
         read = messages_in(forms, copy.deepcopy(on_wire(bound, messages)))
         calls = {part.id for message in messages for part in calls_in(message)}
         answered = {part.id for message in messages for part in results_in(message)}

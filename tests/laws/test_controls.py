@@ -34,7 +34,7 @@ class Watched:
         effects = {"read": ["read"], "write": ["write"], "destroy": ["destructive"], "plain": ()}
         made = [make(kind, effect) for kind, effect in effects.items() for make in (self.here, self.loop)]
         self.tools = Registry(made)
-        self.names = [one.name for one in made]
+        self.names = [item.name for item in made]
 
     def note(self, what, n):
         with self.lock:
@@ -128,7 +128,7 @@ def test_ten_thousand_calls():
     body = response(*[(name, {"n": n}) for n, name in enumerate(names)])
     results = asyncio.run(watched.tools.adispatch(body, provider="openai", limit=LIMIT))
     assert outcomes(results) == list(range(10_000))
-    assert [one["tool_call_id"] for one in results.messages] == [f"call_{n}" for n in range(10_000)]
+    assert [message["tool_call_id"] for message in results.messages] == [f"call_{n}" for n in range(10_000)]
     _check_large(watched, names)
 
 
@@ -168,10 +168,10 @@ def test_cancelled_at_any_point_each_call_has_one_answer(names, steps, limit):
         await asyncio.wait({task})
         first = outcomes(plan.results)
         assert len(first) == len(plan.results.messages) == len(names)
-        assert all(one in (n, "cancelled", "not_run") for n, one in enumerate(first))
+        assert all(item in (n, "cancelled", "not_run") for n, item in enumerate(first))
         await plan.arun(limit=limit)
         second = outcomes(plan.results)
-        assert second == [n if one == "not_run" else one for n, one in enumerate(first)]
+        assert second == [n if item == "not_run" else item for n, item in enumerate(first)]
 
     asyncio.run(main())
     begins = [n for what, n in watched.events if what == "begin"]
@@ -186,7 +186,7 @@ def test_cancelled_at_any_point_each_call_has_one_answer(names, steps, limit):
 def test_what_runs_is_what_was_approved(calls, is_paused):
     """Whatever is decided of the others, here or after a pause."""
     watched = Watched()
-    asking = Registry([make_tool(one, options_of({"approve": True}), None) for one in watched.tools])
+    asking = Registry([make_tool(tool, options_of({"approve": True}), None) for tool in watched.tools])
     bound = asking.bind("openai")
     plan = bound.plan(response(*[(name, {"n": n}) for n, (name, _) in enumerate(calls)]))
     decisions = {}
@@ -205,7 +205,7 @@ def test_what_runs_is_what_was_approved(calls, is_paused):
     said = {"deny": "denied", "wait": "pending"}
     assert outcomes(results) == [said.get(what, n + 100 * (what == "edit")) for n, (_, what) in enumerate(calls)]
     assert sorted(n for what, n in watched.events if what == "begin") == sorted(
-        one for one in outcomes(results) if isinstance(one, int)
+        outcome for outcome in outcomes(results) if isinstance(outcome, int)
     )
 
 
@@ -279,9 +279,9 @@ def altered(token, chance):
     holder: Any = content
     for _ in range(chance.randrange(4)):
         inner = [
-            one
-            for one in (holder.values() if isinstance(holder, dict) else holder)
-            if isinstance(one, (dict, list)) and one
+            item
+            for item in (holder.values() if isinstance(holder, dict) else holder)
+            if isinstance(item, (dict, list)) and item
         ]
         holder = chance.choice(inner) if inner else holder
     key = chance.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))

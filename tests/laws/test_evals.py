@@ -23,7 +23,7 @@ def test_the_same_verdict_at_every_provider(provider):
     @LAW
     @given(st.data())
     def law(data):
-        names = data.draw(st.lists(st.sampled_from([one.name for one in TOOLS]), min_size=1, max_size=3))
+        names = data.draw(st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3))
         calls = [(name, data.draw(values(TOOLS[name].input_schema))) for name in names]
         wanted = data.draw(st.sampled_from([calls, calls[:-1], [*calls, calls[0]]]))
         case = Case("x", expected=[Expect(name, arguments) for name, arguments in wanted])

@@ -47,7 +47,7 @@ def test_a_case_can_fail(monkeypatch):
 def test_answers_pass_the_types_of_the_sdk(provider):
     """Odd arguments to tools that misbehave; what goes back is what the provider's SDK takes."""
     types = pytest.importorskip("test_sdk_types", reason="google-genai does not install beside this pydantic")
-    check = types.MESSAGES.get(provider) or (lambda one: types.forced(MESSAGE_TYPES[provider].validate_python(one)))
+    check = types.MESSAGES.get(provider) or (lambda value: types.forced(MESSAGE_TYPES[provider].validate_python(value)))
     row = next(row for row in ROWS if row.provider == provider)
     for seed in range(FIRST, FIRST + CASES // 40):
         chance = fuzzing.ACTS.chance = random.Random(seed)

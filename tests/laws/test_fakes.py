@@ -51,8 +51,8 @@ def says(provider, body):
     """What a body says, however its texts are cut into pieces."""
     assistant, calls, finish, *_ = get(provider).response.read(copy.deepcopy(body))
     histories = get(provider).histories
-    messages = [histories.read(one, f"messages[{at}]") for at, one in enumerate(assistant)]
-    texts = "".join(part.text for one in messages for part in one.parts if hasattr(part, "text"))
+    messages = [histories.read(item, f"messages[{at}]") for at, item in enumerate(assistant)]
+    texts = "".join(part.text for message in messages for part in message.parts if hasattr(part, "text"))
     return texts, [tuple(call)[1:3] for call in calls], finish
 
 
@@ -74,7 +74,7 @@ def test_what_is_responded_folds_to_the_same(provider):
         st.sampled_from(["stop", "length", "refusal"]),
     )
     def law(text, calls, finish):
-        made = tuple(WireCall(f"call0000{at}", "find", one) for at, one in enumerate(calls))
+        made = tuple(WireCall(f"call0000{at}", "find", call) for at, call in enumerate(calls))
         finish = "tool_calls" if made and finish == "stop" else finish
         body = json.loads(json.dumps(get(provider).server.respond(Completion(MODEL, "0", text, made, finish=finish))))
         found = says(provider, body)
@@ -151,7 +151,7 @@ def test_mistakes_of_every_kind_arrive(provider):
     made = TOOLS["scalars"]
     arguments = CASES["scalars"].arguments
     bound = Registry([made]).bind(provider, False)
-    kinds = {one.kind for one in slips(made, arguments)}
+    kinds = {slip.kind for slip in slips(made, arguments)}
     assert len(kinds) >= 8
     for kind in sorted(kinds):
         for stream in (False, True):
@@ -219,13 +219,13 @@ CORRUPTIONS = {
 @pytest.mark.parametrize("provider", MAIN)
 def test_every_turn_that_is_written_is_accepted(provider):
     """After the response that it answers. Where a rule says so, it is refused without a result, or with one more."""
-    cited = {one.name for one in get(provider).histories.rules if one.holds(MODEL)}
+    cited = {rule.name for rule in get(provider).histories.rules if rule.holds(MODEL)}
     bound, key = TOOLS.bind(provider), get(provider).histories.key
 
     @LAW
     @given(st.data())
     def law(data):
-        names = data.draw(st.lists(st.sampled_from([one.name for one in TOOLS]), min_size=1, max_size=3))
+        names = data.draw(st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3))
         fake = Fake(provider, TOOLS)
         turn = fake.says("Let me see.")
         for name in names:
@@ -239,15 +239,15 @@ def test_every_turn_that_is_written_is_accepted(provider):
         fake.assert_done()
         for corrupt, rules in CORRUPTIONS.items():
             records = bound.read_messages(copy.deepcopy(history))
-            last = max(at for at, one in enumerate(records) if calls_in(one))
+            last = max(at for at, record in enumerate(records) if calls_in(record))
             wrong = on_wire(bound, corrupt(records, last))
             fake.says("Accepted.")
             status, content = asked(fake, {**request, key: wrong})
             why = fake.exchanges[-1].refused
-            assert all(one.evidence for one in why)
+            assert all(item.evidence for item in why)
             assert (status == 200) == (not why)
             is_sick = corrupt is not swap_messages or len(names) == 1  # items of several calls may come in any order
             if rules & cited and is_sick:
-                assert rules & {one.rule for one in why}, (corrupt.__name__, wrong)
+                assert rules & {item.rule for item in why}, (corrupt.__name__, wrong)
 
     law()

@@ -93,13 +93,17 @@ def test_what_is_broken_is_repaired(provider):
         assert wire == before
         repaired = bound.repair_messages(wire, model=MODEL)
         assert wire == before
-        assert len([one for one in findings if one.rule not in ("open_turn", "last_is_assistant")]) == len(
+        assert len([finding for finding in findings if finding.rule not in ("open_turn", "last_is_assistant")]) == len(
             repaired.repairs
         )
         if not repaired.repairs:
-            assert all(any(one is other for other in wire) for one in repaired.messages)
+            assert all(any(message is other for other in wire) for message in repaired.messages)
             assert len(repaired.messages) == len(wire)
-        left = [one for one in bound.check_messages(repaired.messages, model=MODEL) if one.rule not in _OPEN]
+        left = [
+            check_message
+            for check_message in bound.check_messages(repaired.messages, model=MODEL)
+            if check_message.rule not in _OPEN
+        ]
         assert not left, (names, left, repaired)
         again = bound.repair_messages(repaired.messages, model=MODEL)
         assert again.messages == repaired.messages
@@ -141,9 +145,9 @@ def test_a_longer_history_begins_as_the_shorter_one(provider):
             try:
                 longer = _pieces(steps.request(provider)[key_of(provider)])
             except HistoryError as error:
-                assert {one.rule for one in error.problems} <= {"open_turn", "last_is_assistant", "no_messages"}
+                assert {problem.rule for problem in error.problems} <= {"open_turn", "last_is_assistant", "no_messages"}
                 continue
-            if not any(one.rule in ("late_result", "unanswered_call") for one in steps.repairs):
+            if not any(repair.rule in ("late_result", "unanswered_call") for repair in steps.repairs):
                 assert longer[: len(shorter)] == shorter
                 # A text that the model is to go on with loses its white space only while it is the last.
                 trimmed = any(repair.rule == "trailing_space" for repair in steps.repairs)
@@ -151,7 +155,9 @@ def test_a_longer_history_begins_as_the_shorter_one(provider):
         at_once = Conversation(TOOLS)
         at_once.read(wires, "openai")
         assert steps.request(provider) == at_once.request(provider)
-        assert [(one.rule, one.path) for one in steps.repairs] == [(one.rule, one.path) for one in at_once.repairs]
+        assert [(repair.rule, repair.path) for repair in steps.repairs] == [
+            (repair.rule, repair.path) for repair in at_once.repairs
+        ]
 
     law()
 
@@ -184,7 +190,7 @@ def test_what_is_said_for_speed_is_what_the_writer_writes(provider):
                 pairs = [(call.name, call.arguments) for call in calls]
                 spoken = bound.calls_as_messages(pairs)
                 heard = bound.read_messages(spoken)
-                ids = [part.id for one in heard for part in one.parts]
+                ids = [part.id for item in heard for part in item.parts]
                 written = on_wire(bound, [_with_ids(message, ids)])
                 assert spoken == written
 

@@ -33,7 +33,7 @@ def functions(name: str):
     if ":" in name and base == name:
         base = name.partition(":")[0]
     chosen = [case.function for case_name, case in CASES.items() if base not in NOT_STRICT.get(case_name, ())]
-    return chosen if name == base else [one for one in chosen if schemas(name, one) != schemas(base, one)]
+    return chosen if name == base else [item for item in chosen if schemas(name, item) != schemas(base, item)]
 
 
 def lenses(name: str):
@@ -295,7 +295,7 @@ def test_a_stream_that_loses_an_event_is_caught():
     base = get("anthropic")
 
     def without(number):
-        return lambda body: [one for at, one in enumerate(base.server.unfold(body)) if at != number]
+        return lambda body: [item for at, item in enumerate(base.server.unfold(body)) if at != number]
 
     check_provider(dataclasses.replace(base, name="mine"), [CASES["scalars"].function], examples=5)
     for number in (4, 5, 8):

@@ -142,7 +142,7 @@ def check(made: Tool[..., Any], written: Any) -> Any:
         model, coercions = record_of(made).validate(payload)
     except Exception as error:
         return "refused", str(error)
-    return model.x, [(one.path, one.rule) for one in coercions]
+    return model.x, [(coercion.path, coercion.rule) for coercion in coercions]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_rule_for_a_parameter():
     def set_flags(a: Worded, b: bool, c: list[Worded], d: Exact) -> None: ...
 
     model, coercions = record_of(set_flags).validate({"a": "true", "b": True, "c": ["false"], "d": {"n": 5}})
-    assert (model.a, model.c, [one.path for one in coercions]) == (True, [False], ["a", "c[0]"])
+    assert (model.a, model.c, [coercion.path for coercion in coercions]) == (True, [False], ["a", "c[0]"])
     for wrong in ({"b": "true"}, {"d": {"n": "5"}}):
         with pytest.raises(Exception, match=r"expected (boolean|integer)"):
             record_of(set_flags).validate({"a": True, "b": True, "c": [], "d": {"n": 5}, **wrong})
@@ -314,7 +314,7 @@ def tables() -> str:
     }
     for kind in get_args(SlipKind):
         cells = [
-            str(sum(count for (one, outcome, _), count in slips_of.items() if (one, outcome) == (kind, wanted)))
+            str(sum(count for (item, outcome, _), count in slips_of.items() if (item, outcome) == (kind, wanted)))
             if wanted
             else "0"
             for slips_of in found.values()

@@ -96,7 +96,7 @@ BUDGETED = ("many_optionals",)
 
 def entries(provider: Provider, strict: bool) -> list[Entry]:
     tools = (case.function for name, case in CASES.items() if name not in BUDGETED)
-    reports = (Registry([one]).bind(provider, strict).report() for one in tools)
+    reports = (Registry([tool]).bind(provider, strict).report() for tool in tools)
     return [entry for report in reports for entry in report if entry.kind != "finding"]
 
 

@@ -234,7 +234,7 @@ class Life(RuleBasedStateMachine):
     def what_waits_is_not_dropped(self):
         """A call that waited and that nobody decided on waits, or the ledger had its answer."""
         for plan in self.plans:
-            pending = {int(one.id.removeprefix("call_")) for one in plan.pending}
+            pending = {int(item.id.removeprefix("call_")) for item in plan.pending}
             for position in range(len(AMOUNTS)):
                 if position in pending:
                     self.held[id(plan), position] = True

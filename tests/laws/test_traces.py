@@ -107,7 +107,7 @@ def test_no_secret_is_written(tmp_path, rules):
     coerce = None if rules is None else {"ignore_extra": True, "repair_json": True, "scalar_as_list": True}
     tools = Registry(TOOLS, coerce=coerce)
     tools.observe(record_to(path, keep="all", redact=["pay.card"]))
-    by_name = {one.name: one for one in TOOLS}
+    by_name = {tool.name: tool for tool in TOOLS}
     planted, number = 0, 0
     while planted < SECRETS // 2:
         number += 1
@@ -115,7 +115,7 @@ def test_no_secret_is_written(tmp_path, rules):
         for name, given in arguments(secret).items():
             chosen = [*slips(by_name[name], given)]
             chosen = random.Random(number).sample(chosen, min(12, len(chosen)))
-            for payload in (given, *(one.payload for one in chosen)):
+            for payload in (given, *(item.payload for item in chosen)):
                 for called in (name, name.upper()):
                     for provider, body in bodies(called, payload, secret):
                         dispatch(tools, provider, body, ("object", "text", "streamed")[planted % 3])

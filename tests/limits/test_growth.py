@@ -178,7 +178,7 @@ def streamed(provider: str, stream: Stream, *, is_text: bool) -> Callable[[int],
 
     def work(count: int) -> Callable[[], Any]:
         events = [*before, *(event(PIECE) for _ in range(count)), *after]
-        chunks = [f"data: {json.dumps(one)}\n\n".encode() for one in events] if is_text else events
+        chunks = [f"data: {json.dumps(event)}\n\n".encode() for event in events] if is_text else events
 
         def run() -> None:
             collector = TOOLS.bind(provider).collector()
@@ -207,8 +207,8 @@ def test_the_streams_say_what_is_measured(provider, kind):
     """Else a misspelt event would be measured, which is dropped."""
     before, event, after = STREAMS[provider, kind]
     collector = TOOLS.bind(provider).collector()
-    for one in [*before, event('{"text": "'), *(event("abc") for _ in range(5)), event('"}'), *after]:
-        collector.feed(one)
+    for item in [*before, event('{"text": "'), *(event("abc") for _ in range(5)), event('"}'), *after]:
+        collector.feed(item)
     collector.close()
     plan = collector.plan()
     written = json.dumps(plan.results.assistant, default=str)
@@ -222,7 +222,7 @@ def test_the_streams_say_what_is_measured(provider, kind):
 
 
 def test_every_family_that_streams_is_measured():
-    streaming = {one.name for one in families() if one.response.fold.__name__ != "never_streamed"}
+    streaming = {family.name for family in families() if family.response.fold.__name__ != "never_streamed"}
     assert streaming <= {provider for provider, _ in STREAMS}
 
 
@@ -304,7 +304,7 @@ CALLS: dict[str, tuple[Callable[[int], Callable[[], Any]], int]] = {
     "edited one by one": (each("waits", lambda plan, call: plan.approve(plan.edit(call, {}))), 250),
     "run one by one": (each("note", lambda plan, call: plan.run(only=[call])), 500),
     "run one by one from the last": (
-        lambda count: lambda plan=planned("note", count): [plan.run(only=one) for one in reversed(plan.calls)], 500,
+        lambda count: lambda plan=planned("note", count): [plan.run(only=call) for call in reversed(plan.calls)], 500,
     ),
     "run one by one in a loop": (in_a_loop, 100),
     "paused and resumed": (paused, 50),

@@ -40,8 +40,8 @@ BOUND = TOOLS.bind("openai", False)
 
 def response(*given):
     calls = [
-        {"id": f"c{at}", "type": "function", "function": {"name": "note", "arguments": json.dumps(one)}}
-        for at, one in enumerate(given)
+        {"id": f"c{at}", "type": "function", "function": {"name": "note", "arguments": json.dumps(item)}}
+        for at, item in enumerate(given)
     ]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
     return {"id": "r", "model": "m", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}

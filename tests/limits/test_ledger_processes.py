@@ -159,8 +159,8 @@ def test_two_workers_with_one_response_run_each_call_once(url, tmp_path, ways):
     for turn in range(5):
         scope, path = uuid.uuid4().hex, tmp_path / f"effects-{turn}"
         answers = [tmp_path / f"answers-{turn}-{n}" for n in range(2)]
-        both = [started(url, str(path), scope, how, Fate(), str(one)) for how, one in zip(ways, answers, strict=True)]
-        found = [finished(*one) for one in zip(both, answers, strict=True)]
+        both = [started(url, str(path), scope, how, Fate(), str(way)) for how, way in zip(ways, answers, strict=True)]
+        found = [finished(*item) for item in zip(both, answers, strict=True)]
         assert effects(path) == [[1] * 4] * 2
         assert [values for values, _ in found] == [VALUES] * 2
         assert [sorted(pair) for pair in zip(found[0][1], found[1][1], strict=True)] == [[False, True]] * 4

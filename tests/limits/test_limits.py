@@ -325,8 +325,11 @@ def test_small_pieces_are_joined_in_place():
 def test_how_deep_is_told_without_walking_every_way():
     """The levels of definitions that contain each other."""
     definitions = {
-        f"d{one}": {"type": "object", "properties": {f"p{other}": {"$ref": f"#/$defs/d{other}"} for other in range(30)}}
-        for one in range(30)
+        f"d{number}": {
+            "type": "object",
+            "properties": {f"p{other}": {"$ref": f"#/$defs/d{other}"} for other in range(30)},
+        }
+        for number in range(30)
     }
     schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions}
     found = []

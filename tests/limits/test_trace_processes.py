@@ -60,10 +60,10 @@ def test_several_processes_write_and_are_killed(path):
         victim.send_signal(signal.SIGKILL)
         victim.wait()
         victim.stdout.close()
-    for one in kept:
-        assert one.stdout is not None
-        assert one.wait(60) == 0
-        one.stdout.close()
+    for item in kept:
+        assert item.stdout is not None
+        assert item.wait(60) == 0
+        item.stdout.close()
     cities = [line["body"]["arguments"]["city"][0] for line in _readable(path)]
     assert (cities.count("a"), cities.count("b")) == (200, 200)
     assert cities.count("v") >= 4

@@ -144,8 +144,8 @@ class Schemas:
     def choice(self, depth: int, first: int) -> Any:
         drawn = self.random.sample(_CHOICES, self.random.randint(1, 4))
         if self.chance(0.5):
-            drawn = [one for one in drawn if isinstance(one, str)] or ["a", "b"]
-        options = [one for index, one in enumerate(drawn) if one not in drawn[:index]]  # 1 is true to Python
+            drawn = [item for item in drawn if isinstance(item, str)] or ["a", "b"]
+        options = [item for index, item in enumerate(drawn) if item not in drawn[:index]]  # 1 is true to Python
         found: dict[str, Any] = {"enum": options}
         if self.age >= 6 and self.chance(0.4):
             found = {"const": options[0]}

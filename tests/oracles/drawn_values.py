@@ -142,7 +142,7 @@ class Values:
                 return node["const"]
         choices = [node["enum"] for node in nodes if node.get("enum")]
         if choices:
-            both = [one for one in choices[0] if all(one in other for other in choices[1:])]
+            both = [choice for choice in choices[0] if all(choice in other for other in choices[1:])]
             return self.random.choice(both or choices[0])
         return self._typed(self._kind(nodes, depth), nodes, depth)
 
@@ -184,8 +184,8 @@ class Values:
     def _number(self, nodes: list[dict[str, Any]], is_integer: bool) -> Any:
         bounds = [node[key] for node in nodes for key in _BOUNDS if isinstance(node.get(key), (int, float))]
         drawn = [*NUMBERS, *(bound + step for bound in bounds for step in (-1, 0, 1) if not isinstance(bound, bool))]
-        drawn = [one for one in drawn if not is_integer or one == int(one)]
-        return self.random.choice([one for one in drawn if _number_fits(one, nodes)] or drawn)
+        drawn = [item for item in drawn if not is_integer or item == int(item)]
+        return self.random.choice([item for item in drawn if _number_fits(item, nodes)] or drawn)
 
     def _array(self, nodes: list[dict[str, Any]], depth: int) -> list[Any]:
         least = max((node.get("minItems", 0) for node in nodes), default=0)
@@ -216,7 +216,7 @@ class Values:
         required = dict.fromkeys(name for node in nodes for name in node.get("required", ()) if isinstance(name, str))
         named = [name for node in nodes for name in node.get("properties", {})]
         wanted = [*required, *(name for name in named if self.random.random() < (0.6 if depth < 4 else 0.1))]
-        patterns = [one for node in nodes for one in node.get("patternProperties", ())]
+        patterns = [item for node in nodes for item in node.get("patternProperties", ())]
         others = [key for key in KEYS if any(re.search(pattern, key) for pattern in patterns)]
         is_map = any(isinstance(node.get("additionalProperties"), dict) for node in nodes)
         if others and self.random.random() < 0.7:
@@ -289,7 +289,7 @@ def _name_fits(name: str, nodes: list[dict[str, Any]], values: Values) -> bool:
             values.flat(asked, flat, 10)
         except NoValueError:
             return False
-        choices = [choice for one in flat for choice in one.get("enum", ())]
+        choices = [choice for item in flat for choice in item.get("enum", ())]
         if (choices and name not in choices) or not _text_fits(name, flat):
             return False
     return True

@@ -101,11 +101,11 @@ class Writer:
             made = {"id": self.call_id(), "name": name, "arguments": self.arguments(name)}
             if self.chance(0.04):
                 made["arguments"] = {"n": self.number}  # which no tool takes
-            if all(one["id"] != made["id"] for one in found):
+            if all(item["id"] != made["id"] for item in found):
                 found.append(made)
         if len(found) == 1 and self.chance(0.04):
             found[0]["id"] = ""  # and its result's
-        self.used += [one["id"] for one in found if one["id"]]
+        self.used += [item["id"] for item in found if item["id"]]
         return found
 
     def result(self) -> dict[str, Json]:
@@ -265,7 +265,7 @@ class Chat(Writer):
             text = _as_text(result)
             content: Json = text
             if len(result.get("texts", ())) > 1:
-                content = [{"type": "text", "text": one} for one in result["texts"]]
+                content = [{"type": "text", "text": text} for text in result["texts"]]
             if result.get("is_error"):
                 content = f"Error [tool_error]: {text}"
             if call.get("is_legacy"):
@@ -311,7 +311,7 @@ class Mistral(Chat):
             text = message["content"] or self.text()
             message["content"] = [thought, *(text if isinstance(text, list) else [{"type": "text", "text": text}])]
         if isinstance(message["content"], list):
-            message["content"] = [one for one in message["content"] if one["type"] != "refusal"] or self.text()
+            message["content"] = [item for item in message["content"] if item["type"] != "refusal"] or self.text()
         if message.pop("refusal", None) is not None:
             message["content"] = self.text()
 
@@ -520,7 +520,7 @@ class Anthropic(Writer):
         if text or self.chance(0.5):
             block["content"] = text
         if "image" in result or len(result.get("texts", ())) > 1 or (text and self.chance(0.2)):
-            block["content"] = [{"type": "text", "text": one} for one in result.get("texts", [text])]
+            block["content"] = [{"type": "text", "text": item} for item in result.get("texts", [text])]
         if "image" in result:
             source = {"type": "base64", "media_type": "image/png", "data": _b64(result["image"])}
             block["content"].append({"type": "image", "source": source})
@@ -657,7 +657,7 @@ class Bedrock(Writer):
 
     def answer(self, call: dict[str, Json], result: dict[str, Json]) -> Json:
         content: list[Json] = [{"json": result["json"]}] if "json" in result else []
-        content += [{"text": one} for one in result.get("texts", ())]
+        content += [{"text": item} for item in result.get("texts", ())]
         if "image" in result:
             content.append({"image": {"format": "png", "source": {"bytes": {"$bytes": _b64(result["image"])}}}})
         status = {"status": "error"} if result.get("is_error") else {}

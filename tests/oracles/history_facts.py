@@ -134,7 +134,7 @@ def _chat_piece(piece: dict[str, Json], path: str, role: str) -> Fact:
     if kind == "document_url":
         return _media("file", _at_url(piece["document_url"]), path, role)
     if kind == "thinking":
-        return Fact("reasoning", path, role, "".join(str(one.get("text", "")) for one in piece["thinking"]))
+        return Fact("reasoning", path, role, "".join(str(item.get("text", "")) for item in piece["thinking"]))
     return Fact("own", path, role, piece)
 
 
@@ -180,10 +180,10 @@ def _item(item: dict[str, Json]) -> Iterator[Fact]:
     elif kind in ("function_call_output", "custom_tool_call_output"):
         output = item["output"]
         pieces = [{"type": "input_text", "text": output}] if isinstance(output, str) else output
-        read = [_item_piece(one, "", "tool") for one in pieces]
+        read = [_item_piece(piece, "", "tool") for piece in pieces]
         yield Fact("result", "", "tool", call_id=item["call_id"], pieces=read)
     elif kind == "reasoning":
-        yield Fact("reasoning", "", "assistant", " ".join(one["text"] for one in item["summary"]))
+        yield Fact("reasoning", "", "assistant", " ".join(entry["text"] for entry in item["summary"]))
     else:
         yield Fact("own", "", "assistant", item)
 
@@ -227,7 +227,7 @@ def _block(block: dict[str, Json], path: str, role: str) -> Fact:
     if kind == "tool_result":
         content = block.get("content", "")
         given = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        pieces = [_block(one, "", "tool") for one in given]
+        pieces = [_block(item, "", "tool") for item in given]
         beside = _beside(block, "type", "tool_use_id", "content", "is_error")
         is_error = bool(block.get("is_error"))
         return Fact("result", path, "tool", None, "", block["tool_use_id"], is_error, pieces, beside)
@@ -263,7 +263,7 @@ def _part(part: dict[str, Json], path: str, role: str) -> Fact:
         value = next(iter(given.values())) if given.keys() in ({"output"}, {"error"}, {"result"}) else given
         kind = "text" if isinstance(value, str) else "json"
         pieces = [Fact(kind, "", "tool", value)]
-        pieces += [_part(one, "", "tool") for one in response.get("parts") or ()]
+        pieces += [_part(item, "", "tool") for item in response.get("parts") or ()]
         return Fact("result", path, "tool", None, response["name"], response.get("id", ""), is_error, pieces, beside)
     if "text" in part:
         return Fact("reasoning" if part.get("thought") else "text", path, role, part["text"], beside=beside)
@@ -293,7 +293,7 @@ def _bedrock_block(block: dict[str, Json], path: str, role: str) -> Iterator[Fac
     elif kind == "toolUse":
         yield Fact("call", path, role, given["input"], given["name"], given["toolUseId"])
     elif kind == "toolResult":
-        pieces = [fact for one in given["content"] for fact in _bedrock_block(one, "", "tool")]
+        pieces = [fact for item in given["content"] for fact in _bedrock_block(item, "", "tool")]
         is_error = given.get("status") == "error"
         yield Fact("result", path, "tool", None, "", given["toolUseId"], is_error, pieces)
     elif kind == "reasoningContent":
@@ -322,7 +322,7 @@ def _bedrock_media(kind: str, given: dict[str, Json], path: str, role: str) -> F
 def _texts(given: Json) -> Iterable[str]:
     if isinstance(given, str):
         return [given] if given else []
-    return [one["text"] for one in given or () if "text" in one]
+    return [item["text"] for item in given or () if "text" in item]
 
 
 _SYSTEMS: dict[str, Callable[[dict[str, Json]], Iterable[str]]] = {

@@ -99,7 +99,7 @@ class Readings:
         for sent in fitting or [sent for sent in of_sent if _kind(value) == _field(sent, "type")] or of_sent[:1]:
             for meant in of_meant:
                 read = self.read(meant, sent, value)
-                found += [one for one in read if any(self.admits_meant(branch, one) for branch in of_meant)]
+                found += [item for item in read if any(self.admits_meant(branch, item) for branch in of_meant)]
         if not found and any(self.admits_meant(meant, value) for meant in of_meant):
             found.append(value)  # in the form of the function
         return _distinct(found)
@@ -116,17 +116,17 @@ class Readings:
 
     def pairs(self, meant: Any, pair: Any, value: Any, beside: dict[str, Any]) -> list[Any]:
         found: list[dict[str, Any]] = [dict(beside)]
-        for one in value:
-            if not isinstance(one, dict) or one.keys() != {"key", "value"} or isinstance(one["key"], bool):
+        for item in value:
+            if not isinstance(item, dict) or item.keys() != {"key", "value"} or isinstance(item["key"], bool):
                 return []
             is_integer = "integer" in str(_resolved(pair["key"], self.sent).get("type"))
-            if not isinstance(one["key"], str) and not (is_integer and isinstance(one["key"], int)):
+            if not isinstance(item["key"], str) and not (is_integer and isinstance(item["key"], int)):
                 return []
-            key = str(one["key"])
+            key = str(item["key"])
             if any(key in before for before in found):
                 return []
             inner = self.field(meant, key)
-            found = _product(found, key, self.read(inner, pair["value"], one["value"]))
+            found = _product(found, key, self.read(inner, pair["value"], item["value"]))
         return list(found)
 
     def places(self, meant: Any, sent: Any, value: dict[str, Any]) -> list[Any]:
@@ -150,7 +150,7 @@ class Readings:
             found = [[*before, item] for before in found for item in items]
         for item in rest:
             read = self.read(meant.get("items", True), sent["properties"]["rest"].get("items", True), item)
-            found = [[*before, one] for before in found for one in read]
+            found = [[*before, item] for before in found for item in read]
             if len(found) > _MOST:
                 raise UnknownError
         return found
@@ -182,7 +182,7 @@ class Readings:
         done: list[Any] = []
         for beside in found:
             read = self.pairs({**meant, "properties": {}}, pair, value[extras], beside)
-            done += [one for one in read if not {pair["key"] for pair in value[extras]} & named.keys()]
+            done += [item for item in read if not {pair["key"] for pair in value[extras]} & named.keys()]
         return done
 
     def is_left_out(self, name: str) -> bool:
@@ -195,7 +195,7 @@ class Readings:
         if _says_left_out(shown, item):
             return [_LEFT_OUT]
         is_optional = key not in meant.get("required", ()) and all(
-            key in _field(one, "properties") for one in (meant, sent)
+            key in _field(item, "properties") for item in (meant, sent)
         )
         if item is None and is_optional and self.is_left_out(key):
             return [_LEFT_OUT, None] if self.admits_meant(inner, None) else [_LEFT_OUT]
@@ -203,10 +203,10 @@ class Readings:
 
     def field(self, meant: Any, key: str) -> Any:
         if key in meant.get("properties", {}):
-            if any(re.search(one, key) for one in meant.get("patternProperties", ())):
+            if any(re.search(item, key) for item in meant.get("patternProperties", ())):
                 raise UnknownError
             return meant["properties"][key]
-        found = [inner for one, inner in meant.get("patternProperties", {}).items() if re.search(one, key)]
+        found = [inner for item, inner in meant.get("patternProperties", {}).items() if re.search(item, key)]
         if len(found) > 1:
             raise UnknownError
         return found[0] if found else meant.get("additionalProperties", True)
@@ -220,7 +220,7 @@ class Readings:
         found: list[Any] = [[]]
         for index, item in enumerate(value):
             inner, shown = (_item(node, index) for node in (meant, sent))
-            found = [[*before, one] for before in found for one in self.read(inner, shown, item)]
+            found = [[*before, entry] for before in found for entry in self.read(inner, shown, item)]
             if len(found) > _MOST:
                 raise UnknownError
         return found
@@ -266,7 +266,7 @@ def _kind(value: Any) -> str:
 def _is_json_text(sent: Any) -> bool:
     """Whether a text is asked for that holds JSON, perhaps null beside it."""
     if "JSON" not in str(_field(sent, "description")) or "enum" in sent:
-        return any(_is_json_text(one) for one in _field(sent, "anyOf") or ())
+        return any(_is_json_text(item) for item in _field(sent, "anyOf") or ())
     return sent.get("type") in ("string", ["string", "null"]) or "anyOf" in sent
 
 
@@ -280,7 +280,7 @@ def _says_left_out(sent: Any, item: Any) -> bool:
 
 def _without_null(node: Any) -> Any:
     if isinstance(node, dict) and "anyOf" in node:
-        return next(one for one in node["anyOf"] if one.get("type") != "null")
+        return next(item for item in node["anyOf"] if item.get("type") != "null")
     return node
 
 
@@ -297,10 +297,10 @@ def _item(node: Any, index: int) -> Any:
 
 def _choice(options: list[Any], value: Any) -> list[Any]:
     """The choices that a value may stand for: itself, or what its text says."""
-    own = [one for one in options if json.dumps(one) == json.dumps(value)]
+    own = [option for option in options if json.dumps(option) == json.dumps(value)]
     if isinstance(value, str) and not own:
-        own = [one for one in options if not isinstance(one, str) and json.dumps(one) == value.rstrip("_")]
-        own = own or [one for one in options if value == json.dumps(one, separators=(",", ":"))]
+        own = [option for option in options if not isinstance(option, str) and json.dumps(option) == value.rstrip("_")]
+        own = own or [option for option in options if value == json.dumps(option, separators=(",", ":"))]
     return own or [value]
 
 

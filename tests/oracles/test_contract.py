@@ -597,10 +597,10 @@ def gives_unnamed(value: Any, old: Any, new: Any, roots: list[Any], depth: int =
     old, new = (resolved(node, root) for node, root in zip((old, new), roots, strict=True))
     if not (isinstance(old, dict) and isinstance(new, dict)) or depth > 8:
         return False
-    for one, other in itertools.product(branches(old), branches(new)):
-        if (one is old) != (other is new) and gives_unnamed(value, one, other, roots, depth + 1):
+    for item, other in itertools.product(branches(old), branches(new)):
+        if (item is old) != (other is new) and gives_unnamed(value, item, other, roots, depth + 1):
             return True
-        if one is not old and other is not new and gives_unnamed(value, one, other, roots, depth + 1):
+        if item is not old and other is not new and gives_unnamed(value, item, other, roots, depth + 1):
             return True
     if isinstance(value, list):
         return any(

@@ -328,7 +328,7 @@ def _media(said: list[Fact], sent: list[Fact], repairs: Sequence[Any]) -> str | 
     """Each image, file and sound is found as what it is, or named."""
     there = _all_media(sent)
     for fact in said:
-        for medium in [fact] if fact.kind == "media" else [one for one in fact.pieces if one.kind == "media"]:
+        for medium in [fact] if fact.kind == "media" else [piece for piece in fact.pieces if piece.kind == "media"]:
             found = [other for other in there if _is_one(medium.value, other.value)]
             wrong = next((other.name for other in found if not _fits(medium, other.name)), None)
             if wrong is not None:

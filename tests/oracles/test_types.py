@@ -77,7 +77,7 @@ def _case_of(annotation: str, default: str | None, approve: bool) -> tuple[Tool[
 def _with_sets_of_any(schema: Any) -> Any:
     """The schema without ``uniqueItems``: a set takes an item twice, and what the function gets is the same set."""
     if isinstance(schema, list):
-        return [_with_sets_of_any(one) for one in schema]
+        return [_with_sets_of_any(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {key: _with_sets_of_any(value) for key, value in schema.items() if key != "uniqueItems" or value is not True}
@@ -391,7 +391,9 @@ def _excused(case: Case, gaps: Gaps) -> bool:
 
 def test_every_annotation_makes_a_tool() -> None:
     """Every annotation of the list is drawn: none is left out in silence."""
-    assert [one for one in ANNOTATIONS if not _is_tool(one, None) and one not in NO_TOOLS] == []
+    assert [
+        annotation for annotation in ANNOTATIONS if not _is_tool(annotation, None) and annotation not in NO_TOOLS
+    ] == []
     assert len(ANNOTATIONS) >= 130
 
 

@@ -102,7 +102,7 @@ class Shown:
     def read(self, value: Any) -> list[Any] | None:
         """Every plain reading of a value; ``None`` where none is known."""
         try:
-            return [one for one in self.readings.of(value) if self.is_taken(one)]
+            return [item for item in self.readings.of(value) if self.is_taken(item)]
         except (UnknownError, RecursionError):
             return None
 
@@ -233,7 +233,9 @@ def check_wire(found: Shown, value: Any) -> str | None:
         return f"{json.dumps(value)} ends as {result.error.code}: {result.text}"
     if result.ok:
         return _wrongly_taken(found, value, readings, result)
-    readings = [one for one in readings or () if found.judge.is_valid(one) and found.canonical.is_valid(one)]
+    readings = [
+        reading for reading in readings or () if found.judge.is_valid(reading) and found.canonical.is_valid(reading)
+    ]
     if is_admitted and readings and not found.ambiguous:
         return f"{json.dumps(value)} means {json.dumps(readings[0])}, and is refused: {result.text}"
     if is_admitted and not all(_is_named(problem.path, found) for problem in result.error.problems):
@@ -298,13 +300,13 @@ def check_said(found: Shown, value: Any) -> str | None:
 def _arguments(message: Any) -> Any:
     """The arguments of the one call in a message."""
     if isinstance(message, list):
-        return next((found for one in message if (found := _arguments(one)) is not None), None)
+        return next((found for item in message if (found := _arguments(item)) is not None), None)
     if not isinstance(message, dict):
         return None
     for key in ("arguments", "input", "args"):
         if key in message:
             return json.loads(message[key]) if isinstance(message[key], str) else message[key]
-    return next((found for one in message.values() if (found := _arguments(one)) is not None), None)
+    return next((found for item in message.values() if (found := _arguments(item)) is not None), None)
 
 
 def _wrongly_taken(found: Shown, value: Any, readings: list[Any] | None, result: Any) -> str | None:
@@ -323,7 +325,7 @@ def _wrongly_taken(found: Shown, value: Any, readings: list[Any] | None, result:
     if found.name not in BY_PYDANTIC:
         return None
     wanted = [BY_PYDANTIC[found.name](**reading) for reading in readings]
-    if any(_same_object(result.value, one) for one in wanted):
+    if any(_same_object(result.value, item) for item in wanted):
         return None
     return f"{json.dumps(value)} gave {result.value!r}, and {wanted!r} by pydantic"
 
@@ -408,7 +410,7 @@ def drawn(random: Random) -> list[Case]:
             continue
         if number % 3 == 2:
             value = twice(random, value) if random.random() < 0.5 else mutated(random, value)
-        if isinstance(value, dict) and not any(value == one["value"] for one in cases):
+        if isinstance(value, dict) and not any(value == case["value"] for case in cases):
             cases.append({**case, "value": value})
     cases += said(random, case, found)
     return cases
@@ -424,7 +426,7 @@ def said(random: Random, case: Case, found: Shown) -> list[Case]:
             cases.append({**case, "said": values.value()})
         except NoValueError:
             continue
-    return [one for one in cases if isinstance(one["said"], dict)]
+    return [case for case in cases if isinstance(case["said"], dict)]
 
 
 def twice(random: Random, value: Any) -> Any:

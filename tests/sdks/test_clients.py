@@ -169,7 +169,7 @@ def test_what_is_refused_is_the_clients_error(provider):
         assert type(raised.value).__name__ == CLASSES[provider][400]
         assert explain(raised.value).status == 400
         assert explain(raised.value).kind == "history"
-        assert "orphan_result" in {one.rule for one in fake.refused}
+        assert "orphan_result" in {item.rule for item in fake.refused}
 
 
 @EVERY
@@ -295,7 +295,7 @@ def test_the_framing_is_awss():
     first, *_ = messages = list(buffer)
     assert json.loads(first.payload) == {"role": "assistant"}
     assert first.headers[":event-type"] == "messageStart"
-    assert [one.headers[":event-type"] for one in messages][-2:] == ["messageStop", "metadata"]
+    assert [message.headers[":event-type"] for message in messages][-2:] == ["messageStop", "metadata"]
 
 
 MCP_SERVER = """
@@ -361,7 +361,7 @@ def test_mcp(tmp_path, mode):
     assert "internal reason" in wrong.content[0].text
     shown = Registry()
     shown.add_definitions(list(tools))  # and what a client listed is tools again
-    assert [one.name for one in shown] == ["one", "two"]
+    assert [item.name for item in shown] == ["one", "two"]
 
 
 @EVERY

@@ -206,7 +206,7 @@ def test_messages_are_read_as_one_builds_them(provider):
     messages = dict(built())[provider]
     bound = TOOLS.bind(provider)
     read = bound.read_messages(messages)
-    assert [one.role for one in read] == ["user", "assistant", "tool"]
+    assert [item.role for item in read] == ["user", "assistant", "tool"]
     assert bound.check_messages(messages) == []
     conversation = Conversation(TOOLS)
     conversation.read(messages, provider)
@@ -232,7 +232,7 @@ def test_a_chat_of_google_s_sdk_that_streams_parallel_calls():
         fake.says("Sunny.")
         client = genai.Client(api_key="k", http_options={"base_url": fake.url})
         chat = client.chats.create(model="gemini-2.5-flash", config={"tools": [weather]})
-        assert "".join(one.text or "" for one in chat.send_message_stream("Weather?")) == "Sunny."
+        assert "".join(item.text or "" for item in chat.send_message_stream("Weather?")) == "Sunny."
         fake.assert_done()
         assert TOOLS.bind("gemini").check_messages(chat.get_history()) == []
 

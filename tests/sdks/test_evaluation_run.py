@@ -114,8 +114,8 @@ EXPECTED = {
 def test_the_table_says_what_was_scripted():
     made = run()
     found: dict[tuple[str, str], list[str]] = {}
-    for one in made:
-        found.setdefault((one.case, one.model), []).append(one.label)
+    for item in made:
+        found.setdefault((item.case, item.model), []).append(item.label)
     assert found == EXPECTED
     table = str(made).splitlines()
     assert [line.split("  ")[0] for line in table[:5]] == ["case", "weather", "book", "greeting", "all"]

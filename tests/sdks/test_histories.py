@@ -42,7 +42,9 @@ def test_what_repair_makes_is_taken(provider):
         wire, _ = case
         model = model_of(version)
         repaired = bound.repair_messages(wire, model=model)
-        if not repaired.messages or OPEN & {one.rule for one in bound.check_messages(repaired.messages, model=model)}:
+        if not repaired.messages or OPEN & {
+            check_message.rule for check_message in bound.check_messages(repaired.messages, model=model)
+        }:
             return
         judged(provider, {key: repaired.messages}, version)
 
@@ -62,7 +64,7 @@ def test_each_corruption_by_each_provider(provider, corruption):
         wire = copy.deepcopy(on_wire(bound, CORRUPTIONS[corruption](messages, number)))
         repaired = bound.repair_messages(wire)
         left = bound.check_messages(repaired.messages) if repaired.messages else []
-        assert {one.rule for one in left} <= OPEN
+        assert {item.rule for item in left} <= OPEN
         if repaired.messages and not left:
             judged(provider, {key: repaired.messages})
 

@@ -208,7 +208,9 @@ def test_responses_that_were_cut_off():
     registry = Registry([note])
 
     def chat(*arguments):
-        calls = [{"id": f"c{i}", "function": {"name": "note", "arguments": one}} for i, one in enumerate(arguments)]
+        calls = [
+            {"id": f"c{i}", "function": {"name": "note", "arguments": argument}} for i, argument in enumerate(arguments)
+        ]
         message = {"role": "assistant", "tool_calls": calls}
         return registry.dispatch({"choices": [{"message": message, "finish_reason": "length"}]})
 

@@ -43,8 +43,11 @@ def test_it_is_what_others_read():
     found = written(Registry([order_now, Tool.from_definition(other), tool(name="ring")(Ringing())]), before)
     read = sarif_pydantic.Sarif.model_validate(found)
     [run] = read.runs
-    assert {one.level.value for one in run.results} == {"error", "note", "none"}
-    places = {one["properties"]["tool"]: one["locations"][0]["physicalLocation"] for one in found["runs"][0]["results"]}
+    assert {result.level.value for result in run.results} == {"error", "note", "none"}
+    places = {
+        result["properties"]["tool"]: result["locations"][0]["physicalLocation"]
+        for result in found["runs"][0]["results"]
+    }
     assert places["listed"]["artifactLocation"]["uri"] == "a%20folder/tools.lock.json"  # it has no function
     assert places["gone"] == places["listed"]
     for name in ("order", "ring"):

@@ -81,7 +81,7 @@ MESSAGES = {
     "gemini": genai.Content.model_validate,
     "gemini-openapi": genai.Content.model_validate,
     "bedrock": bedrock_message,
-    "mcp": lambda one: (mcp_2026.CallToolResult.model_validate(one), mcp_2025.CallToolResult.model_validate(one)),
+    "mcp": lambda value: (mcp_2026.CallToolResult.model_validate(value), mcp_2025.CallToolResult.model_validate(value)),
     "mcp:2026-07-28": mcp_2026.CallToolResult.model_validate,
 }
 

@@ -44,7 +44,9 @@ def url():
         process.wait()
 
 
-@pytest.mark.parametrize(("revision", "scenario"), [(one, name) for one, names in SCENARIOS.items() for name in names])
+@pytest.mark.parametrize(
+    ("revision", "scenario"), [(scenario, name) for scenario, names in SCENARIOS.items() for name in names]
+)
 def test_our_server_conforms(url, revision, scenario):
     place = Path(PLACE, "node_modules")
     command = [str(place / "node" / "bin" / "node"), str(place / ".bin" / "conformance"), "server", "--url", url]

@@ -29,7 +29,7 @@ MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 
 def codes(results: Any) -> list[Any]:
-    return [one.error.code if one.error else one.value for one in results]
+    return [result.error.code if result.error else result.value for result in results]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def served_by_hand(tools, answers, **options):
     """A server that lists and answers whatever it is told."""
 
     async def listed(context, params):
-        return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in tools])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def called(context, params):
         answer = answers[params.name]
@@ -81,7 +81,7 @@ def test_its_tools_are_tools_like_any_other(mode):
 
     async def main():
         async with connect(server(shop.tools, "shop"), prefix="s", client={"mode": mode}) as remote:
-            assert [one.name for one in remote] == [f"s_{one.name}" for one in shop.ALL]
+            assert [item.name for item in remote] == [f"s_{item.name}" for item in shop.ALL]
             for provider in available():
                 assert remote.export(provider)
             body = response(
@@ -93,14 +93,14 @@ def test_its_tools_are_tools_like_any_other(mode):
             )
             said = []
             results = await remote.adispatch(body)
-            await remote.adispatch(response(("s_count", {"to": 3})), on_progress=lambda one: said.append(one.done))
+            await remote.adispatch(response(("s_count", {"to": 3})), on_progress=lambda value: said.append(value.done))
             return results, said
 
     results, said = run(main())
     wrapped = {"result": "A"} if mode == "legacy" else "A"
     assert codes(results)[:2] == [{"degrees": 3, "sky": "clear"}, wrapped]
     assert results[0].text == '{"degrees":3.0,"sky":"clear"}'
-    assert [type(one).__name__ for one in results[2].parts] == ["Text", "Image"]
+    assert [type(part).__name__ for part in results[2].parts] == ["Text", "Image"]
     assert results[2].value == results[2].parts
     assert codes(results)[3:] == ["invalid_arguments", "unknown_tool"]
     assert results[0].coercions
@@ -173,7 +173,7 @@ def test_the_effects_that_the_author_says_go_before_the_hints_of_a_server(fast):
 
     async def main(trust):
         async with connect(fast_server(fast), trust=trust, effects=["destructive"]) as remote:
-            return {one.name: one.effects for one in remote}
+            return {item.name: item.effects for item in remote}
 
     for trust in (False, True):
         assert set(run(main(trust)).values()) == {frozenset({"destructive"})}
@@ -263,7 +263,9 @@ def test_a_change_of_the_list_before_the_subscription_is_heard_of():
 def test_a_server_of_fastmcp_is_taken_as_it_is(fast):
     async def main():
         async with connect(fast) as remote:
-            return sorted(one.name for one in remote), (await remote.adispatch(response(("add", {"a": 1, "b": 2}))))[0]
+            return sorted(item.name for item in remote), (await remote.adispatch(response(("add", {"a": 1, "b": 2}))))[
+                0
+            ]
 
     names, result = run(main())
     assert "add" in names
@@ -349,7 +351,7 @@ def test_the_sdks_own_server_is_taken_in():
                 response(("add", {"a": 3}))
             )
 
-    assert [codes(one)[0] for one in run(main())] == [{"result": 3}, {"result": 4}]
+    assert [codes(item)[0] for item in run(main())] == [{"result": 3}, {"result": 4}]
 
 
 @MODES
@@ -364,7 +366,7 @@ def test_its_list_is_followed(mode):
             tools.add(shop.count)
             await asyncio.wait_for(changed.wait(), 5)
             results = await remote.adispatch(response(("s_count", {"to": 2})))
-            return [one.name for one in remote], [one.name for one in union], codes(results)
+            return [item.name for item in remote], [item.name for item in union], codes(results)
 
     names, union, found = run(main())
     assert names == ["s_shout", "s_count"]
@@ -394,7 +396,7 @@ def test_a_definition_that_cannot_be_read_is_left_out_and_said(caplog):
 
     async def main():
         async with connect(served_by_hand(tools, {})) as remote:
-            return [(one.name, one.description) for one in remote]
+            return [(item.name, item.description) for item in remote]
 
     with caplog.at_level(logging.WARNING, "toolshape"):
         assert run(main()) == [("right", "")]
@@ -672,7 +674,7 @@ def test_what_was_taken_in_is_served_again():
 
     async def main():
         async with connect(server(shop.tools, "shop")) as remote, Client(server(remote, "proxy")) as client:
-            listed = {one.name: one for one in (await client.list_tools()).tools}
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             return listed, [
                 await client.call_tool("weather", {"city": "x", "days": "2"}),
                 await client.call_tool("shout", {"text": "a"}),
@@ -684,5 +686,5 @@ def test_what_was_taken_in_is_served_again():
     assert listed["weather"].output_schema["properties"]["degrees"]
     assert weather.structured_content == {"degrees": 2, "sky": "clear"}
     assert shout.structured_content == "A"
-    assert [one.type for one in picture.content] == ["text", "image"]
+    assert [item.type for item in picture.content] == ["text", "image"]
     assert failed.is_error

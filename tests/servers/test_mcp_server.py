@@ -71,7 +71,7 @@ def test_each_tool_is_listed_and_called(revision):
 
     async def main():
         async with connected(server(shop.tools, "shop", version="1"), revision) as client:
-            listed = {one.name: one for one in (await client.list_tools()).tools}
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             results = {
                 "weather": await client.call_tool("weather", {"city": "x", "days": "3"}),
                 "shout": await client.call_tool("shout", {"text": "a"}),
@@ -89,19 +89,19 @@ def test_each_tool_is_listed_and_called(revision):
             return listed, results, failed
 
     listed, results, failed = run(main())
-    assert list(listed) == [one.name for one in shop.ALL]
-    assert not any(one.is_error for one in results.values())
+    assert list(listed) == [item.name for item in shop.ALL]
+    assert not any(result.is_error for result in results.values())
     assert text(results["weather"]) == '{"degrees":3.0,"sky":"clear"}'
     for name in ("weather", "shout", "count"):
         Draft202012Validator(listed[name].output_schema).validate(results[name].structured_content)
     wrapped = revision != "2026-07-28"
     assert results["weather"].structured_content == {"degrees": 3, "sky": "clear"}
     assert results["shout"].structured_content == ({"result": "A"} if wrapped else "A")
-    assert [one.type for one in results["picture"].content] == ["text", "image"]
+    assert [item.type for item in results["picture"].content] == ["text", "image"]
     assert listed["weather"].annotations.read_only_hint is True
     assert listed["pay"].annotations.destructive_hint is True
-    assert all(one.is_error and one.structured_content is None for one in failed)
-    said = [text(one) for one in failed]
+    assert all(item.is_error and item.structured_content is None for item in failed)
+    said = [text(item) for item in failed]
     assert said[0] == "there is no such thing"
     assert "secret details" not in said[1]
     assert 'did you mean "city"' not in said[2]
@@ -417,7 +417,7 @@ def test_clients_hear_of_changes(revision):
 
         async with connected(server(tools, "shop"), revision, message_handler=message) as client:
             assert client.server_capabilities.tools.list_changed
-            before = [one.name for one in (await client.list_tools()).tools]
+            before = [tool.name for tool in (await client.list_tools()).tools]
             async with contextlib.AsyncExitStack() as stack:
                 if revision == "2026-07-28":
                     changes = await stack.enter_async_context(client.listen(tools_list_changed=True))
@@ -426,7 +426,7 @@ def test_clients_hear_of_changes(revision):
                     await anext(aiter(changes))
                 else:
                     await asyncio.wait_for(heard.wait(), 5)
-            return before, [one.name for one in (await client.list_tools()).tools]
+            return before, [tool.name for tool in (await client.list_tools()).tools]
 
     assert run(main()) == (["shout"], ["shout", "weather"])
 
@@ -451,7 +451,7 @@ def test_null_is_a_result_like_any(revision):
 
     async def main():
         async with connected(server(Registry([done, find, some]), "s"), revision) as client:
-            listed = {one.name: one.output_schema for one in (await client.list_tools()).tools}
+            listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
             calls = [("done", {}), ("find", {"n": 0}), ("find", {"n": 1}), ("some", {"n": 0}), ("some", {"n": 1})]
             found = [(name, (await client.call_tool(name, given)).structured_content) for name, given in calls]
         for name, content in found:
@@ -493,7 +493,7 @@ def test_a_hook_that_takes_calls_from_the_loop_is_said(caplog):
                 await client.call_tool("shout", {"text": "a"})
 
     run(main())
-    assert len([one for one in caplog.messages if "use async def" in one]) == 1
+    assert len([message for message in caplog.messages if "use async def" in message]) == 1
 
 
 @pytest.mark.parametrize(
@@ -535,11 +535,11 @@ def test_over_standard_streams(mode):
 
     async def main():
         async with Client(COMMAND, mode=mode) as client:
-            names = [one.name for one in (await client.list_tools()).tools]
+            names = [tool.name for tool in (await client.list_tools()).tools]
             return names, [text(await client.call_tool("shout", {"text": str(n)})) for n in range(20)]
 
     names, said = run(main())
-    assert names == [one.name for one in shop.ALL]
+    assert names == [item.name for item in shop.ALL]
     assert said == [str(n) for n in range(20)]
 
 
@@ -589,13 +589,13 @@ def test_standard_output_holds_messages_alone(tmp_path):
         errors = []
         reading = threading.Thread(target=lambda: errors.append(process.stderr.read().decode()))
         reading.start()
-        process.stdin.write("".join(f"{json.dumps(one)}\n" for one in asked).encode())
+        process.stdin.write("".join(f"{json.dumps(item)}\n" for item in asked).encode())
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(2)]
         process.stdin.close()
         rest = process.stdout.read()
         reading.join()
-    assert [one["id"] for one in answers] == [1, 2]
+    assert [answer["id"] for answer in answers] == [1, 2]
     assert answers[1]["result"]["content"][0]["text"] == "read ''"
     assert rest == b""
     for said in ("loaded ''", "by descriptor", "still here", "logged", "warned", "the end"):
@@ -660,7 +660,7 @@ def test_fastmcp_is_a_client_of_it():
 
     with over_http(server(shop.tools, "shop")) as url:
         listed, right, wrong = run(main(url))
-    assert [one.name for one in listed] == [one.name for one in shop.ALL]
+    assert [item.name for item in listed] == [item.name for item in shop.ALL]
     assert right.structured_content == {"degrees": 2, "sky": "clear"}
     assert wrong.is_error
 
@@ -681,7 +681,7 @@ def test_ten_thousand_calls_through_one_connection():
             found = []
             for begin in range(0, 10_000, 500):
                 calls = [client.call_tool("echo", {"n": n}) for n in range(begin, begin + 500)]
-                found += [one.structured_content["result"] for one in await asyncio.gather(*calls)]
+                found += [item.structured_content["result"] for item in await asyncio.gather(*calls)]
             return found
 
     assert run(main()) == list(range(10_000))

@@ -70,13 +70,13 @@ def test_a_real_server(name, repository, tmp_path):
                 [result] = await remote.adispatch(response((f"{name}_{tool}", json.dumps(arguments))))
                 said[tool] = result
             [wrong] = await remote.adispatch(response((next(iter(remote)).name, {"no": "such argument"})))
-            return [one.name for one in remote], exported, said, wrong
+            return [item.name for item in remote], exported, said, wrong
 
     names, exported, said, wrong = run(main())
-    assert set(names) == {f"{name}_{one}" for one in said}
+    assert set(names) == {f"{name}_{item}" for item in said}
     assert all(exported.values())
-    assert {tool: one.text for tool, one in said.items() if not one.ok} == {}
-    assert all(one.text for one in said.values())
+    assert {tool: item.text for tool, item in said.items() if not item.ok} == {}
+    assert all(item.text for item in said.values())
     assert wrong.error.code == "invalid_arguments"
 
 

@@ -24,7 +24,7 @@ def test_a_misspelt_name_behind_each_lazy_import_fails(tmp_path: Path) -> None:
     )  # fmt: skip
     found = {
         (tmp_path / path, int(line))
-        for path, line, *_ in (one.split(":", 2) for one in ran.stdout.splitlines())
+        for path, line, *_ in (line.split(":", 2) for line in ran.stdout.splitlines())
         if "attr-defined" in _[0]
     }
     assert planted <= found, ran.stdout

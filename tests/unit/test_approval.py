@@ -68,11 +68,11 @@ def test_dispatch_runs_what_may_run(how):
     results = dispatch(how)
     assert outcomes(results) == ["pending", 1, "pending", "paid 5 to bob", "invalid_arguments"]
     assert sorted(RAN) == [("look", 1), ("pay", 5, "bob")]
-    assert [(one.id, one.name, one.arguments) for one in results.pending] == [
+    assert [(item.id, item.name, item.arguments) for item in results.pending] == [
         ("call_0", "drop", {"name": "x"}),
         ("call_2", "pay", {"amount": 500, "to": "bob"}),
     ]
-    assert [one.rule for one in results.pending[1].coercions] == ["number_text"]
+    assert [coercion.rule for coercion in results.pending[1].coercions] == ["number_text"]
     for half in ("messages", "turn"):
         with pytest.raises(UsageError, match=r"calls still wait for approval.*: drop \(call_0\), pay \(call_2\);"):
             getattr(results, half)
@@ -118,11 +118,11 @@ def test_denied_without_a_reason_reads_as_a_sentence():
 def test_an_edit_is_validated_and_asked_of_anew(how):
     """Other arguments may need no approval; those that need it wait, whatever was approved of before."""
     plan = TOOLS.plan(BODY)
-    [before] = [one for one in plan.pending if one.id == "call_2"]
+    [before] = [item for item in plan.pending if item.id == "call_2"]
     small = plan.edit(before, {"amount": 50, "to": "eve"})
-    assert [one.id for one in plan.pending] == ["call_0"]
+    assert [item.id for item in plan.pending] == ["call_0"]
     large = plan.edit(small, {"amount": "700"})
-    assert [one.id for one in plan.pending] == ["call_0", "call_2"]
+    assert [item.id for item in plan.pending] == ["call_0", "call_2"]
     assert plan.pending[1].arguments == {"amount": 700, "to": "bob"}
     for old in (before, small):
         with pytest.raises(UsageError, match="no call of this plan"):
@@ -137,9 +137,9 @@ def test_an_edit_is_validated_and_asked_of_anew(how):
 def test_an_approved_call_that_is_edited_waits_again():
     plan = TOOLS.plan(BODY)
     plan.approve("call_2")
-    assert [one.id for one in plan.pending] == ["call_0"]
+    assert [item.id for item in plan.pending] == ["call_0"]
     plan.edit("call_2", {"amount": 800})
-    assert [one.id for one in plan.pending] == ["call_0", "call_2"]
+    assert [item.id for item in plan.pending] == ["call_0", "call_2"]
 
 
 def test_an_edit_that_the_tool_does_not_take_changes_nothing():
@@ -205,7 +205,7 @@ def test_a_decision_that_cannot_be_meant_is_refused(decide, said):
     plan = TOOLS.plan(BODY)
     with pytest.raises(UsageError, match=said):
         decide(plan)
-    assert [one.id for one in plan.pending] == ["call_0", "call_2"]
+    assert [item.id for item in plan.pending] == ["call_0", "call_2"]
 
 
 def test_a_call_that_has_run_cannot_be_decided_on():
@@ -231,7 +231,7 @@ def test_two_calls_with_one_id_are_decided_on_together():
     """By the id, which is all that some people have; by the call, each by itself."""
     plan = TOOLS.plan(response(("drop", {"name": "a"}, "same"), ("drop", {"name": "b"}, "same")), provider="openai")
     plan.deny(plan.pending[0])
-    assert [one.arguments for one in plan.pending] == [{"name": "b"}]
+    assert [item.arguments for item in plan.pending] == [{"name": "b"}]
     with pytest.raises(UsageError, match="is answered"):
         plan.approve("same")
     plan.approve(plan.pending[0])
@@ -299,7 +299,7 @@ def test_calling_a_tool_by_itself_refuses_what_would_wait():
 def test_a_pending_call_survives_pickling_as_what_it_is():
     results = pickle.loads(pickle.dumps(dispatch("run")))
     assert outcomes(results)[0] == "pending"
-    assert [one.arguments for one in results.pending] == [{"name": "x"}, {"amount": 500, "to": "bob"}]
+    assert [item.arguments for item in results.pending] == [{"name": "x"}, {"amount": 500, "to": "bob"}]
     with pytest.raises(UsageError, match="still wait"):
         results.messages
     with pytest.raises(UsageError, match="is waiting for approval"):
@@ -316,7 +316,7 @@ def test_a_conversation_takes_no_half_of_an_answer():
     plan = TOOLS.plan(results)
     plan.deny(plan.pending)
     conversation += plan.run()
-    assert [one.role for one in conversation.messages] == ["user", "assistant", "tool"]
+    assert [message.role for message in conversation.messages] == ["user", "assistant", "tool"]
 
 
 def test_a_stream_waits_as_a_response_does():
@@ -327,17 +327,17 @@ def test_a_stream_waits_as_a_response_does():
         {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
     )
     collector.close()
-    assert [one.id for one in collector.plan().pending] == ["c1"]
+    assert [item.id for item in collector.plan().pending] == ["c1"]
 
 
 def test_a_plan_that_is_run_from_two_threads_runs_each_call_once():
     plan = TOOLS.plan(response(*[("pay", {"amount": 500 + n}) for n in range(50)]), provider="openai")
     plan.approve(plan.pending)
     threads = [threading.Thread(target=plan.run) for _ in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(RAN) == len(set(RAN)) == 50
 
 

@@ -143,7 +143,7 @@ def test_providers(run):
     assert ["openai", "openai", "yes", "128"] in rows
     assert ["mcp", "mcp", "no"] in rows
     listed = json.loads(run("providers", "--json").stdout)
-    assert {one["name"] for one in listed} == set(available())
+    assert {item["name"] for item in listed} == set(available())
     assert listed[0].keys() == {"name", "family", "strict", "most_tools", "description_limit"}
 
 
@@ -242,7 +242,7 @@ def test_check(run, tmp_path):
     assert lines[2].startswith("    Source: ")
     assert "2026" in lines[2]
     found = json.loads(run("check", "shop:tools", "--to", "anthropic", "--json").stdout)["refused"]
-    assert [(one["tool"], one["rule"]) for one in found] == [("many", "grammar")]
+    assert [(item["tool"], item["rule"]) for item in found] == [("many", "grammar")]
     done = run("check", "shop:tools." + "x" * 70, "--to", "openai", "--to", "gemini", "--strict", "auto")
     assert (done.exit_code, done.stdout) == (0, "1 tool to openai, gemini: nothing would be refused\n")
     done = run("check", "shop:tools", "--to", "opnai")
@@ -256,7 +256,7 @@ def test_check_shows_findings(run):
     assert done.stdout.splitlines()[-1] == "2 tools to openai: nothing would be refused, 1 finding"
     assert "no description: a model must guess what it is for" in done.stdout
     found = json.loads(run("check", "shop:tools", "--to", "openai", "--json").stdout)
-    assert (found["refused"], [one["tool"] for one in found["findings"]]) == ([], ["boom"])
+    assert (found["refused"], [finding["tool"] for finding in found["findings"]]) == ([], ["boom"])
 
 
 def test_diff(run, tmp_path):

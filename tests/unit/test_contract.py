@@ -134,15 +134,15 @@ def a_tool(properties: dict[str, Any], definitions: Any = None, **more: Any) -> 
 
 
 def tools_of(*definitions: dict[str, Any]) -> Registry:
-    return Registry([Tool.from_definition(one, coerce=False) for one in definitions])
+    return Registry([Tool.from_definition(definition, coerce=False) for definition in definitions])
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
     """By the live tools, and by the two contracts alone: with one outcome."""
     old, new = make_contract(tools_of(before)), tools_of(after)
     live, dead = diff(new, old), diff_contracts(old, make_contract(new))
-    assert [(one.kind, one.level, one.path) for one in live.changes] == [
-        (one.kind, one.level, one.path) for one in dead.changes
+    assert [(change.kind, change.level, change.path) for change in live.changes] == [
+        (change.kind, change.level, change.path) for change in dead.changes
     ]
     return list(live.changes)
 
@@ -158,13 +158,13 @@ def check_witness(change: Change, before: dict[str, Any], after: dict[str, Any])
 def test_what_is_narrower_breaks_and_what_is_wider_does_not(keyword, place):
     narrow, wide = (a_tool(PLACES[place](node)) for node in NARROWER[keyword])
     found = changes(wide, narrow)
-    assert {one.level for one in found} == {"breaking"}, found
-    for one in found:
-        check_witness(one, wide, narrow)
+    assert {item.level for item in found} == {"breaking"}, found
+    for item in found:
+        check_witness(item, wide, narrow)
     wider = changes(narrow, wide)
-    assert not [one for one in wider if one.level == "breaking"]
+    assert not [item for item in wider if item.level == "breaking"]
     if keyword not in ("not", "if", "contains", "nothing", "dependentRequired", "pattern", "patternProperties"):
-        assert {one.level for one in wider} == {"compatible"}, wider
+        assert {item.level for item in wider} == {"compatible"}, wider
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -212,7 +212,7 @@ def before() -> Registry:
 
 
 def levels(found: Any) -> dict[tuple[str, str, str], str]:
-    return {(one.tool, one.path, one.kind): one.level for one in found.changes}
+    return {(change.tool, change.path, change.kind): change.level for change in found.changes}
 
 
 def test_the_same_tools_have_not_changed():
@@ -250,27 +250,29 @@ def test_what_happens_to_tools_and_parameters():
         ("fetch_page", "", "tool_renamed"): "breaking",
         ("ping", "", "tool_added"): "compatible",
     }
-    [renamed] = [one for one in found.changes if one.kind == "parameter_renamed"]
+    [renamed] = [change for change in found.changes if change.kind == "parameter_renamed"]
     assert (renamed.before, renamed.after) == ("days", "num_days")
     assert "days" in renamed.witness
-    assert all(one.providers == ("openai", "anthropic") for one in found.changes if one.tool == "order")
-    for one in found.changes:
-        if one.level == "breaking" and one.tool == "order":
-            assert before()["order"].call(one.witness) == one.witness["customer"]
+    assert all(change.providers == ("openai", "anthropic") for change in found.changes if change.tool == "order")
+    for change in found.changes:
+        if change.level == "breaking" and change.tool == "order":
+            assert before()["order"].call(change.witness) == change.witness["customer"]
             with pytest.raises(Exception, match="invalid"):
-                Registry([order])["order"].call(one.witness)
+                Registry([order])["order"].call(change.witness)
 
 
 def test_what_has_another_name_is_recognised_by_more_than_letters():
     old = tools_of(a_tool({"p": STRING, "start": INTEGER, "end": INTEGER}))
     new = tools_of(a_tool({"p": STRING, "begin": INTEGER, "finish": INTEGER}))
     found = [
-        (one.before, one.after) for one in diff(new, make_contract(old)).changes if one.kind == "parameter_renamed"
+        (change.before, change.after)
+        for change in diff(new, make_contract(old)).changes
+        if change.kind == "parameter_renamed"
     ]
     assert found == [("start", "begin"), ("end", "finish")]
     listed = {**a_tool({"p": STRING}), "name": "list_orders", "description": "List orders."}
     other = {**listed, "name": "list_users", "description": "Delete everything that there is."}
-    kinds = {one.kind for one in diff(tools_of(other), make_contract(tools_of(listed))).changes}
+    kinds = {change.kind for change in diff(tools_of(other), make_contract(tools_of(listed))).changes}
     assert kinds == {"tool_removed", "tool_added"}
 
 
@@ -278,12 +280,12 @@ def test_a_tool_with_a_name_and_words_of_its_own_is_another_tool():
     """Half of the letters are alike, in the names and in the descriptions."""
     old = {**a_tool({"p": STRING}), "name": "read_file", "description": "Read a file."}
     new = {**a_tool({"p": STRING}), "name": "mail_line", "description": "Mail a line."}
-    assert [one.kind for one in diff(tools_of(new), make_contract(tools_of(old))).changes] == [
+    assert [change.kind for change in diff(tools_of(new), make_contract(tools_of(old))).changes] == [
         "tool_removed",
         "tool_added",
     ]
     near = {**old, "name": "read_files", "description": "Read files."}
-    assert [one.kind for one in diff(tools_of(near), make_contract(tools_of(old))).changes] == [
+    assert [change.kind for change in diff(tools_of(near), make_contract(tools_of(old))).changes] == [
         "tool_renamed",
         "description",
     ]
@@ -310,8 +312,8 @@ def test_order_is_behaviour():
 
     old = before()
     found = diff(Registry([old["fetch_page"], tool(effects=["write"])(order)]), make_contract(old))
-    assert {one.level for one in found.changes} == {"behaviour"}
-    assert {(one.tool, one.kind) for one in found.changes} == {("", "order"), ("order", "order")}
+    assert {change.level for change in found.changes} == {"behaviour"}
+    assert {(change.tool, change.kind) for change in found.changes} == {("", "order"), ("order", "order")}
 
 
 def test_what_is_coerced_now_is_no_breaking():
@@ -325,7 +327,7 @@ def test_what_is_coerced_now_is_no_breaking():
 
     found = diff(Registry([tool(name="pay")(now)]), make_contract(Registry([tool(name="pay")(then)])))
     assert levels(found)[("pay", "note", "type")] == "behaviour"
-    [changed] = [one for one in found.changes if one.kind == "type"]
+    [changed] = [change for change in found.changes if change.kind == "type"]
     assert changed.witness["note"] is None
 
 
@@ -338,9 +340,11 @@ def test_a_tool_that_is_gone_breaks_its_calls():
 
 def test_what_only_a_provider_is_sent_otherwise_is_said():
     old = make_contract(before(), ["openai"])
-    other = {name: one._replace(fingerprints={"openai": "another"}) for name, one in old.tools.items()}
+    other = {name: tool._replace(fingerprints={"openai": "another"}) for name, tool in old.tools.items()}
     found = diff_contracts(Contract(other, old.providers), old)
-    assert [(one.kind, one.level, one.providers) for one in found.changes] == [("sent", "behaviour", ("openai",))] * 2
+    assert [(change.kind, change.level, change.providers) for change in found.changes] == [
+        ("sent", "behaviour", ("openai",))
+    ] * 2
 
 
 def test_a_parameter_that_is_called_as_a_keyword_is_one():
@@ -361,12 +365,12 @@ def test_what_is_open_and_has_other_names_now():
 
     old, new = changing("from_currency", "to_currency", required=True), changing("base", "target", required=True)
     found = changes(old, new)
-    assert [(one.kind, one.level) for one in found] == [("parameter_renamed", "breaking")] * 2
-    for one in found:
-        check_witness(one, old, new)
+    assert [(item.kind, item.level) for item in found] == [("parameter_renamed", "breaking")] * 2
+    for item in found:
+        check_witness(item, old, new)
     typed = changes(changing("day", required=False), changing("days", required=False))
     # A number was taken as "days", but the old schema does not name it.
-    assert [(one.kind, one.level) for one in typed] == [("parameter_renamed", "behaviour")]
+    assert [(item.kind, item.level) for item in typed] == [("parameter_renamed", "behaviour")]
 
 
 def test_a_definition_that_breaks_where_it_is_used_a_second_time():
@@ -377,7 +381,7 @@ def test_a_definition_that_breaks_where_it_is_used_a_second_time():
         return a_tool({"p": first, "q": {"$ref": "#/$defs/D"}}, {"D": definition})
 
     old, new = used(STRING), used({**STRING, "enum": ["a"]})
-    assert [(one.path, one.level) for one in changes(new, old)] == [("p", "compatible"), ("q", "compatible")]
+    assert [(change.path, change.level) for change in changes(new, old)] == [("p", "compatible"), ("q", "compatible")]
     [breaking, alone] = changes(old, new)
     assert (breaking.path, breaking.level, alone.path, alone.level) == ("q", "breaking", "p", "compatible")
     check_witness(breaking, old, new)
@@ -395,12 +399,12 @@ def test_nothing_that_is_refused_now_is_kept_silent(old, new, definitions, value
     arguments = {"p": value}
     before = a_tool({"p": old}, dict(zip("xy", definitions, strict=False)))
     after = a_tool({"p": new}, dict(zip("xy", definitions[2:], strict=False)))
-    taken, taken_now = (Strict(one["inputSchema"]).is_valid for one in (before, after))
-    found = diff_contracts(*(make_contract(tools_of(one)) for one in (before, after)))
+    taken, taken_now = (Strict(item["inputSchema"]).is_valid for item in (before, after))
+    found = diff_contracts(*(make_contract(tools_of(item)) for item in (before, after)))
     assert found.is_breaking or not taken(arguments) or taken_now(arguments)
-    for one in found.of("breaking"):
-        assert taken(one.witness)
-        assert not taken_now(one.witness)
+    for item in found.of("breaking"):
+        assert taken(item.witness)
+        assert not taken_now(item.witness)
 
 
 ANY_OBJECT = {"type": "object"}
@@ -455,11 +459,11 @@ HIDDEN: dict[str, tuple[Any, Any, Any, Any]] = {
 def test_what_is_narrower_without_showing_it(name):
     before, after, *definitions = HIDDEN[name]
     old, new = a_tool({"p": before}, definitions[0]), a_tool({"p": after}, definitions[1])
-    breaking = [one for one in changes(old, new) if one.level == "breaking"]
+    breaking = [change for change in changes(old, new) if change.level == "breaking"]
     assert breaking
-    for one in breaking:
-        assert Strict(old["inputSchema"]).is_valid(one.witness)
-        assert not Strict(new["inputSchema"]).is_valid(one.witness)
+    for item in breaking:
+        assert Strict(old["inputSchema"]).is_valid(item.witness)
+        assert not Strict(new["inputSchema"]).is_valid(item.witness)
 
 
 class Cash(BaseModel):
@@ -508,11 +512,11 @@ def paying(annotation: Any) -> Registry:
 )  # fmt: skip
 def test_what_functions_take(before, after, level):
     found = diff(paying(after), make_contract(paying(before)))
-    assert {one.level for one in found.changes} == {level}
-    for one in found.of("breaking"):
-        paying(before)["pay"].call(one.witness)
+    assert {change.level for change in found.changes} == {level}
+    for item in found.of("breaking"):
+        paying(before)["pay"].call(item.witness)
         with pytest.raises(CallError):
-            paying(after)["pay"].call(one.witness)
+            paying(after)["pay"].call(item.witness)
 
 
 class Colour(Enum):
@@ -701,7 +705,7 @@ def test_definitions_that_contain_themselves():
     [found] = changes(node(INTEGER), node({**INTEGER, "maximum": 3}))
     assert (found.kind, found.level, found.path) == ("maximum", "breaking", "p.v")
     check_witness(found, node(INTEGER), node({**INTEGER, "maximum": 3}))
-    assert [one.level for one in changes(node({**INTEGER, "maximum": 3}), node(INTEGER))] == ["compatible"]
+    assert [change.level for change in changes(node({**INTEGER, "maximum": 3}), node(INTEGER))] == ["compatible"]
     renamed = json.loads(json.dumps(node(INTEGER)).replace("$defs/N", "$defs/M").replace('"N"', '"M"'))
     assert changes(node(INTEGER), renamed) == []
 
@@ -789,7 +793,7 @@ def test_the_work_grows_with_the_tools():
             diff(tools, old)
         profile = cProfile.Profile()
         found = profile.runcall(diff, new, old)
-        assert [one.level for one in found.changes] == ["breaking"] * count
+        assert [change.level for change in found.changes] == ["breaking"] * count
         return sum(entry.callcount for entry in profile.getstats())
 
     assert calls_of(40) < 4.4 * calls_of(10)
@@ -806,7 +810,7 @@ def test_the_work_grows_with_the_tools():
 def test_the_work_is_bounded_however_much_a_lock_asks_for(asked):
     """Counted in calls of functions."""
     old, new = ({"type": "object", "properties": {"p": node}, "required": ["p"]} for node in (asked, INTEGER))
-    contracts = [Contract({"t": Locked("t", None, "T.", one, None, (), (), None, {})}, ()) for one in (old, new)]
+    contracts = [Contract({"t": Locked("t", None, "T.", item, None, (), (), None, {})}, ()) for item in (old, new)]
     profile = cProfile.Profile()
     assert profile.runcall(diff_contracts, *contracts).is_breaking
     assert sum(entry.callcount for entry in profile.getstats()) < 10_000_000
@@ -948,7 +952,7 @@ def test_at_the_command_line(shop):
     counted = run(
         shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json", "--calls", "calls.jsonl"
     )
-    assert [one["calls"] for one in json.loads(counted.stdout)] == [2, 0]
+    assert [load["calls"] for load in json.loads(counted.stdout)] == [2, 0]
     unread = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "shop.py")
     assert (unread.returncode, unread.stdout) == (2, "")
     assert "shop.py can be read: line 1 is not a line of a trace" in unread.stderr
@@ -966,7 +970,7 @@ def test_at_the_command_line(shop):
     place = result["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("shop.py", 5)
     rules = sarif["runs"][0]["tool"]["driver"]["rules"]
-    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in sarif["runs"][0]["results"])
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in sarif["runs"][0]["results"])
 
 
 def test_a_page_is_written(shop):
@@ -1010,17 +1014,19 @@ class Counting:
 
     def __call__(self, **request: Any) -> Any:
         self.asked.append(request)
-        return type("Counted", (), {"input_tokens": 10 + sum(len(json.dumps(one)) for one in request.get("tools", ()))})
+        return type(
+            "Counted", (), {"input_tokens": 10 + sum(len(json.dumps(item)) for item in request.get("tools", ()))}
+        )
 
 
 def test_the_parts_of_a_bill_add_up():
     found = request_cost(before().bind("openai"), "gpt-5.5")
-    assert [one.tool for one in found.costs] == ["order", "fetch_page"]
-    for one in found.costs:
-        assert sum(one.parts.values()) == one.characters
-        assert one.tokens is None
-    assert sum(one.share for one in found.costs) == pytest.approx(1)
-    assert found.characters == sum(one.characters for one in found.costs)
+    assert [cost.tool for cost in found.costs] == ["order", "fetch_page"]
+    for cost in found.costs:
+        assert sum(cost.parts.values()) == cost.characters
+        assert cost.tokens is None
+    assert sum(cost.share for cost in found.costs) == pytest.approx(1)
+    assert found.characters == sum(cost.characters for cost in found.costs)
     assert str(found).splitlines()[0].split() == ["tool", "tokens", "characters", "share"]
 
 
@@ -1036,10 +1042,10 @@ def test_a_client_counts_with_and_without_each_tool(provider):
     bound = before().bind(provider)
     found = request_cost(bound, "a-model", client)
     sizes = {entry["name"]: len(json.dumps(entry)) for entry in bound.export()}
-    assert {one.tool: one.tokens for one in found.costs} == sizes
+    assert {cost.tool: cost.tokens for cost in found.costs} == sizes
     assert found.tokens == sum(sizes.values())
     assert len(counting.asked) == 4
-    assert all(one["model"] == "a-model" for one in counting.asked)
+    assert all(item["model"] == "a-model" for item in counting.asked)
 
 
 @pytest.mark.parametrize("provider", available())
@@ -1071,6 +1077,6 @@ def test_a_client_is_of_the_provider_and_not_async():
 
 def test_a_function_counts_too_and_nothing_else_does():
     found = request_cost(before().bind("openai"), "m", lambda request: 7 * len(request.get("tools", ())))
-    assert [one.tokens for one in found.costs] == [7, 7]
+    assert [cost.tokens for cost in found.costs] == [7, 7]
     with pytest.raises(UsageError, match="count= must be a client"):
         request_cost(before().bind("openai"), "m", 5)

@@ -72,7 +72,7 @@ def test_a_conversation_goes_on_elsewhere():
     assert not conversation.repairs
     assert request["system"] == "Be brief."
     assert request["max_tokens"] == 100
-    assert [one["name"] for one in request["tools"]] == ["stock", "picture", "fails", "waits"]
+    assert [tool["name"] for tool in request["tools"]] == ["stock", "picture", "fails", "waits"]
     assert request["messages"] == [
         {"role": "user", "content": "How many?"},
         {
@@ -124,7 +124,12 @@ def test_every_provider_can_go_on(provider):
     histories = bound.provider.histories
     assert request[histories.model_key] == "m"
     assert "Be brief." in json.dumps(request, default=str)
-    calls = [part for one in bound.read_messages(request) for part in one.parts if isinstance(part, ToolCallPart)]
+    calls = [
+        part
+        for read_message in bound.read_messages(request)
+        for part in read_message.parts
+        if isinstance(part, ToolCallPart)
+    ]
     assert [(call.name, call.arguments["items"] if call.name == "stock" else None) for call in calls] == [
         ("stock", {"a": 1}),
         ("picture", None),
@@ -151,14 +156,14 @@ def test_calls_that_nobody_could_answer_are_sent_and_named():
         )
     )
     request = conversation.request("anthropic")
-    assert [(one.rule, one.path) for one in conversation.repairs] == [
+    assert [(repair.rule, repair.path) for repair in conversation.repairs] == [
         ("unknown_tool", "messages[1].tool_calls[0]"),
         ("malformed_arguments", "messages[1].tool_calls[1]"),
         ("invalid_arguments", "messages[1].tool_calls[2]"),
     ]
-    inputs = [one["input"] for one in request["messages"][1]["content"]]
+    inputs = [message["input"] for message in request["messages"][1]["content"]]
     assert inputs == [{}, {"INVALID_JSON": '{"items": {'}, {"items": 5}]
-    assert all(one["is_error"] for one in request["messages"][2]["content"])
+    assert all(message["is_error"] for message in request["messages"][2]["content"])
     assert request["messages"][1]["content"][0]["name"].startswith("lost_it_")
 
 
@@ -177,10 +182,12 @@ def test_reasoning_goes_back_to_its_own_model_alone():
     assert not conversation.repairs
     other = conversation.request("anthropic", model="claude-haiku-5")
     assert other["messages"][1]["content"] == [call]
-    assert [one.rule for one in conversation.repairs] == ["foreign_reasoning"]
+    assert [repair.rule for repair in conversation.repairs] == ["foreign_reasoning"]
     openai = conversation.request("openai", model="gpt-5")
     assert "Hm." not in json.dumps(openai)
-    assert [(one.rule, one.path) for one in conversation.repairs] == [("foreign_reasoning", "messages[1].content[0]")]
+    assert [(repair.rule, repair.path) for repair in conversation.repairs] == [
+        ("foreign_reasoning", "messages[1].content[0]")
+    ]
     kept = conversation.request("anthropic", model="claude-haiku-5", repairs={"foreign_reasoning": False})
     assert kept["messages"][1]["content"] == [thought, call]
 
@@ -199,7 +206,7 @@ def test_an_open_turn_is_never_answered_unasked():
     assert problem.evidence
     assert pickle.loads(pickle.dumps(raised.value)).problems == raised.value.problems
     conversation += TOOLS.bind("openai").dispatch(message)  # its own message stands there already
-    assert [one.role for one in conversation] == ["user", "assistant", "tool"]
+    assert [item.role for item in conversation] == ["user", "assistant", "tool"]
     assert conversation.request("openai")["messages"][1] == message
 
 
@@ -213,7 +220,7 @@ def test_results_are_appended_once():
         conversation += results
     plan = conversation.plan(openai_response(("call_2", "picture", '{"name": "x"}')))
     conversation += plan.run()
-    assert [one.role for one in conversation] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert [item.role for item in conversation] == ["user", "assistant", "tool", "assistant", "tool"]
     part = conversation.messages[2].parts[0]
     assert isinstance(part, ToolResultPart)
     assert (part.code, part.text) == ("tool_error", "not today")
@@ -232,7 +239,7 @@ def test_a_stream_and_a_text_answer():
     collector.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
     assert conversation.dispatch(collector).ok
     assert not conversation.dispatch(openai_response(content="Done."))
-    assert [one.role for one in conversation] == ["user", "assistant", "tool", "assistant"]
+    assert [item.role for item in conversation] == ["user", "assistant", "tool", "assistant"]
     assert conversation.messages[-1].finish == "stop"
     assert conversation.messages[1].origin == Origin(
         provider="openai", model="gpt-5", fingerprint=TOOLS.bind("openai").fingerprint
@@ -311,9 +318,9 @@ def test_trimmed_between_complete_turns():
     conversation.dispatch(openai_response(("call_3", "fails", "")))
     conversation.dispatch(openai_response(content="No."))
     conversation.user("Three.")
-    assert [one.role for one in conversation.trimmed(keep=1)] == ["system", "user"]
+    assert [item.role for item in conversation.trimmed(keep=1)] == ["system", "user"]
     two = conversation.trimmed(keep=2)
-    assert [one.role for one in two] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert [item.role for item in two] == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert TOOLS.bind("openai").check_messages(two.request("openai")) == []
     assert conversation.trimmed(keep=9).messages == conversation.messages
     with pytest.raises(UsageError, match="keep="):
@@ -387,11 +394,16 @@ def test_system_prompts_in_between():
     conversation.system("Two.")
     conversation.user("On.")
     assert conversation.request("anthropic")["system"] == "One.\n\nTwo."
-    assert [(one.rule, one.path) for one in conversation.repairs] == [("system_moved", "messages[2]")]
-    assert [one["role"] for one in conversation.request("openai")["messages"]] == ["system", "user", "system", "user"]
+    assert [(repair.rule, repair.path) for repair in conversation.repairs] == [("system_moved", "messages[2]")]
+    assert [message["role"] for message in conversation.request("openai")["messages"]] == [
+        "system",
+        "user",
+        "system",
+        "user",
+    ]
     responses = conversation.request("openai-responses")
     assert responses["instructions"] == "One."
-    assert [one["role"] for one in responses["input"]] == ["user", "developer", "user"]
+    assert [response["role"] for response in responses["input"]] == ["user", "developer", "user"]
     assert not conversation.repairs
 
 
@@ -421,12 +433,12 @@ def test_a_late_result_is_moved_and_named():
     conversation.read([history], "openai")
     conversation.user("On.")
     first = conversation.request("anthropic")
-    assert [one.rule for one in conversation.repairs] == ["unanswered_call"]
+    assert [repair.rule for repair in conversation.repairs] == ["unanswered_call"]
     assert first["messages"][2]["content"][0]["is_error"]
     conversation.read([{"role": "tool", "tool_call_id": "call_1", "content": "here"}], "openai")
     conversation.user("So?")
     second = conversation.request("anthropic")
-    assert [one.rule for one in conversation.repairs] == ["late_result"]
+    assert [repair.rule for repair in conversation.repairs] == ["late_result"]
     assert second["messages"][2]["content"][0]["content"] == "here"
     assert TOOLS.bind("anthropic").check_messages(second) == []
 
@@ -439,7 +451,7 @@ def test_a_turn_costs_what_the_one_before_did():
     conversation.request("anthropic")
     conversation.user("On.")
     second = conversation.request("anthropic")["messages"]
-    assert all(one is other for one, other in zip(first[:2], second, strict=False))
+    assert all(item is other for item, other in zip(first[:2], second, strict=False))
 
 
 def test_what_is_no_content_is_refused():
@@ -467,7 +479,7 @@ def test_json_text_and_sdk_objects_are_read():
     conversation = Conversation(TOOLS)
     conversation.read(text, "anthropic")
     conversation.read({"role": "user", "content": "Ho."}, "anthropic")
-    assert [one.role for one in conversation] == ["system", "user", "user"]
+    assert [item.role for item in conversation] == ["system", "user", "user"]
     assert conversation.messages[2].parts == (TextPart(text="Ho."),)
     assert conversation.request("anthropic")["system"] == "Be brief."
 
@@ -480,12 +492,25 @@ def test_say_and_encode_go_together_for_another_provider():
     for provider in ("anthropic", "gemini", "ollama", "mistral", "bedrock", "vertex"):
         bound = TOOLS.bind(provider)
         said = [*bound.calls_as_messages([result.call for result in results]), *bound.results_as_messages(results)]
-        assert {one.rule for one in bound.check_messages(said)} <= {"call_placement", "first_is_assistant"}
-        calls = [part for one in bound.read_messages(said) for part in one.parts if isinstance(part, ToolCallPart)]
-        answers = [part for one in bound.read_messages(said) for part in one.parts if isinstance(part, ToolResultPart)]
-        assert [one.id for one in calls] == [one.id for one in answers]
-        assert [one.name for one in calls] == ["picture", None]
-        assert [one.code is None for one in answers] == [True, False]
+        assert {check_message.rule for check_message in bound.check_messages(said)} <= {
+            "call_placement",
+            "first_is_assistant",
+        }
+        calls = [
+            part
+            for read_message in bound.read_messages(said)
+            for part in read_message.parts
+            if isinstance(part, ToolCallPart)
+        ]
+        answers = [
+            part
+            for read_message in bound.read_messages(said)
+            for part in read_message.parts
+            if isinstance(part, ToolResultPart)
+        ]
+        assert [call.id for call in calls] == [answer.id for answer in answers]
+        assert [call.name for call in calls] == ["picture", None]
+        assert [answer.code is None for answer in answers] == [True, False]
     with pytest.raises(UsageError, match="there is no tool 'lost'"):
         TOOLS.bind("anthropic").calls_as_messages([("lost", {})])
 
@@ -499,7 +524,7 @@ def test_a_user_s_image_goes_along(provider):
     carries = get(provider).histories.input_kinds
     assert ("iVBORw==" in text or PNG.hex() in text) == ("image" in carries)
     assert "https://example.com/a.png" in text
-    named = [one.rule for one in conversation.repairs]
+    named = [repair.rule for repair in conversation.repairs]
     assert named == ["media_as_text"] * len({"image", "image_url"} - carries)
 
 
@@ -513,7 +538,7 @@ def test_a_message_without_content_is_left_out(provider):
     request = conversation.request(provider)
     assert len(TOOLS.bind(provider).read_messages(request)) <= 2
     if get(provider).name != elsewhere:
-        assert [one.rule for one in conversation.repairs if one.rule != "same_role"] == ["empty_message"]
+        assert [repair.rule for repair in conversation.repairs if repair.rule != "same_role"] == ["empty_message"]
 
 
 def test_results_stand_in_the_order_of_their_calls():
@@ -527,4 +552,4 @@ def test_results_stand_in_the_order_of_their_calls():
         {"role": "user", "content": [{"type": "text", "text": "On."}, answers[0]]},
     ]
     repaired = TOOLS.bind("anthropic").repair_messages(history)
-    assert [one["tool_use_id"] for one in repaired.messages[2]["content"]] == ["toolu_1", "toolu_2"]
+    assert [message["tool_use_id"] for message in repaired.messages[2]["content"]] == ["toolu_1", "toolu_2"]

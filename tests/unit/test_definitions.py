@@ -251,14 +251,18 @@ def test_the_same_words_as_a_decorated_tool(sent):
     """
 
     def recorded(result):
-        return [one._replace(after=None) if one.rule == "null_as_default" else one for one in result.coercions]
+        return [
+            coercion._replace(after=None) if coercion.rule == "null_as_default" else coercion
+            for coercion in result.coercions
+        ]
 
     got = []
     definition = {"name": "order", "description": "Order.", "parameters": order.input_schema}
     made = Tool.from_definition(definition, lambda **arguments: got.append(arguments) or "ok")
     text = sent if isinstance(sent, str) else json.dumps(sent)
     [ours], [theirs] = (
-        Registry([one]).dispatch({"name": "order", "arguments": text}, provider="json-schema") for one in (order, made)
+        Registry([item]).dispatch({"name": "order", "arguments": text}, provider="json-schema")
+        for item in (order, made)
     )
     assert recorded(ours) == recorded(theirs)
     assert str(ours.error) == str(theirs.error)
@@ -395,7 +399,7 @@ def test_many_at_once():
     registry = Registry()
     request = {"tools": [{"functionDeclarations": [FORMS["gemini"], {**FORMS["gemini"], "name": "other"}]}]}
     made = registry.add_definitions(request, {"other": lambda city: city.upper()}, tags=["x"])
-    assert [one.name for one in made] == [one.name for one in registry] == ["weather", "other"]
+    assert [item.name for item in made] == [item.name for item in registry] == ["weather", "other"]
     assert registry["other"].call('{"city": "a"}') == "A"
     assert len(registry.subset(tags=["x"])) == 2
     before = len(registry)
@@ -572,8 +576,8 @@ def test_verbatim_is_strict_or_not_as_it_was_written():
     """A wish that contradicts it is refused; the budget counts it and cannot relax it."""
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     strict = [{"name": f"v{number}", "input_schema": schema, "strict": True} for number in range(21)]
-    registry = Registry(Tool.from_definition(one, verbatim=True) for one in strict[:20])
-    assert sum(one["strict"] for one in registry.export("anthropic")) == 20
+    registry = Registry(Tool.from_definition(item, verbatim=True) for item in strict[:20])
+    assert sum(item["strict"] for item in registry.export("anthropic")) == 20
     registry.add(Tool.from_definition(strict[20], verbatim=True))
     with pytest.raises(ExportError, match="relax v20"):
         registry.export("anthropic")
@@ -587,8 +591,8 @@ def test_verbatim_is_strict_or_not_as_it_was_written():
         {"type": "function", "function": {"name": f"o{number}", "parameters": schema, "strict": True}}
         for number in range(25)
     ]
-    elsewhere = Registry(Tool.from_definition(one, verbatim=True) for one in openai)
-    assert sum("strict" in one for one in elsewhere.export("anthropic")) == 20  # there it is like any other
+    elsewhere = Registry(Tool.from_definition(item, verbatim=True) for item in openai)
+    assert sum("strict" in item for item in elsewhere.export("anthropic")) == 20  # there it is like any other
     long = {"type": "function", "function": {"name": "f", "description": "x" * 2000, "parameters": PARAMETERS}}
     with pytest.raises(ExportError, match="shorten it"):
         Tool.from_definition(long, verbatim=True).export("azure")

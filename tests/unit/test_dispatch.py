@@ -203,8 +203,8 @@ def test_what_a_generator_yields_is_the_value():
         yield 1
         yield inner()
 
-    for one, inner_one in (outer.call("{}"), asyncio.run(outer.acall("{}"))):
-        assert one == 1
+    for item, inner_one in (outer.call("{}"), asyncio.run(outer.acall("{}"))):
+        assert item == 1
         assert isinstance(inner_one, Iterator)
 
 

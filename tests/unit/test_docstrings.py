@@ -311,7 +311,7 @@ def test_a_string_under_a_field_describes_it():
     f.__annotations__["local"] = Local
     definitions = tool(f).input_schema["$defs"]
     said = {
-        name: {key: one.get("description") for key, one in node["properties"].items()}
+        name: {key: property_.get("description") for key, property_ in node["properties"].items()}
         for name, node in definitions.items()
     }
     parcel = {"weight": "In kilograms,\nwith its box.", "To": "Where it goes.", "size": "Set by the field."}

@@ -111,7 +111,7 @@ def test_what_declares_nothing_runs_as_before():
 def test_what_declares_nothing_may_be_taken_to_write(how):
     """A subset of the registry takes it so, too."""
     tools = Registry(TOOLS, default_effect="write")
-    for registry in (tools, tools.subset([one.name for one in tools])):
+    for registry in (tools, tools.subset([member.name for member in tools])):
         EVENTS.clear()
         run(["plain_loop", "plain_here", "read_loop", "plain_loop"], how, registry)
         assert order() == [0, 1, 2, 3]

@@ -353,7 +353,7 @@ def test_a_misspelt_description_is_in_the_log(caplog):
             return city
 
     assert "'cty' is documented, but there is no such parameter: did you mean 'city'?" in caplog.text
-    assert [one.path for one in weather.findings] == ["cty"]
+    assert [finding.path for finding in weather.findings] == ["cty"]
 
 
 class Entry:

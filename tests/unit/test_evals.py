@@ -214,7 +214,7 @@ MOVES = [
     ({"to": anything(), "steps": anything()}, {"to": "right"}, "wrong"),
     ({"to": anything(), "steps": 2}, {"to": "up", "steps": 2}, "wrong"),
 ]
-ALL = [(one, *row) for one, rows in ((weather, PAIRS), (search, SEARCHES), (move, MOVES)) for row in rows]
+ALL = [(item, *row) for item, rows in ((weather, PAIRS), (search, SEARCHES), (move, MOVES)) for row in rows]
 
 
 def test_there_are_a_hundred():
@@ -236,7 +236,10 @@ def test_differences_say_what_where_and_how():
         Expect(weather, city="Bonn", days=2, window={"since": "2026-01-02"}),
         ("weather", {"city": "Rome", "window": {"since": "2026-01-02", "hours": 3}}),
     )
-    assert [(one.kind, one.tool, one.path, one.expected, one.actual) for one in verdict.differences] == [
+    assert [
+        (difference.kind, difference.tool, difference.path, difference.expected, difference.actual)
+        for difference in verdict.differences
+    ] == [
         ("value", "weather", "city", "Bonn", "Rome"),
         ("value", "weather", "days", 2, 1),
         ("value", "weather", "window", {"since": "2026-01-02", "hours": 24}, {"since": "2026-01-02", "hours": 3}),
@@ -275,7 +278,7 @@ def test_calls_and_names():
 
     def kinds(expected, *calls, **options):
         verdict = judged(expected, *calls, **options)
-        return [one.kind for one in verdict.differences], verdict.score
+        return [difference.kind for difference in verdict.differences], verdict.score
 
     assert kinds([left, right], went_right, went_left) == ([], 1)
     assert kinds([left, right], went_right, went_left, order="same") == ([], 1)  # parallel calls have no order
@@ -323,7 +326,7 @@ LAW = settings(max_examples=60, deadline=None, database=None, derandomize=True)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), max_size=5))
 def test_assignments_are_the_best_there_are(scores):
     """Beside every one there is; in order, beside every one that does not cross."""
-    scores = [[float(one) for one in row] for row in scores]
+    scores = [[float(item) for item in row] for row in scores]
     rows, columns = len(scores), 3 if scores else 0
 
     def total(pairs):
@@ -380,7 +383,7 @@ def test_models_are_asked_and_counted():
         "two": Model("anthropic", asks(anthropic), "claude-sonnet-5"),
     }
     run = asyncio.run(evaluate(REGISTRY, cases, models, trials=2, limit=1))
-    assert [(one.case, one.model, one.trial, one.label) for one in run] == [
+    assert [(item.case, item.model, item.trial, item.label) for item in run] == [
         ("weather", "one", 0, "right"), ("weather", "one", 1, "right"),
         ("weather", "two", 0, "right"), ("weather", "two", 1, "right"),
         ("move", "one", 0, "right"), ("move", "one", 1, "right"),
@@ -397,7 +400,7 @@ def test_models_are_asked_and_counted():
         str(run.of("one").compare(run.of("two"))) == "better in 1, worse in 0: 2 cases are too few to tell (p = 1.000)"
     )
     lines = [json.loads(line) for line in run.to_json_lines().splitlines()]
-    assert [one["label"] for one in lines] == [one.label for one in run]
+    assert [line["label"] for line in lines] == [item.label for item in run]
     assert lines[-1]["differences"] == [
         {"kind": "value", "tool": "move", "path": "to", "expected": "left", "actual": "right"}
     ]
@@ -414,7 +417,7 @@ def test_a_request_that_fails_is_told_apart():
     fake.fails(429)
     models = {"network": Model("openai", broken), "rate": Model("openai", asks(fake), "m")}
     run = asyncio.run(evaluate(REGISTRY, [Case(name="x", messages="Go.")], models))
-    assert [(one.label, one.error.partition(":")[0]) for one in run] == [("failed", "network"), ("failed", "rate")]
+    assert [(item.label, item.error.partition(":")[0]) for item in run] == [("failed", "network"), ("failed", "rate")]
 
 
 @pytest.mark.parametrize(
@@ -495,7 +498,7 @@ def test_intervals(right, total, low, high):
 def test_comparisons():
     def run(*labels, model="m"):
         each = enumerate(labels)
-        return Run(verdicts=tuple(Verdict(case=str(at), label=one, score=0, model=model) for at, one in each))
+        return Run(verdicts=tuple(Verdict(case=str(at), label=item, score=0, model=model) for at, item in each))
 
     clear = run(*["right"] * 9).compare(run(*["wrong"] * 9))
     assert (clear.better, clear.worse, round(clear.chance, 4)) == (9, 0, 0.0039)
@@ -513,7 +516,7 @@ def test_cases_are_compared_and_not_their_trials():
     """A hundred trials of one case are no hundred cases."""
 
     def run(*labels):
-        return Run(verdicts=tuple(Verdict(case="x", label=one, score=0, trial=at) for at, one in enumerate(labels)))
+        return Run(verdicts=tuple(Verdict(case="x", label=label, score=0, trial=at) for at, label in enumerate(labels)))
 
     assert run(*["right"] * 100).compare(run(*["wrong"] * 100))[:2] == (1, 0)
     assert run("right", "wrong").compare(run("wrong", "right"))[:2] == (0, 0)
@@ -587,7 +590,7 @@ def test_each_verdict_is_told_as_it_comes():
     models = {"m": Model("openai", lambda request, messages: response())}
     cases = [Case("a", "Go."), Case("b", "Go.", expected=[Expect(move, to="left", steps=1)])]
     run = asyncio.run(evaluate(REGISTRY, cases, models, on_verdict=told.append))
-    assert sorted(told, key=lambda one: one.case) == [*run]
+    assert sorted(told, key=lambda value: value.case) == [*run]
 
 
 MODULE = """
@@ -704,7 +707,9 @@ def test_two_secrets_are_one_only_where_they_are_equal():
     assert verdict(Expect("sign_in", {"user": "ann", "password": "horse"}), came).label == "right"
     wrong = verdict(Expect("sign_in", {"user": "ann", "password": "other"}), came)
     assert wrong.label == "wrong"
-    assert [(one.path, one.expected, one.actual) for one in wrong.differences] == [("password", "[hidden]", "[hidden]")]
+    assert [(difference.path, difference.expected, difference.actual) for difference in wrong.differences] == [
+        ("password", "[hidden]", "[hidden]")
+    ]
     assert verdict(Expect("sign_in", {"user": "ann", "password": one_of("horse", "cow")}), came).label == "right"
     assert verdict(never("sign_in", password="horse"), came).label == "wrong"
     assert verdict(never("sign_in", password="cow"), came).differences == ()
@@ -713,7 +718,7 @@ def test_two_secrets_are_one_only_where_they_are_equal():
 def test_what_must_never_happen_is_written_as_a_model_would_write_it():
     came = ("weather", {"city": "Bonn", "window": {"since": "2026-11-01"}})
     forbidden = never("weather", window={"since": "2026-11-01"})
-    assert [one.kind for one in verdict(forbidden, came).differences] == ["forbidden_call"]
+    assert [difference.kind for difference in verdict(forbidden, came).differences] == ["forbidden_call"]
 
 
 def test_a_matcher_beside_a_value_that_a_validator_changes():
@@ -1128,7 +1133,7 @@ def test_the_best_assignment_to_steps_is_the_best_there_is(data):
     assert len({row for row, _ in found}) == len({column for _, column in found}) == len(found)
 
     def is_ordered(pairs):
-        return all(steps[one] <= steps[other] for (_, one), (_, other) in itertools.pairwise(sorted(pairs)))
+        return all(steps[item] <= steps[other] for (_, item), (_, other) in itertools.pairwise(sorted(pairs)))
 
     def total(pairs):
         return sum(scores[row][column] for row, column in pairs)

@@ -77,7 +77,7 @@ def test_over_http_as_without(provider, stream):
         twin.says("Let me see.").calls(weather, city="Bonn", days=2).calls("clock", zone="UTC")
         assert asked(twin, request(provider), stream=stream)[1] == content
     results = TOOLS.bind(provider).dispatch(fake.exchanges[0].response)
-    assert [one.value for one in results] == ["Bonn: sun for 2 days", "noon in UTC"]
+    assert [result.value for result in results] == ["Bonn: sun for 2 days", "noon in UTC"]
     assert results.finish == "tool_calls"
     assert fake.exchanges[0].tools == ("weather", "clock")
     assert fake.exchanges[0].messages[0].text == "Go."
@@ -261,7 +261,7 @@ def test_a_response_is_cut_by_its_length(provider):
     fake.calls(weather, city="Bonn", days=2).cuts("length")
     results = collected(TOOLS.bind(provider), fake, request(provider), stream=True).run()
     assert results.finish == "length"
-    assert all(one.error is not None for one in results)
+    assert all(result.error is not None for result in results)
     fake.cuts("length")
     results = collected(TOOLS.bind(provider), fake, request(provider), stream=False).run()
     assert results.finish == "length"
@@ -278,7 +278,7 @@ def test_connections_are_dropped():
             with pytest.raises(Exception, match=r"IncompleteRead|incomplete|0 bytes read") as caught:
                 posted(fake, keywords("openai"), stream=stream)
             assert caught.value.partial
-        assert [one.status for one in fake.exchanges] == [0, 200, 200]
+        assert [exchange.status for exchange in fake.exchanges] == [0, 200, 200]
         fake.assert_done()
     with pytest.raises(UsageError, match="'length', 'connection', 'stream'"):
         Turn().cuts("half")
@@ -348,7 +348,7 @@ def test_a_refused_request_leaves_the_script_where_it_was():
     bad["tools"][0]["input_schema"] = {"type": "string"}
     status, content = asked(fake, bad)
     assert (status, json.loads(content)["error"]["type"]) == (400, "invalid_request_error")
-    [why] = [one for one in fake.refused if one.rule == "root_is_object"]
+    [why] = [item for item in fake.refused if item.rule == "root_is_object"]
     assert (why.path, why.tool, why.status, why.as_recorded) == ("tools[0].input_schema", "weather", 400, True)
     assert "claude-code#44788" in why.evidence
     with pytest.raises(AssertionError, match=r"refused: .*root_is_object"):
@@ -384,7 +384,7 @@ def test_histories_are_refused_by_their_rules(row):
         assert (status == 200) is is_taken, (content, fake.refused)
         if not is_taken:
             assert status in (400, 422)
-            assert rule in {one.rule for one in fake.refused}
+            assert rule in {item.rule for item in fake.refused}
             assert fake.exchanges[0].response.keys() & {"error", "message", "detail", "type"}
 
 
@@ -399,7 +399,7 @@ def test_unknown_fields_are_refused_on_request(provider):
         fake.says("Ok.")
         status, content = asked(fake, copy.deepcopy(given))
         assert (status == 200) is not strict, content
-        assert [one.rule for one in fake.refused] == (["unknown_field"] if strict else [])
+        assert [item.rule for item in fake.refused] == (["unknown_field"] if strict else [])
 
 
 def test_what_is_required_is_missed():
@@ -498,7 +498,7 @@ def test_no_fake_where_no_server_is_described():
 def test_a_fake_loads_no_hypothesis():
     script = "import sys; from toolshape.testing import Fake; Fake('openai').says('x'); print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert not {one.partition(".")[0] for one in found} & {"hypothesis", "httpx", "httpx2", "pytest", "jsonschema"}
+    assert not {item.partition(".")[0] for item in found} & {"hypothesis", "httpx", "httpx2", "pytest", "jsonschema"}
 
 
 def test_many_turns_leave_nothing_behind():
@@ -554,7 +554,7 @@ def test_what_a_model_must_be_sent_back_is_in_its_response(provider, model):
     if provider == "gemini":  # where nothing shows that the model thinks, the others are not known to ask for it
         del history[-2]["parts"][0]["thoughtSignature"]
         assert asked(fake, {**given, key: history})[0] == 400
-        assert "missing_signature" in {one.rule for one in fake.refused}
+        assert "missing_signature" in {item.rule for item in fake.refused}
 
 
 def test_a_stream_says_what_it_cost_where_it_is_asked():
@@ -622,11 +622,11 @@ def test_a_function_may_ask_the_fake_it_answers_for():
         assert posted(fake, keywords("openai"))[0] == 200
         assert len(fake.exchanges) == 2
         threads = [threading.Thread(target=posted, args=(fake, keywords("openai", "Meet."))) for _ in range(2)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join(9)
-        assert [one.status for one in fake.exchanges] == [200] * 4
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(9)
+        assert [exchange.status for exchange in fake.exchanges] == [200] * 4
 
 
 def test_many_threads_ask_at_once():
@@ -637,10 +637,10 @@ def test_many_threads_ask_at_once():
         found = []
         ask = lambda: found.append(json.loads(posted(fake, keywords("openai"))[2])["choices"][0]["message"]["content"])  # noqa: E731
         threads = [threading.Thread(target=ask) for _ in range(40)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join(20)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
         assert sorted(map(int, found)) == list(range(40))
         fake.assert_done()
 
@@ -693,7 +693,7 @@ def test_gemini_streams_an_array_where_no_events_are_asked_for():
     )
     chunks = json.loads(b"".join(reply.chunks))
     assert (
-        "".join(part["text"] for one in chunks for part in one["candidates"][0]["content"]["parts"])
+        "".join(part["text"] for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"])
         == "Hello, you there."
     )
 
@@ -820,7 +820,7 @@ def test_a_history_over_two_fakes_has_no_id_twice():
         fake.calls(weather, city="Bonn")
         results = collected(TOOLS.bind("openai"), fake, given, stream=False).run()
         given = {**given, "messages": [*given["messages"], *results.turn]}
-    assert len({call["id"] for one in given["messages"] for call in one.get("tool_calls", ())}) == 2
+    assert len({call["id"] for message in given["messages"] for call in message.get("tool_calls", ())}) == 2
 
 
 SCHEMAS = [
@@ -869,7 +869,7 @@ def test_every_wording_is_of_a_rule():
     budgets = [f"strict_{name}" for name in Budget._fields]
     names = {*checks, *faults, *re.findall(r'rule="(\w+)"', source), *get_args(HistoryRuleName), *budgets}
     for provider in FAKED:
-        assert {one.partition(":")[0] for one in get(provider).server.wordings} <= names, provider
+        assert {wording.partition(":")[0] for wording in get(provider).server.wordings} <= names, provider
 
 
 def test_a_body_that_is_nested_too_deep_is_a_request():
@@ -878,4 +878,4 @@ def test_a_body_that_is_nested_too_deep_is_a_request():
     for raw in (b"[" * 100_000, b'{"a":' * 100_000, b"\xff", b"{"):
         reply = fake._handle("POST", "/v1/chat/completions", raw)
         assert reply.status == 400
-    assert [one.status for one in fake.exchanges] == [400] * 4
+    assert [exchange.status for exchange in fake.exchanges] == [400] * 4

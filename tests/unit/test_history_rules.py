@@ -371,7 +371,7 @@ def test_what_is_taken_has_no_finding(row):
     assert bound.check_messages(taken, model=model_name) == []
     repaired = bound.repair_messages(taken, model=model_name)
     assert repaired.repairs == ()
-    assert all(one is other for one, other in zip(repaired.messages, taken, strict=True))
+    assert all(message is other for message, other in zip(repaired.messages, taken, strict=True))
 
 
 @EVERY
@@ -379,18 +379,20 @@ def test_what_is_refused_is_found_and_repaired(row):
     """With its path, its rule and the evidence; nothing given is changed; switched off, it stays."""
     provider, rule, model_name, _, refused = row
     bound, before = BOUND[provider], copy.deepcopy(refused)
-    found = [one for one in bound.check_messages(refused, model=model_name) if one.rule == rule]
+    found = [
+        check_message for check_message in bound.check_messages(refused, model=model_name) if check_message.rule == rule
+    ]
     assert found, bound.check_messages(refused, model=model_name)
-    assert all(one.path.startswith(f"{bound.provider.histories.key}[") and "20" in one.evidence for one in found)
+    assert all(item.path.startswith(f"{bound.provider.histories.key}[") and "20" in item.evidence for item in found)
     repaired = bound.repair_messages(refused, model=model_name)
     assert refused == before
     if rule in NOT_REPAIRED:
         return
-    assert rule in {one.rule for one in repaired.repairs}
-    left = {one.rule for one in bound.check_messages(repaired.messages, model=model_name)}
+    assert rule in {repair.rule for repair in repaired.repairs}
+    left = {check_message.rule for check_message in bound.check_messages(repaired.messages, model=model_name)}
     assert left <= NOT_REPAIRED, repaired.messages
     as_it_is = bound.repair_messages(refused, model=model_name, repairs={rule: False})
-    assert rule not in {one.rule for one in as_it_is.repairs}
+    assert rule not in {repair.rule for repair in as_it_is.repairs}
 
 
 @EVERY
@@ -399,7 +401,9 @@ def test_a_rule_that_holds_for_some_models_is_silent_elsewhere(row):
     provider, rule, model_name, _, refused = row
     if model_name is not None:
         for other in (None, "some-other-model"):
-            assert rule not in {one.rule for one in BOUND[provider].check_messages(refused, model=other)}
+            assert rule not in {
+                check_message.rule for check_message in BOUND[provider].check_messages(refused, model=other)
+            }
 
 
 def test_every_rule_has_a_row():
@@ -408,7 +412,7 @@ def test_every_rule_has_a_row():
     rows = {(provider, rule) for provider, rule, *_ in ROWS}
     for name, bound in BOUND.items():
         base = name if any(provider == name for provider, _ in rows) else "openai"
-        for rule in {one.name for one in bound.provider.histories.rules} - {"signed_prefix", "tools_missing"}:
+        for rule in {rule.name for rule in bound.provider.histories.rules} - {"signed_prefix", "tools_missing"}:
             owners = {name, base, inherited.get(name, name), "openai" if bound.provider.family == "openai" else name}
             owners |= {"gemini"} if bound.provider.family == "gemini" else set()
             owners |= {bound.provider.family}
@@ -429,7 +433,7 @@ def test_a_repair_says_which_signatures_it_invalidates():
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
     history = [A_GO, assistant(use()), ON, assistant(thought, TEXT), user({"type": "text", "text": " "}, TEXT)]
     repairs = BOUND["anthropic"].repair_messages(history).repairs
-    assert [(one.rule, one.invalidates) for one in repairs] == [
+    assert [(repair.rule, repair.invalidates) for repair in repairs] == [
         ("unanswered_call", ("messages[3].content[0]",)),
         ("blank_text", ()),
     ]

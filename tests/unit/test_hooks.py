@@ -28,7 +28,7 @@ def body(*calls):
 
 
 def codes(results):
-    return [one.value if one.ok else one.error.code for one in results]
+    return [result.value if result.ok else result.error.code for result in results]
 
 
 @tool
@@ -81,7 +81,7 @@ def test_a_hook_is_given_the_call_its_tool_and_what_the_function_gets(make, way)
     results = dispatched(registry, CALLS, way)
     assert codes(results) == ANSWERS
     assert sorted(log) == [("hook", "c0", "double", {"n": 3, "by": 2}, 1), ("hook", "c1", "later", {"n": 4}, 1)]
-    assert [one.arguments for one in results] == [{"n": 3, "by": 2}, {"n": 4}, None, None]
+    assert [result.arguments for result in results] == [{"n": 3, "by": 2}, {"n": 4}, None, None]
 
 
 @EACH_WAY
@@ -92,7 +92,7 @@ def test_the_first_hook_is_the_outermost(make, way):
     registry.around(make(log, "outer"))
     registry.around(make(log, "inner"))
     assert codes(dispatched(registry, body(("double", '{"n": 1}')), way)) == [2]
-    assert [one[0] for one in log] == ["outer", "inner"]
+    assert [item[0] for item in log] == ["outer", "inner"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_both_kinds_together_under_run(order):
     for number, make in enumerate(order):
         registry.around(make(log, str(number)))
     assert codes(registry.bind("openai").dispatch(CALLS)) == ANSWERS
-    assert [one[:2] for one in log] == [("0", "c0"), ("1", "c0"), ("0", "c1"), ("1", "c1")]
+    assert [item[:2] for item in log] == [("0", "c0"), ("1", "c0"), ("0", "c1"), ("1", "c1")]
 
 
 def returns_nothing(context, proceed):
@@ -337,7 +337,7 @@ async def coroutine(n: int, context: CallContext) -> str:
     return plain(n, context)
 
 
-@pytest.mark.parametrize("function", [plain, marked, optional, coroutine], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("function", [plain, marked, optional, coroutine], ids=lambda value: value.__name__)
 def test_a_context_is_injected_and_in_no_schema(function):
     """Under every verb; ``inject`` may give another, as tests do."""
     made = tool(function)
@@ -735,7 +735,7 @@ def test_an_attempt_after_a_timeout_is_not_cancelled():
         return result if result.ok else await proceed()
 
     bound = registry.bind("openai")
-    results = asyncio.run(bound.adispatch(body(("slow", "{}")), on_progress=lambda one: heard.append(one.done)))
+    results = asyncio.run(bound.adispatch(body(("slow", "{}")), on_progress=lambda value: heard.append(value.done)))
     assert codes(results) == ["done"]
     assert sorted(seen) == [False, False, True]  # at the beginning of each, and where the first was given up
     assert heard == [1, 2]

@@ -92,14 +92,14 @@ def test_what_has_run_is_answered_by_what_came_of_it(how, ledger, caplog):
     other.close()
     assert sorted(RAN) == ran == [0, 5, 6, 7, 8]
     assert outcomes(again) == outcomes(first) == [{"paid": 5}, 6, "tool_error", "tool_crashed", 8]
-    assert [one.text for one in again] == [one.text for one in first]
-    assert [one.error and (one.error.code, one.error.retryable, one.error.reference) for one in again] == [
-        one.error and (one.error.code, one.error.retryable, one.error.reference) for one in first
+    assert [item.text for item in again] == [item.text for item in first]
+    assert [item.error and (item.error.code, item.error.retryable, item.error.reference) for item in again] == [
+        item.error and (item.error.code, item.error.retryable, item.error.reference) for item in first
     ]
-    assert all(one.replayed for one in again)
-    assert not any(one.replayed for one in first)
+    assert all(item.replayed for item in again)
+    assert not any(item.replayed for item in first)
     assert again.messages == first.messages
-    assert [one.arguments for one in again] == [one.arguments for one in first]
+    assert [item.arguments for item in again] == [item.arguments for item in first]
 
 
 def test_images_come_again(ledger):
@@ -177,7 +177,7 @@ def test_what_was_broken_off_is_not_run_again(how, ledger):
     assert outcomes(results) == ["unknown_outcome"] * 4 + [8]
     assert RAN == [8]
     assert "It may or may not have had an effect, and was not run again" in results[0].text
-    assert {one.state for one in ledger.entries("c:1")} == {"unknown", "done"}
+    assert {entry.state for entry in ledger.entries("c:1")} == {"unknown", "done"}
     assert outcomes(dispatch(how, BODY, ledger, "c:1")) == ["unknown_outcome"] * 4 + [8]
 
 
@@ -235,7 +235,7 @@ def test_cancelled_in_the_midst_the_outcome_is_unknown(ledger):
             await task
 
     asyncio.run(main())
-    assert [one.state for one in ledger.entries()] == ["unknown"]
+    assert [entry.state for entry in ledger.entries()] == ["unknown"]
     assert outcomes(dispatch("arun", body, ledger, "c", tools)) == ["unknown_outcome"]
 
 
@@ -365,7 +365,7 @@ def test_a_tool_gets_one_key_for_one_call(ledger):
     first, second = keys[:4:2], keys[4:8:2]
     assert len({*first, *second, *keys[8:12:2]}) == 6
     assert keys[8:12] == keys[12:16]  # the provider's ids
-    assert all(len(one) == 64 for one in keys)
+    assert all(len(key) == 64 for key in keys)
     keys.clear()
     unnamed = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "charge", "args": {"amount": 1}}}]}}]}
     for _ in range(2):
@@ -447,7 +447,7 @@ def test_a_ledger_that_is_closed_in_the_midst_leaves_nothing_open(tmp_path):
         ledger.claim(Identity("c", uuid.uuid4().hex, "pay", "d", is_lasting=True), again=False)
         time.sleep(0.005)
         ledger.close()
-        assert not [one for one in threading.enumerate() if one.name == "toolshape-ledger"]
+        assert not [item for item in threading.enumerate() if item.name == "toolshape-ledger"]
 
 
 def test_calls_that_wait_for_the_database_have_no_thread_each(ledger, monkeypatch):
@@ -477,13 +477,13 @@ def test_what_is_written_down_can_be_looked_at_and_forgotten(ledger):
         ledger.entries(state="unkown")
     assert ledger.forget(older_than=timedelta(hours=1)) == 0
     assert ledger.forget(older_than=timedelta(seconds=0)) == 2
-    assert [one.state for one in ledger.entries()] == ["unknown"]
+    assert [entry.state for entry in ledger.entries()] == ["unknown"]
 
 
 def test_the_thread_that_renews_ends_with_the_calls(ledger):
     dispatch("run", BODY, ledger, "c")
     until = time.monotonic() + 5
-    while any(one.name == "toolshape-ledger" for one in threading.enumerate()):
+    while any(item.name == "toolshape-ledger" for item in threading.enumerate()):
         assert time.monotonic() < until
         time.sleep(0.05)
     dispatch("run", BODY, ledger, "d")
@@ -499,7 +499,7 @@ def test_a_process_that_was_forked_has_connections_of_its_own(ledger):
     child.start()
     child.join(20)
     assert child.exitcode == 0
-    assert sorted(one.scope for one in ledger.entries()) == ["child", "parent"]
+    assert sorted(entry.scope for entry in ledger.entries()) == ["child", "parent"]
     dispatch("run", response(("pay", {"amount": 3})), ledger, "after")
 
 

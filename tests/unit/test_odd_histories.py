@@ -55,7 +55,7 @@ def conversation(messages, provider, model=None):
 
 
 def rules(bound, messages, **more):
-    return [one.rule for one in bound.check_messages(messages, **more)]
+    return [check_message.rule for check_message in bound.check_messages(messages, **more)]
 
 
 def test_a_legacy_call_is_answered_in_its_form():
@@ -92,7 +92,7 @@ def test_a_late_result_at_the_very_end():
         for provider in ("openai", "anthropic", "gemini", "bedrock", "mistral"):
             request = made.request(provider)
             assert rules(TOOLS.bind(provider), request) == []
-            assert "late_result" in [one.rule for one in made.repairs]
+            assert "late_result" in [repair.rule for repair in made.repairs]
         made.user("On.")
         assert rules(TOOLS.bind("openai"), made.request("openai")) == []
 
@@ -143,7 +143,7 @@ def test_a_result_without_an_id_answers_the_last_calls():
         said("model", g_call("NEW")), said("user", response), said("user", {"text": "go"}),
     ]  # fmt: skip
     repaired = TOOLS.bind("gemini").repair_messages(history)
-    assert [one.rule for one in repaired.repairs] == ["unanswered_call"]
+    assert [repair.rule for repair in repaired.repairs] == ["unanswered_call"]
     assert repaired.messages[5] is history[4]
 
 
@@ -153,7 +153,7 @@ def test_images_follow_all_results():
     pictured = {"role": "tool", "tool_call_id": "a", "content": [image]}
     bound = TOOLS.bind("openai")
     repaired = bound.repair_messages([GO, asks(call("a"), call("b")), pictured, answer("b"), GO])
-    assert [one["role"] for one in repaired.messages] == ["user", "assistant", "tool", "tool", "user", "user"]
+    assert [message["role"] for message in repaired.messages] == ["user", "assistant", "tool", "tool", "user", "user"]
     assert bound.repair_messages(repaired.messages).repairs == ()
     for provider in ("mistral", "cohere"):
         request = conversation([GO, asks(call("a")), pictured, GO], "openai").request(provider)
@@ -194,7 +194,7 @@ def test_what_stands_beside_a_text_or_a_call_is_named():
         question = said("user", {"text": "Go."}) if provider == "gemini" else GO
         made = conversation([question, message, question], provider)
         made.request("openai")
-        assert [one for one in made.repairs if one.rule == "foreign_part" and named in one.note], provider
+        assert [repair for repair in made.repairs if repair.rule == "foreign_part" and named in repair.note], provider
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_what_is_settled_is_what_is_found():
     made = conversation(thinking, "deepseek", "deepseek-reasoner")
     sent = made.request("deepseek", model="deepseek-reasoner")
     assert rules(TOOLS.bind("deepseek"), sent, model="deepseek-reasoner") == []
-    assert [one.rule for one in made.repairs] == ["missing_reasoning"]
+    assert [repair.rule for repair in made.repairs] == ["missing_reasoning"]
 
 
 def test_roles_that_are_joined_are_named():
@@ -262,7 +262,7 @@ def test_roles_that_are_joined_are_named():
     history = [{"role": "user", "content": [{"text": text}]} for text in "ab"]
     made = conversation(history, "bedrock")
     assert made.request("bedrock")["messages"] == [{"role": "user", "content": [{"text": "a"}, {"text": "b"}]}]
-    assert [one.rule for one in made.repairs] == rules(TOOLS.bind("bedrock"), history) == ["same_role"]
+    assert [repair.rule for repair in made.repairs] == rules(TOOLS.bind("bedrock"), history) == ["same_role"]
 
 
 def test_results_go_by_the_calls_that_they_answer():
@@ -271,9 +271,9 @@ def test_results_go_by_the_calls_that_they_answer():
         [GO, asks(call("c")), GO, asks(call("c", "g", '{"n": 2}')), answer("c", "4"), GO, answer("c", "sunny"), GO],
         "openai",
     )
-    parts = [part for one in made.request("gemini")["contents"] for part in one["parts"]]
+    parts = [part for content in made.request("gemini")["contents"] for part in content["parts"]]
     answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    assert [(one["name"], one["response"]["output"]) for one in answers] == [("f", "sunny"), ("g", "4")]
+    assert [(answer["name"], answer["response"]["output"]) for answer in answers] == [("f", "sunny"), ("g", "4")]
     twice = [GO, asks(call("a")), GO, asks(call("a")), answer("a", "for the second"), GO]
     sent = conversation(twice, "openai").request("anthropic", repairs={"unanswered_call": False})["messages"]
     assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
@@ -298,10 +298,10 @@ def test_types_that_a_provider_does_not_take_are_named():
         "See.", File(b"PK", office, "a.docx"), File(b"{}", "application/json", "a.json"), File(url="gs://bucket/a.pdf")
     )
     content = made.request("bedrock")["messages"][0]["content"]
-    assert [one["document"]["format"] for one in content if "document" in one] == ["docx"]
-    assert [one.rule for one in made.repairs] == ["media_as_text", "media_as_text"]
+    assert [item["document"]["format"] for item in content if "document" in item] == ["docx"]
+    assert [repair.rule for repair in made.repairs] == ["media_as_text", "media_as_text"]
     made.request("anthropic")
-    assert [one.rule for one in made.repairs] == ["media_as_text"] * 3
+    assert [repair.rule for repair in made.repairs] == ["media_as_text"] * 3
     read = TOOLS.bind("bedrock").read_messages([{"role": "user", "content": content}])
     assert read[0].parts[1].media.media_type == office
 
@@ -382,7 +382,7 @@ def test_results_are_added_once_each():
     made.dispatch({"choices": [{"finish_reason": "tool_calls", "message": asks(call("b"))}]})
     with pytest.raises(UsageError, match="already"):
         made += first
-    assert [part.id for one in made for part in one.parts if isinstance(part, ToolResultPart)] == ["a", "b"]
+    assert [part.id for item in made for part in item.parts if isinstance(part, ToolResultPart)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "bedrock", "openai-responses"])
@@ -578,7 +578,7 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("provider", "message"), [(name, one) for name, all_ in SAID.items() for one in all_])
+@pytest.mark.parametrize(("provider", "message"), [(name, item) for name, all_ in SAID.items() for item in all_])
 def test_text_that_was_said_is_carried(provider, message):
     """Under whatever key its provider has it; and it goes back there as it came."""
     made = Conversation(TOOLS)
@@ -616,7 +616,7 @@ def test_what_is_said_in_a_result_is_carried():
         assert "FOUND" in sent, other
         assert "CONTEXT" in sent, other
         if other != "anthropic":
-            assert any("citations" in one.note for one in made.repairs), other
+            assert any("citations" in repair.note for repair in made.repairs), other
 
 
 BESIDE = {
@@ -641,7 +641,7 @@ def test_what_stands_beside_a_medium_is_named(provider):
     other = "anthropic" if provider != "anthropic" else "openai-responses"
     made.request(other)
     names = {"openai": "detail", "anthropic": "cache_control", "bedrock": "citations", "gemini": "videoMetadata"}
-    assert [one.rule for one in made.repairs if names[provider] in one.note] == ["foreign_part"]
+    assert [repair.rule for repair in made.repairs if names[provider] in repair.note] == ["foreign_part"]
     usual = {"type": "image_url", "image_url": {"url": "https://shop.test/a.png", "detail": "auto"}}
     made = conversation([{"role": "user", "content": [usual]}], "openai")
     made.request("anthropic")
@@ -660,12 +660,12 @@ def test_a_medium_is_sent_as_its_media_type_says():
         )
         [block] = message.get("content", message.get("parts"))
         assert expected in (block.get("type"), *block)
-        assert [one.rule for one in made.repairs] == ["media_kind"]
+        assert [repair.rule for repair in made.repairs] == ["media_kind"]
     made = Conversation(TOOLS)
     made.user(File(b"1", "image/png", "a.png"), Image(b"2", "image/jpg"), Image(b"3", "application/pdf"))
     content = made.request("anthropic")["messages"][0]["content"]
-    assert [one["type"] for one in content] == ["image", "image", "document"]
-    assert [one["source"]["media_type"] for one in content] == ["image/png", "image/jpeg", "application/pdf"]
+    assert [item["type"] for item in content] == ["image", "image", "document"]
+    assert [item["source"]["media_type"] for item in content] == ["image/png", "image/jpeg", "application/pdf"]
 
 
 def heard(media_type):
@@ -711,7 +711,7 @@ def test_a_medium_that_is_refused_is_named(media_type, other):
     made.user("Go.", given)
     sent = repr(made.request(other))
     assert f"{media_type}, 3 bytes]" in sent
-    assert [one.rule for one in made.repairs] == ["media_as_text"]
+    assert [repair.rule for repair in made.repairs] == ["media_as_text"]
 
 
 def test_parts_of_chat_completions_in_items_of_responses():
@@ -739,7 +739,7 @@ def test_a_sound_that_a_tool_gives():
         {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
         {"type": "text", "text": "[b.mp4, video/mp4, 1 bytes]"},
     ]
-    assert [one.keyword for one in results.losses] == ["file"]
+    assert [loss.keyword for loss in results.losses] == ["file"]
 
 
 def test_a_turn_that_was_stored_in_chunks_is_one_turn():
@@ -754,7 +754,7 @@ def test_a_turn_that_was_stored_in_chunks_is_one_turn():
     assert rules(bound, signed, model="gemini-3-pro") == []
     uses = [{"type": "tool_use", "id": name, "name": "f", "input": {"city": name}} for name in "ab"]
     results = [{"type": "tool_result", "tool_use_id": name, "content": name} for name in "ba"]
-    history = [GO, *({"role": "assistant", "content": [one]} for one in uses), {"role": "user", "content": results}]
+    history = [GO, *({"role": "assistant", "content": [use]} for use in uses), {"role": "user", "content": results}]
     assert rules(TOOLS.bind("anthropic"), history) == []
     apart = [GO, asks(call("a")), asks(call("b")), answer("a"), answer("b")]
     assert "late_result" in rules(TOOLS.bind("openai"), apart)
@@ -767,7 +767,7 @@ def test_an_empty_message_stands_between_a_call_and_its_result():
         bound = TOOLS.bind(name)
         assert "late_result" in rules(bound, history)
         repaired = bound.repair_messages(history).messages
-        assert [one["role"] for one in repaired[1:3]] == ["assistant", "tool"]
+        assert [item["role"] for item in repaired[1:3]] == ["assistant", "tool"]
         assert rules(bound, repaired) == []
 
 
@@ -786,7 +786,7 @@ def test_calls_and_results_without_ids_are_given_some(name, given):
             {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}] * 2},
             {
                 "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": given, "content": one} for one in "RS"],
+                "content": [{"type": "tool_result", "tool_use_id": given, "content": item} for item in "RS"],
             },
         ],
         "bedrock": [
@@ -794,13 +794,13 @@ def test_calls_and_results_without_ids_are_given_some(name, given):
             {"role": "assistant", "content": [{"toolUse": {"toolUseId": given, "name": "f", "input": {}}}] * 2},
             {
                 "role": "user",
-                "content": [{"toolResult": {"toolUseId": given, "content": [{"text": one}]}} for one in "RS"],
+                "content": [{"toolResult": {"toolUseId": given, "content": [{"text": item}]}} for item in "RS"],
             },
         ],
         "openai-responses": [
             GO,
             *[{"type": "function_call", "call_id": given, "name": "f", "arguments": "{}"}] * 2,
-            *[{"type": "function_call_output", "call_id": given, "output": one} for one in "RS"],
+            *[{"type": "function_call_output", "call_id": given, "output": item} for item in "RS"],
         ],
     }.get(name, [GO, asks(call(given), call(given)), answer(given, "R"), answer(given, "S")])
     bound = TOOLS.bind(name)
@@ -808,10 +808,10 @@ def test_calls_and_results_without_ids_are_given_some(name, given):
     repaired = bound.repair_messages(history).messages
     assert rules(bound, repaired) == []
     assert bound.repair_messages(repaired).messages == repaired
-    parts = [part for one in bound.read_messages(repaired) for part in one.parts]
-    calls, results = [one.id for one in parts if hasattr(one, "wire_name") and not hasattr(one, "code")], {}
-    results = {one.id: one.text for one in parts if isinstance(one, ToolResultPart)}
-    assert [results[one] for one in calls] == ["R", "S"]
+    parts = [part for read_message in bound.read_messages(repaired) for part in read_message.parts]
+    calls, results = [part.id for part in parts if hasattr(part, "wire_name") and not hasattr(part, "code")], {}
+    results = {part.id: part.text for part in parts if isinstance(part, ToolResultPart)}
+    assert [results[call] for call in calls] == ["R", "S"]
     assert len(set(calls)) == 2
 
 
@@ -871,7 +871,7 @@ def test_texts_of_two_turns_stay_two():
         {"role": "assistant", "content": "B"}, GO,
     ]  # fmt: skip
     sent = conversation(history, "openai").request("mistral")["messages"]
-    assert [one["content"] for one in sent] == ["Go.", "A", "B", "Go."]
+    assert [item["content"] for item in sent] == ["Go.", "A", "B", "Go."]
 
 
 def test_a_repair_names_the_message_that_it_is_of():
@@ -879,7 +879,7 @@ def test_a_repair_names_the_message_that_it_is_of():
     history = [GO, asks(call("a")), answer("a"), answer("stray"), GO]
     made = conversation(history, "openai")
     made.request("anthropic")
-    assert [(one.rule, one.path) for one in made.repairs] == [("orphan_result", "messages[3]")]
+    assert [(repair.rule, repair.path) for repair in made.repairs] == [("orphan_result", "messages[3]")]
 
 
 def test_what_the_user_says_beside_a_result_follows_it():
@@ -889,7 +889,7 @@ def test_what_the_user_says_beside_a_result_follows_it():
     history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": blocks}]
     made = conversation(history, "anthropic")
     sent = made.request("mistral")["messages"]
-    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert [item["role"] for item in sent] == ["user", "assistant", "tool", "assistant", "user"]
     assert rules(TOOLS.bind("mistral"), sent) == []
     [answered, asked] = made.request("openai")["messages"][-2:]
     assert (answered["role"], answered["tool_call_id"]) == ("tool", "abcdefgh1")
@@ -912,10 +912,10 @@ def test_an_error_with_an_image_stays_an_error():
         for other in ("openai-responses", "gemini", "bedrock", "gemini-interactions"):
             sent = conversation(history, "anthropic").request(other, model="m")[get(other).histories.key]
             [result] = [
-                part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if isinstance(part, ToolResultPart)
+                part for read_message in TOOLS.bind(other).read_messages(sent) for part in read_message.parts if isinstance(part, ToolResultPart)
             ]  # fmt: skip
             assert (result.code is not None) is is_error, other
-            assert [one.text for one in result.parts if hasattr(one, "text")] == ([text] if text else []) or not text
+            assert [part.text for part in result.parts if hasattr(part, "text")] == ([text] if text else []) or not text
 
 
 def test_the_ending_of_a_url_tells_the_media_type():
@@ -974,8 +974,8 @@ def test_a_response_is_the_assistants(provider, role):
     made.user("Go.")
     made.request(provider)
     results = made.dispatch(response, provider=provider)
-    assert [one.value for one in results] == ["x"]
-    roles = [one.role for one in made.messages]
+    assert [result.value for result in results] == ["x"]
+    roles = [message.role for message in made.messages]
     assert roles == ["user", *["assistant"] * (len(roles) - 2), "tool"]
     right = ASSISTANTS[provider]({"role": "model" if provider == "gemini" else "assistant"})
     again = Conversation(TOOLS)
@@ -999,7 +999,7 @@ def test_a_stream_whose_later_chunks_have_an_empty_role():
     ):  # fmt: skip
         collector.feed({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]})
     collector.feed({"choices": [{"index": 0, "delta": {"role": ""}, "finish_reason": "tool_calls"}]})
-    assert [one.value for one in made.dispatch(collector)] == ["x"]
+    assert [item.value for item in made.dispatch(collector)] == ["x"]
     assert made.request("openai")["messages"][1]["role"] == "assistant"
 
 
@@ -1057,13 +1057,13 @@ def test_an_item_goes_without_its_id_where_its_reasoning_does():
     for living in (made, Conversation.from_json(made.to_json(), TOOLS)):
         assert living.request("openai-responses", model="gpt-5")["input"][1:4] == output
         sent = living.request("openai-responses", model="gpt-5-mini")["input"]
-        assert [one.get("id") for one in sent] == [None, None, None, None, "fc_2", None]
+        assert [item.get("id") for item in sent] == [None, None, None, None, "fc_2", None]
         assert sent[1] == {"role": "assistant", "content": "Ok."}
-        assert [one.rule for one in living.repairs] == ["foreign_reasoning", *["item_without_reasoning"] * 2]
+        assert [repair.rule for repair in living.repairs] == ["foreign_reasoning", *["item_without_reasoning"] * 2]
         stays = living.request("openai-responses", model="gpt-5-mini", repairs={"item_without_reasoning": False})[
             "input"
         ]
-        assert [one.get("id") for one in stays][1:3] == ["msg_1", "fc_1"]
+        assert [stay.get("id") for stay in stays][1:3] == ["msg_1", "fc_1"]
     stored = [GO, *output[1:], {"type": "function_call_output", "call_id": "a", "output": "7"}]
     bound = TOOLS.bind("openai-responses")
     assert rules(bound, stored) == rules(bound, stored, model="gpt-5") == ["item_without_reasoning"]
@@ -1132,9 +1132,9 @@ def test_a_history_that_is_nested_too_deep():
 
 def signatures(request):
     return [
-        [part.get("thoughtSignature") for part in one["parts"] if "functionCall" in part]
-        for one in request["contents"]
-        if one["role"] == "model"
+        [part.get("thoughtSignature") for part in content["parts"] if "functionCall" in part]
+        for content in request["contents"]
+        if content["role"] == "model"
     ]
 
 
@@ -1146,7 +1146,7 @@ def test_calls_of_others_are_marked_in_every_turn():
     history = [GO, asks(call("a"), call("b")), answer("a"), answer("b"), GO, asks(call("c")), answer("c")]
     made = conversation(history, "openai")
     assert signatures(made.request("gemini", model="gemini-3-pro")) == [[SKIPPED, None], [SKIPPED]]
-    assert [one.rule for one in made.repairs] == ["missing_signature"] * 2
+    assert [repair.rule for repair in made.repairs] == ["missing_signature"] * 2
     ended = conversation([*history, {"role": "assistant", "content": "Ok."}, GO], "openai")
     assert signatures(ended.request("gemini", model="gemini-3-pro")) == [[SKIPPED, None], [SKIPPED], []]
 
@@ -1181,7 +1181,7 @@ def test_a_result_with_the_user_s_words_beside_it(other):
     assert read.role == "user"
     made = conversation(history, "anthropic")
     sent = made.request(other)[get(other).histories.key]
-    [told] = [one for one in sent if one.get("role") == "tool" or one.get("type") == "function_call_output"]
+    [told] = [item for item in sent if item.get("role") == "tool" or item.get("type") == "function_call_output"]
     assert told.get("content", told.get("output")) == "R"
     assert sent[-1] == {"role": "user", "content": "And now?"}
     assert rules(TOOLS.bind(other), sent) == []
@@ -1197,10 +1197,15 @@ def test_a_value_that_looks_like_an_error_comes_back_as_it_was(text):
     history = [GO, {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     for other in ("openai", "mistral", "cohere", "ollama", "openai-responses", "xai:grpc"):
         sent = conversation(history, "anthropic").request(other)[get(other).histories.key]
-        [told] = [part for one in TOOLS.bind(other).read_messages(sent) for part in one.parts if hasattr(part, "code")]
+        [told] = [
+            part
+            for read_message in TOOLS.bind(other).read_messages(sent)
+            for part in read_message.parts
+            if hasattr(part, "code")
+        ]
         assert (told.text, told.code) == (text, None), other
         back = conversation(sent, other).request("anthropic")["messages"][2]["content"]
-        assert [one["content"] for one in back] == [text], other
+        assert [item["content"] for item in back] == [text], other
 
 
 def test_what_was_stored_is_repaired_as_it_would_have_been():

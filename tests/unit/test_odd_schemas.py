@@ -36,7 +36,7 @@ def test_what_it_means_is_kept(case, provider):
         bound = registry.bind(provider, strict=strict)
         if right is not None:
             results = bound.dispatch(bound.calls_as_messages([("odd", right)])[0])
-            assert [one.value for one in results] == [right], str(results)
+            assert [result.value for result in results] == [right], str(results)
         if wrong is not None:
             assert not bound.dispatch(bound.calls_as_messages([("odd", wrong)])[0]).ok
     if wrong is not None:
@@ -53,9 +53,9 @@ def test_what_admits_nothing_is_refused():
 def test_what_was_read_otherwise_is_found():
     """A finding says so."""
     found = Tool.from_definition(definition(ODD["an object or null"][0])).findings
-    assert any("is read as object" in one.message for one in found)
+    assert any("is read as object" in item.message for item in found)
     found = Tool.from_definition(definition(ODD["keywords that are null"][0])).findings
-    assert any("required is null and is ignored" in one.message for one in found)
+    assert any("required is null and is ignored" in item.message for item in found)
 
 
 def test_what_is_no_longer_required_is_reported():
@@ -64,8 +64,8 @@ def test_what_is_no_longer_required_is_reported():
         definition({"type": "object", "properties": {"a": TEXT}, "required": ["a", "b"], "additionalProperties": False})
     )
     for provider in ("gemini", "gemini-openapi", "openai"):
-        losses = [one for one in Registry([made]).bind(provider).report() if one.rule == "required"]
-        assert [one.kind for one in losses] == ["widened"]
+        losses = [item for item in Registry([made]).bind(provider).report() if item.rule == "required"]
+        assert [loss.kind for loss in losses] == ["widened"]
 
 
 def test_other_places_for_a_definition():

@@ -83,9 +83,9 @@ def test_each_call_that_runs_is_a_span(made, how):
         results = tools.dispatch(BODY) if how == "run" else asyncio.run(tools.adispatch(BODY))
     assert outcomes(results) == [1, 2, "tool_crashed", "invalid_arguments", "unknown_tool"]
     *spans, parent = made.spans()
-    assert sorted(one.name for one in spans) == ["execute_tool fail", "execute_tool here", "execute_tool later"]
-    assert {one.parent.span_id for one in spans} == {parent.context.span_id}
-    by_name = {one.name.split()[1]: one for one in spans}
+    assert sorted(span.name for span in spans) == ["execute_tool fail", "execute_tool here", "execute_tool later"]
+    assert {span.parent.span_id for span in spans} == {parent.context.span_id}
+    by_name = {span.name.split()[1]: span for span in spans}
     assert sorted(CURRENT) == sorted(by_name[name].context.span_id for name in ("here", "later"))
     assert dict(by_name["here"].attributes) == {
         "gen_ai.operation.name": "execute_tool",
@@ -98,7 +98,7 @@ def test_each_call_that_runs_is_a_span(made, how):
     assert failed.attributes["error.type"] == "tool_crashed"
     assert not failed.status.is_ok
     assert "a text of the tool's own" not in failed.to_json()
-    assert "hunter2" not in "".join(one.to_json() for one in spans)
+    assert "hunter2" not in "".join(span.to_json() for span in spans)
 
 
 def test_content_is_shown_where_it_is_asked_for_and_no_secret(made):
@@ -122,8 +122,8 @@ def test_content_is_shown_where_it_is_asked_for_and_no_secret(made):
 def test_durations_coercions_and_refusals_are_counted(made):
     made().dispatch(BODY)
     found = points(made.reader)
-    durations = {dict(one.attributes)["gen_ai.tool.name"]: one for one in found["gen_ai.execute_tool.duration"]}
-    assert {name: one.count for name, one in durations.items()} == {"here": 1, "later": 1, "fail": 1}
+    durations = {dict(item.attributes)["gen_ai.tool.name"]: item for item in found["gen_ai.execute_tool.duration"]}
+    assert {name: duration.count for name, duration in durations.items()} == {"here": 1, "later": 1, "fail": 1}
     assert durations["fail"].attributes["error.type"] == "tool_crashed"
     assert durations["here"].explicit_bounds[-1] == 81.92
     [coercion] = found["toolshape.coercions"]
@@ -131,7 +131,7 @@ def test_durations_coercions_and_refusals_are_counted(made):
         1,
         {"gen_ai.provider.name": "openai", "gen_ai.tool.name": "here", "toolshape.coercion.rule": "number_text"},
     )
-    refusals = {one.attributes["error.type"]: dict(one.attributes) for one in found["toolshape.refusals"]}
+    refusals = {item.attributes["error.type"]: dict(item.attributes) for item in found["toolshape.refusals"]}
     assert refusals.keys() == {"invalid_arguments", "unknown_tool"}
     assert "gen_ai.tool.name" not in refusals["unknown_tool"]
 

@@ -326,7 +326,7 @@ def test_a_type_that_a_provider_refuses_is_named(provider):
     assert "[image/svg+xml, 6 bytes]" in said
     assert "[a.wav, audio/wav, 4 bytes]" in said
     assert said.count("[image/png") == said.count("[a.pdf") == 0
-    assert [(one.keyword, one.note.partition(" ")[0]) for one in results.losses] == [
+    assert [(loss.keyword, loss.note.partition(" ")[0]) for loss in results.losses] == [
         ("image", "image/svg+xml"), ("file", "audio/wav"),
     ]  # fmt: skip
 
@@ -376,7 +376,7 @@ def test_content_of_mcp_is_sent_as_what_it_is(content, parts, provider):
         return [content]
 
     if not isinstance(content, (list, tuple)):
-        assert (give_typed.output_schema, [one.rule for one in give_typed.findings]) == (None, ["undescribed"])
+        assert (give_typed.output_schema, [finding.rule for finding in give_typed.findings]) == (None, ["undescribed"])
     plan = Registry([give]).bind("json-schema").plan({"name": "give", "arguments": {}})
     assert plan.run()[0].parts == parts
     if provider == "mcp":

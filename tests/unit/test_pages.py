@@ -33,7 +33,7 @@ def has(*libraries: str) -> bool:
 
 def answer(asked: Exchange) -> Turn | str:
     """A call of the first tool, until its result has come; then a text."""
-    if any(results_in(one) for one in asked.messages):
+    if any(results_in(message) for message in asked.messages):
         return "There you are."
     return Turn().calls(asked.tools[0], ARGUMENTS[asked.tools[0]])
 
@@ -134,4 +134,4 @@ def test_the_reference_says_what_the_code_says():
 
 def test_each_page_is_in_the_site():
     text = (ROOT / "zensical.toml").read_text(encoding="utf-8")
-    assert [one.name for one in PAGES[1:] if f'{one.relative_to(ROOT / "docs")}"' not in text] == []
+    assert [page.name for page in PAGES[1:] if f'{page.relative_to(ROOT / "docs")}"' not in text] == []

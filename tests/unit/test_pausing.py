@@ -74,10 +74,10 @@ def test_what_was_decided_runs_elsewhere():
     other = pickle.loads(pickle.dumps(Registry([pay, look])))
     results = resume(token, {"call_0": True, "call_3": Deny("eve is nobody")}, other)
     assert outcomes(results) == ["paid 5.10 to bob", {"seen": 1}, "unknown_tool", "denied"]
-    assert [one.replayed for one in results] == [False, True, True, False]
+    assert [result.replayed for result in results] == [False, True, True, False]
     assert [(Decimal("5.10"), "bob")] == RAN
     assert results.turn[0] == BODY["choices"][0]["message"]
-    assert [one["tool_call_id"] for one in results.messages] == ["call_0", "call_1", "call_2", "call_3"]
+    assert [message["tool_call_id"] for message in results.messages] == ["call_0", "call_1", "call_2", "call_3"]
     assert results.messages[1]["content"] == '{"seen":1}'
     assert "There is no tool named" in results.messages[2]["content"]
     assert results.finish == "tool_calls"
@@ -95,7 +95,7 @@ def test_the_same_in_a_loop():
 def test_a_token_can_be_read():
     """It is signed, and not encrypted: somebody may want to see what waits."""
     shown = json.loads(paused())
-    assert [(one["id"], one["tool"], one["state"], one.get("arguments")) for one in shown["calls"]] == [
+    assert [(call["id"], call["tool"], call["state"], call.get("arguments")) for call in shown["calls"]] == [
         ("call_0", "pay", "pending", {"amount": "5.10", "to": "bob"}),
         ("call_1", "look", "free", {"n": 1}),
         ("call_2", None, "answered", None),
@@ -115,7 +115,7 @@ def test_what_nothing_was_decided_of_waits_on():
 
 def test_an_edit_is_asked_of_anew():
     results = resume(paused(), {"call_0": {"amount": "1.00"}, "call_3": False})
-    assert [one.arguments for one in results.pending] == [{"amount": "1.00", "to": "bob"}]
+    assert [item.arguments for item in results.pending] == [{"amount": "1.00", "to": "bob"}]
     plan = TOOLS.plan(results)
     plan.approve(plan.pending)
     assert outcomes(plan.run())[0] == "paid 1.00 to bob"
@@ -150,7 +150,7 @@ def test_a_decision_that_cannot_be_meant_runs_nothing(decisions, error, said):
 def test_a_plan_is_paused_once_and_runs_no_more_here():
     plan = TOOLS.bind("openai").plan(BODY)
     plan.pause(KEY, audience="ann", expires=HOUR)
-    assert [one.id for one in plan.pending] == ["call_0", "call_1", "call_3"]
+    assert [item.id for item in plan.pending] == ["call_0", "call_1", "call_3"]
     for refused in (
         lambda: plan.approve("call_0"),
         lambda: plan.deny("call_0"),
@@ -533,10 +533,10 @@ def test_the_scope_of_the_first_run_goes_with_the_plan(ledger):
     results = TOOLS.dispatch(BODY, ledger=ledger, scope="c:1")
     token = TOOLS.plan(results).pause(KEY, audience="ann", expires=HOUR)
     resume(token, ledger=ledger)
-    assert {one.call_id for one in ledger.entries("c:1")} == {"call_0", "call_1", "call_3"}
+    assert {entry.call_id for entry in ledger.entries("c:1")} == {"call_0", "call_1", "call_3"}
     again = TOOLS.plan(BODY)
     again.approve(again.pending)
-    assert [one.replayed for one in again.run(ledger=ledger, scope="c:1")] == [True, True, False, True]
+    assert [item.replayed for item in again.run(ledger=ledger, scope="c:1")] == [True, True, False, True]
     assert len(RAN) == 2
 
 
@@ -637,7 +637,7 @@ def test_calls_whose_ids_were_made_up_run_once_for_a_token(ledger):
     first, second = (call.id for call in plan.calls)
     assert outcomes(resume(token, {first: True}, ledger=ledger)) == ["paid 5 to bob", "pending"]
     results = resume(token, {first: True, second: True}, ledger=ledger)
-    assert [one.replayed for one in results] == [True, False]
+    assert [result.replayed for result in results] == [True, False]
     assert len(RAN) == 2
 
 
@@ -645,7 +645,7 @@ def test_what_was_resumed_is_found_when_its_response_is_delivered_again(ledger):
     resume(paused(), ledger=ledger)
     again = TOOLS.plan(BODY, provider="openai")
     again.approve(again.pending)
-    assert [one.replayed for one in again.run(ledger=ledger)] == [True, True, False, True]
+    assert [item.replayed for item in again.run(ledger=ledger)] == [True, True, False, True]
 
 
 def test_results_are_not_lost_where_the_token_cannot_be_spent(ledger, monkeypatch, caplog):

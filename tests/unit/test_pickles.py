@@ -27,7 +27,7 @@ def failing(x: int) -> int:
     return restock.call('{"items": "none"}')
 
 
-WAYS = [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy]
+WAYS = [lambda value: pickle.loads(pickle.dumps(value)), copy.copy, copy.deepcopy]
 WAY = pytest.mark.parametrize("way", WAYS, ids=["pickle", "copy", "deepcopy"])
 PROBLEM = Problem(path="x", rule="r", message="m")
 ERRORS = [
@@ -69,9 +69,9 @@ def test_results(way, arguments):
         "tool_calls",
         results.ok,
     )
-    assert [one.text for one in again] == [one.text for one in results]
-    assert [one.call.arguments for one in again] == [one.call.arguments for one in results]
-    [call], [result] = way(list(results.calls)), [way(one) for one in results]
+    assert [item.text for item in again] == [result.text for result in results]
+    assert [item.call.arguments for item in again] == [result.call.arguments for result in results]
+    [call], [result] = way(list(results.calls)), [way(result) for result in results]
     assert call.arguments == results[0].call.arguments
     assert way(call).arguments == call.arguments
     assert way(call)[:-1] == call[:-1]

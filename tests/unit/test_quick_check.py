@@ -45,7 +45,7 @@ SCHEMAS = st.recursive(
         st.just({}),
         st.just(True),
         st.fixed_dictionaries({"type": TYPES}),
-        st.fixed_dictionaries({"enum": st.lists(SCALARS.filter(lambda one: one == one), min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"enum": st.lists(SCALARS.filter(lambda value: value == value), min_size=1, max_size=3)}),
         st.fixed_dictionaries({"description": st.just("said"), "default": st.just(1)}),
     ),
     nested,

@@ -68,12 +68,12 @@ def test_no_tool_is_lost_that_several_threads_add():
 
     def plain(thread):
         made = [tool(name=f"p{thread}_{number}")(lambda: 1) for number in range(20)]
-        return lambda: [tools.add(one) for one in made]
+        return lambda: [tools.add(item) for item in made]
 
     at_once(*(definitions(thread) for thread in range(8)), *(plain(thread) for thread in range(8)))
-    expected = {"find", *(f"{kind}{one}_{two}" for kind in "dp" for one in range(8) for two in range(20))}
-    assert {one.name for one in tools} == expected
-    assert [one["name"] for one in bound.export()] == ["find"]
+    expected = {"find", *(f"{kind}{number}_{two}" for kind in "dp" for number in range(8) for two in range(20))}
+    assert {tool.name for tool in tools} == expected
+    assert [item["name"] for item in bound.export()] == ["find"]
     assert len(tools.bind("anthropic").export()) == len(expected)
     assert len(heard) == 16 * 20
 
@@ -83,7 +83,7 @@ def test_of_definitions_with_a_name_that_is_taken_none_is_added():
     for names in (["new", "find"], ["new", "new"]):
         with pytest.raises(DefinitionError, match="is already at"):
             tools.add_definitions([{"name": name, "inputSchema": {"type": "object"}} for name in names])
-    assert [one.name for one in tools] == ["find"]
+    assert [tool.name for tool in tools] == ["find"]
 
 
 def test_a_registry_is_a_collection():
@@ -155,7 +155,7 @@ def test_names_that_a_provider_refuses():
     registry = Registry(tool(name=name)(lambda: 1) for name in names)
     for provider in ("openai", "anthropic", "gemini", "bedrock", "mcp"):
         shown = registry.bind(provider)
-        wire = [one.wire_name for one in bound_tools_of(shown).shapes.values()]
+        wire = [shape.wire_name for shape in bound_tools_of(shown).shapes.values()]
         assert len(set(wire)) == len(names)
         rule = get(provider).names
         assert all(rule.admits(name) for name in wire)
@@ -469,6 +469,6 @@ def test_findings_are_logged_once_at_the_first_bind(caplog):
     made = tool(bare)
     for _ in range(2):
         Registry([made]).bind("openai")
-    [line] = [one.getMessage() for one in caplog.records if "bare" in one.getMessage()]
+    [line] = [record.getMessage() for record in caplog.records if "bare" in record.getMessage()]
     assert "no annotation" in line
     assert "no description" in line

@@ -416,7 +416,7 @@ def test_a_tool_that_is_refused_hides_nothing_of_the_set():
     tools = [tool(name=f"t{number}")(lambda x: x) for number in range(130)]
     long = tool(name="long", description="x" * 2000)(lambda: 1)
     found = check(Registry([*tools, long]), "azure")
-    assert [(one.tool, one.rule) for one in found] == [("long", "description"), ("", "most_tools")]
+    assert [(item.tool, item.rule) for item in found] == [("long", "description"), ("", "most_tools")]
 
 
 def test_own_keys_go_along():
@@ -439,7 +439,7 @@ def test_own_keys_go_along():
     assert "eager_input_streaming" not in f.export("anthropic")
     assert f.export("anthropic:described")["eager_input_streaming"] is True
     assert f.export("openai")["function"]["description"] == "For OpenAI."
-    assert [list(one) for one in Registry([f, A]).export("bedrock")] == [["toolSpec"], ["cachePoint"], ["toolSpec"]]
+    assert [list(item) for item in Registry([f, A]).export("bedrock")] == [["toolSpec"], ["cachePoint"], ["toolSpec"]]
     mcp = f.export("mcp")
     assert (mcp["icons"], mcp["_meta"]) == ([{"src": "i"}], {"a": 1})
     assert mcp["annotations"] == {"readOnlyHint": True, "title": "F"}

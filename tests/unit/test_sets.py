@@ -38,7 +38,7 @@ TOOLS = Registry([read_file, write_file, search])
 
 
 def names(tools: Any) -> list[str]:
-    return [one.name for one in tools]
+    return [tool.name for tool in tools]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_names_that_are_too_long_with_their_prefix_are_told_apart(provider):
         return
     wire = bound.names_by_wire_name()
     assert len(wire) == len(set(wire.values())) == 200
-    assert all(bound.provider.names.admits(one) for one in wire)
+    assert all(bound.provider.names.admits(item) for item in wire)
 
 
 def test_who_asks_is_told_of_changes():
@@ -198,11 +198,11 @@ CRM = Namespace("crm", "Customers and their orders.")
 def test_deferred_tools_in_the_words_of_who_has_them():
     tools = TOOLS.deferred(["*_file"])
     *files, other, search_tool = tools.export("anthropic")
-    assert [one["defer_loading"] for one in files] == [True, True]
+    assert [file["defer_loading"] for file in files] == [True, True]
     assert "defer_loading" not in other
     assert search_tool == {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
     *files, other, search_tool = tools.export("openai-responses")
-    assert [one["defer_loading"] for one in files] == [True, True]
+    assert [file["defer_loading"] for file in files] == [True, True]
     assert search_tool == {"type": "tool_search"}
     assert TOOLS.export("anthropic") == TOOLS.deferred([]).export("anthropic")
 
@@ -211,8 +211,8 @@ def test_a_group_where_a_provider_has_groups():
     tools = TOOLS.deferred(["*_file"], namespace=CRM)
     group, other, _ = tools.export("openai-responses")
     assert (group["type"], group["name"], group["description"]) == ("namespace", "crm", "Customers and their orders.")
-    assert [one["name"] for one in group["tools"]] == ["read_file", "write_file"]
-    assert all(one["defer_loading"] for one in group["tools"])
+    assert [tool["name"] for tool in group["tools"]] == ["read_file", "write_file"]
+    assert all(tool["defer_loading"] for tool in group["tools"])
     assert other["name"] == "search"
     assert tools.export("anthropic") == TOOLS.deferred(["*_file"]).export("anthropic")
 
@@ -221,24 +221,24 @@ def test_a_definition_that_is_sent_as_it_was_written_is_deferred_too():
     written = {"name": "written", "description": "Written.", "input_schema": {"type": "object", "properties": {}}}
     tools = Registry([Tool.from_definition(written, verbatim=True, deferred=True)])
     assert tools.export("anthropic")[0] == {**written, "defer_loading": True}
-    assert [one.rule for one in tools.bind("gemini").report()] == ["deferred"]
+    assert [item.rule for item in tools.bind("gemini").report()] == ["deferred"]
 
 
 def test_a_search_that_is_there_is_not_added():
     regex = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
     tools = TOOLS.deferred().request("anthropic", native=[regex])["tools"]
-    assert [one for one in tools if "search_tool" in str(one.get("type"))] == [regex]
+    assert [tool for tool in tools if "search_tool" in str(tool.get("type"))] == [regex]
     assert TOOLS.request("anthropic", native=[regex])["tools"][-1] == regex
     own = {"type": "tool_search", "execution": "server"}
     tools = TOOLS.deferred(namespace=CRM).request("openai-responses", native=[own])["tools"]
-    assert [one["type"] for one in tools] == ["namespace", "tool_search"]
+    assert [tool["type"] for tool in tools] == ["namespace", "tool_search"]
 
 
 def test_where_there_is_no_search_they_are_sent_whole_and_reported():
     tools = TOOLS.deferred(["search"], namespace=CRM)
     for provider in available():
         bound = tools.bind(provider)
-        lost = [(one.tool, one.kind) for one in bound.report() if one.rule == "deferred"]
+        lost = [(item.tool, item.kind) for item in bound.report() if item.rule == "deferred"]
         if bound.provider.request.deferral is None:
             assert lost == [("search", "dropped")]
             assert bound.export() == TOOLS.export(provider)
@@ -285,7 +285,11 @@ def test_searches_and_what_they_found_are_read_and_sent_back(provider, body):
     sent = body["output"] if provider == "openai-responses" else [{"role": "assistant", "content": body["content"]}]
     assert results.turn[: len(sent)] == sent
     model = "gpt-4.1" if provider == "openai-responses" else None  # it does not reason: its items need no reasoning
-    assert not [one for one in bound.check_messages(results.turn, model=model) if one.rule != "begins_with_user"]
+    assert not [
+        check_message
+        for check_message in bound.check_messages(results.turn, model=model)
+        if check_message.rule != "begins_with_user"
+    ]
     first = bound.read_messages(results.turn)[0]
     assert first.role == "assistant"
 
@@ -366,6 +370,6 @@ def test_a_listener_that_raises_keeps_no_change_from_others(caplog):
 
 @pytest.mark.parametrize("wrong", [b"a", 5, TOOLS["search"]])
 def test_a_set_is_said_by_names(wrong):
-    for one in (TOOLS, TOOLS.bind("openai")):
+    for item in (TOOLS, TOOLS.bind("openai")):
         with pytest.raises(UsageError, match=r"by names and patterns \(strings\), not by"):
-            one.subset([wrong])
+            item.subset([wrong])

@@ -275,8 +275,8 @@ def test_the_ledger_is_asked_before_a_person_is(tmp_path, in_loop):
         run(plan, ledger=ledger, scope="s")
         again = tools.plan(ask(5, 6))
         assert outcomes(run(again, ledger=ledger, scope="s")) == ["paid 5", "pending"]
-        assert [one.replayed for one in again.results] == [True, False]
-        assert [one.id for one in again.pending] == ["call_1"]
+        assert [result.replayed for result in again.results] == [True, False]
+        assert [item.id for item in again.pending] == ["call_1"]
         with pytest.raises(UsageError, match="is answered"):
             again.deny("call_0")
     assert done == [5]
@@ -329,6 +329,6 @@ def test_pickled_results_say_what_was_not_run():
     for results in (plan.results, pickle.loads(pickle.dumps(plan.results))):
         kept = pickle.loads(pickle.dumps(results))
         assert outcomes(kept) == ["not_run", "pending", "denied"]
-        assert [one.id for one in kept.pending] == ["call_1"]
+        assert [item.id for item in kept.pending] == ["call_1"]
         with pytest.raises(UsageError):
             make([]).plan(kept)

@@ -124,13 +124,13 @@ def test_each_way_of_running_is_recorded_once(path):
     bound.dispatch(json.dumps(body(call)))
     asyncio.run(bound.adispatch(json.dumps(body(call)).encode()))
     assert len(lines(path)) == 4
-    assert ["text" in one for one in lines(path)] == [False, False, True, True]
+    assert ["text" in line for line in lines(path)] == [False, False, True, True]
     plan = bound.plan(body(call, ("search", {"query": "x"})))
     plan.run(only=["c0"])
     assert len(lines(path)) == 4
     plan.run(inject={"key": "k"})
     plan.run()
-    assert [one["ok"] for one in lines(path)[4]["outcome"]] == [True, True]
+    assert [line["ok"] for line in lines(path)[4]["outcome"]] == [True, True]
 
     async def in_parts():
         plan = bound.plan(body(call, ("search", {"query": "x"})))
@@ -142,7 +142,7 @@ def test_each_way_of_running_is_recorded_once(path):
     with pytest.raises(UsageError):
         bound.dispatch(body(("search", {"query": "x"})))
     assert len(lines(path)) == 6
-    assert "k" not in {one["arguments"].get("key") for line in lines(path) for one in line["outcome"]}
+    assert "k" not in {item["arguments"].get("key") for line in lines(path) for item in line["outcome"]}
 
 
 def test_a_stream_is_recorded_with_what_it_did_not_finish(path):
@@ -172,7 +172,7 @@ def test_what_cannot_be_read_is_recorded(path):
         tools.bind("openai").dispatch("<html>bad gateway</html>")
     with pytest.raises(ResponseError):
         tools.bind("openai").dispatch(b"\xff\xfe")
-    assert [one["text"] for one in lines(path)] == ["<html>bad gateway</html>", "\udcff\udcfe"]
+    assert [line["text"] for line in lines(path)] == ["<html>bad gateway</html>", "\udcff\udcfe"]
     assert not replay(path, tools).changes
 
 
@@ -183,7 +183,7 @@ def test_only_failures_are_kept_by_default(path):
     assert lines(path) == []
     tools.dispatch(body(("weather", {"city": "Bonn"}), ("weather", {"days": 1})))
     tools.dispatch(body(("weather", {"city": "Atlantis"})))
-    assert [[one["ok"] for one in line["outcome"]] for line in lines(path)] == [[True, False], [False]]
+    assert [[item["ok"] for item in line["outcome"]] for line in lines(path)] == [[True, False], [False]]
 
 
 def test_an_evaluation_is_recorded_with_its_cases(path):
@@ -353,7 +353,7 @@ def test_a_place_that_became_secret_is_no_regression(path):
 
     observed(path, open_login).dispatch(body(("login", {"user": "a", "password": "b"})))
     found = replay(path, Registry([login]))
-    assert [one.paths for one in found.regressions] == [("pin",)]
+    assert [regression.paths for regression in found.regressions] == [("pin",)]
 
 
 def test_a_mark_beside_a_union_is_a_mark(path):
@@ -399,7 +399,7 @@ def test_what_is_no_secret_is_kept(path):
     )
     third, fourth = lines(path)[2:]
     assert third["calls"][0]["arguments"] == {"card": {"number": "****", "holder": "Ann"}, "amount": "3"}
-    assert [one["arguments_raw"] for one in fourth["calls"]] == ['{"city": "Bonn", "days": "2"}', '{"city": "Bo']
+    assert [call["arguments_raw"] for call in fourth["calls"]] == ['{"city": "Bonn", "days": "2"}', '{"city": "Bo']
     assert "body" not in fourth
     assert not replay(path, tools).changes
 
@@ -415,10 +415,10 @@ def test_stages_of_a_call(path):
     assert first.read == '{"city": "Bonn", "days": "2"}'
     assert (first.resolved, first.canonical) == ("weather", {"city": "Bonn", "days": "2"})
     assert first.validated == {"city": "Bonn", "days": 2, "unit": "celsius"}
-    assert (first.refused, [one.rule for one in first.coerced]) == (None, ["number_text"])
+    assert (first.refused, [item.rule for item in first.coerced]) == (None, ["number_text"])
     assert first.result["ok"]
     assert second.refused is not None
-    assert [one.rule for one in second.refused.problems] == ["missing", "int_type"]
+    assert [problem.rule for problem in second.refused.problems] == ["missing", "int_type"]
 
 
 def weather_without_default(city: str, days: int) -> str:
@@ -464,11 +464,11 @@ def test_what_has_changed_is_named(path, arguments, today, kinds, paths):
     observed(path).bind("openai").dispatch(body(("weather", arguments)))
     tools = Registry([tool(name="weather")(today)] if today else [login])
     found = replay(path, tools)
-    assert [one.kind for one in found.changes] == kinds
-    assert [place for one in found.changes for place in one.paths] == paths
+    assert [change.kind for change in found.changes] == kinds
+    assert [place for change in found.changes for place in change.paths] == paths
     regressions = [kind for kind in kinds if kind not in ("now_accepted", "other_error", "other_coercion")]
-    assert [one.kind for one in found.regressions] == regressions
-    assert all(one.stages is not None for one in found.changes)
+    assert [regression.kind for regression in found.regressions] == regressions
+    assert all(change.stages is not None for change in found.changes)
     assert json.loads(found.to_json_lines().splitlines()[0])["changes"] == len(kinds)
     assert str(found).endswith(f"1 responses, 1 calls, {len(kinds)} changes, {len(regressions)} of them regressions")
 
@@ -518,10 +518,12 @@ def test_each_coercion_that_is_switched_off_is_a_regression(path, rule):
     every = [weather, nothing, listed, maybe, flag]
     observed(path, *every, coerce=dict.fromkeys(RULES, True)).bind("openai", False).dispatch(body(COERCED[rule]))
     [line] = lines(path)
-    assert [one for _, one in line["outcome"][0]["coercions"]] == [rule]
+    assert [coercion for _, coercion in line["outcome"][0]["coercions"]] == [rule]
     assert not replay(path, Registry(every, coerce=dict.fromkeys(RULES, True))).changes
     found = replay(path, Registry(every, coerce={**dict.fromkeys(RULES, True), rule: False}))
-    assert [(one.kind, one.line, one.tool) for one in found.regressions] == [("now_refused", 1, COERCED[rule][0])]
+    assert [(regression.kind, regression.line, regression.tool) for regression in found.regressions] == [
+        ("now_refused", 1, COERCED[rule][0])
+    ]
 
 
 def test_a_validator_that_crashes_gives_the_same_report_twice(path):
@@ -547,7 +549,7 @@ def test_a_validator_that_crashes_gives_the_same_report_twice(path):
     tools = Registry([odd])
     first, second = replay(path, tools), replay(path, tools)
     assert first.to_json_lines() == second.to_json_lines()
-    assert [one.kind for one in first.changes] == ["now_refused"]
+    assert [change.kind for change in first.changes] == ["now_refused"]
 
 
 MODULE = '''
@@ -599,7 +601,7 @@ class Dying(Executor):
 def test_executors_give_the_same_report(long_trace, target):
     here = replay(long_trace, target)
     assert (here.responses, len(here.regressions)) == (400, 134)
-    assert [one.line for one in here.changes] == list(range(1, 401, 3))
+    assert [change.line for change in here.changes] == list(range(1, 401, 3))
     found = replay(long_trace, target, ThreadPoolExecutor)
     assert (str(found), found.to_json_lines()) == (str(here), here.to_json_lines())
     with ThreadPoolExecutor(2) as pool:
@@ -635,7 +637,7 @@ def test_a_replay_that_cannot_begin_says_why(path, target, tmp_path):
 
 
 @given(
-    texts=st.lists(st.binary(max_size=12).map(lambda one: one.replace(b"\n", b"")), max_size=12),
+    texts=st.lists(st.binary(max_size=12).map(lambda value: value.replace(b"\n", b"")), max_size=12),
     ends=st.booleans(),
     size=st.integers(1, 40),
 )
@@ -646,7 +648,7 @@ def test_spans_have_each_line_once(tmp_path_factory, texts, ends, size):
     file.write_bytes(content)
     spans = spans_of(str(file), len(content), size)
     assert b"".join(line for span in spans for line in lines_in(span)) == content
-    assert list(over_spans(lambda span: [*lines_in(span)], spans, None)) == [[*lines_in(one)] for one in spans]
+    assert list(over_spans(lambda span: [*lines_in(span)], spans, None)) == [[*lines_in(span)] for span in spans]
 
 
 def test_lines_that_are_none_are_counted(path):
@@ -865,23 +867,26 @@ def refunds(provider, *amounts):
     arguments = [{"amount": amount} for amount in amounts]
     if provider == "openai":
         calls = [
-            {"id": f"c{at}", "type": "function", "function": {"name": "refund", "arguments": json.dumps(one)}}
-            for at, one in enumerate(arguments)
+            {"id": f"c{at}", "type": "function", "function": {"name": "refund", "arguments": json.dumps(argument)}}
+            for at, argument in enumerate(arguments)
         ]
         message = {"role": "assistant", "content": None, "tool_calls": calls}
         return {"id": "r1", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}
     if provider == "anthropic":
         blocks = [
-            {"type": "tool_use", "id": f"c{at}", "name": "refund", "input": one} for at, one in enumerate(arguments)
+            {"type": "tool_use", "id": f"c{at}", "name": "refund", "input": argument}
+            for at, argument in enumerate(arguments)
         ]
         return {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": blocks}
     if provider == "openai-responses":
         items = [
-            {"type": "function_call", "call_id": f"c{at}", "name": "refund", "arguments": json.dumps(one)}
-            for at, one in enumerate(arguments)
+            {"type": "function_call", "call_id": f"c{at}", "name": "refund", "arguments": json.dumps(argument)}
+            for at, argument in enumerate(arguments)
         ]
         return {"object": "response", "status": "completed", "output": items}
-    parts = [{"functionCall": {"name": "refund", "args": one, "id": f"c{at}"}} for at, one in enumerate(arguments)]
+    parts = [
+        {"functionCall": {"name": "refund", "args": argument, "id": f"c{at}"}} for at, argument in enumerate(arguments)
+    ]
     return {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
 
 

@@ -502,7 +502,11 @@ def test_null_as_default_is_recorded_with_what_the_function_got():
 
     arguments = {"n": None, "when": None, "inner": {"n": None, "flag": True}}
     [result] = Registry([tool(take)]).dispatch({"name": "take", "arguments": arguments})
-    assert [(one.path, one.after) for one in result.coercions] == [("n", 3), ("when", "2026-01-01"), ("inner.n", 3)]
+    assert [(coercion.path, coercion.after) for coercion in result.coercions] == [
+        ("n", 3),
+        ("when", "2026-01-01"),
+        ("inner.n", 3),
+    ]
 
 
 def test_many_unknown_fields_among_many_names():
@@ -516,7 +520,7 @@ def test_many_unknown_fields_among_many_names():
     matcher = difflib.SequenceMatcher.set_seq1
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            difflib.SequenceMatcher, "set_seq1", lambda self, one: (compared.append(one), matcher(self, one))[1]
+            difflib.SequenceMatcher, "set_seq1", lambda self, value: (compared.append(value), matcher(self, value))[1]
         )
         assert nearest("feild_number_7", names) == "field_number_7"
     assert len(compared) <= 60

@@ -47,9 +47,9 @@ def keys_in(tree: ast.AST) -> Iterator[str]:
             found += node.args[:1]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in READERS:
             found += node.args[1:]
-        for one in found:
-            if isinstance(one, ast.Constant) and isinstance(one.value, str):
-                yield one.value
+        for item in found:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                yield item.value
 
 
 def is_of_several_words(key: str) -> bool:

@@ -47,7 +47,7 @@ def answer(annotation: Any, text: str, default: Any = ..., **options: Any) -> An
     [result] = Registry([tool(take)], **options).dispatch({"name": "take", "arguments": f'{{"x": {text}}}'})
     if result.error:
         return [result.error.code, *result.text.splitlines()[1:]]
-    return result.value, [(one.path, one.rule) for one in result.coercions]
+    return result.value, [(coercion.path, coercion.rule) for coercion in result.coercions]
 
 
 class Seen(BaseModel):
@@ -374,6 +374,6 @@ def test_what_was_left_out_is_not_shown():
     [result] = registry.dispatch({"name": "take", "arguments": {"y": {}}})
     assert result.arguments == ({"y": {}} if MISSING is not None else result.arguments)
     [coerced] = registry.dispatch({"name": "take", "arguments": {"x": "5"}})
-    assert [one.rule for one in coerced.coercions] == ["number_text"]
+    assert [coercion.rule for coercion in coerced.coercions] == ["number_text"]
     assert "default" not in made.input_schema["properties"]["z"]
     assert [finding.rule for finding in made.findings] == ["undescribed", "refused_default"]

@@ -159,8 +159,8 @@ class Collector:
             return True
         if event.get("error") or event.get("type") == "error":
             return False
-        others = [one for one in families() if one.family != self._provider.family]
-        return not any(_after(one, event) != _after(one, {}) == _after(one, _NOBODYS) for one in others)
+        others = [family for family in families() if family.family != self._provider.family]
+        return not any(_after(other, event) != _after(other, {}) == _after(other, _NOBODYS) for other in others)
 
     def _not_a_stream(self) -> str:
         """What has come instead of a stream of this provider's."""
@@ -176,7 +176,7 @@ class Collector:
         self._last = event
         if self._model is None:
             held = (event, member(event, "message"), member(event, "response"))
-            self._model = next((name for one in held if (name := model_of(one))), None)
+            self._model = next((name for item in held if (name := model_of(item))), None)
         done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
         delta = text_delta(self._provider, event)
         self.text += delta.text

@@ -142,20 +142,20 @@ class Handler:
 
         Of an untrusted file, the name is marked as untrusted, and so is the content if it is text.
         """
-        cut = tuple(Text(self._cut(one.text)) if isinstance(one, Text) else one for one in parts)
+        cut = tuple(Text(self._cut(part.text)) if isinstance(part, Text) else part for part in parts)
         shown: list[Part] = []
-        for one in cut:
-            if isinstance(one, Text):
-                shown.append(Text(self._marked(one.text)))
+        for part in cut:
+            if isinstance(part, Text):
+                shown.append(Text(self._marked(part.text)))
             elif self.is_untrusted:
-                if one.url or isinstance(one, File):
-                    shown.append(Text(self._marked(named(one))))
-                if not one.url:  # an untrusted URL is never sent to be fetched
-                    shown.append(self._anonymous(one, len(shown)))
-            elif isinstance(one, File):
-                shown.append(replace(one, data=self._cut_file(one)))
+                if part.url or isinstance(part, File):
+                    shown.append(Text(self._marked(named(part))))
+                if not part.url:  # an untrusted URL is never sent to be fetched
+                    shown.append(self._anonymous(part, len(shown)))
+            elif isinstance(part, File):
+                shown.append(replace(part, data=self._cut_file(part)))
             else:
-                shown.append(one)
+                shown.append(part)
         return self._marked(as_text(cut)), tuple(shown)
 
     def _anonymous(self, part: Image | File, number: int) -> Part:

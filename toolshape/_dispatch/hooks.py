@@ -226,7 +226,7 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
     """The one answer: what the hook returned, as the result of this call; the last that it was given if it returned nothing."""
     work = running.work
     if isinstance(made, Result):
-        return made if any(made is one for one in given) else _of_this_call(running, made)
+        return made if any(made is result for result in given) else _of_this_call(running, made)
     if made is None and given:
         return given[-1]
     name = hook_name(hook)

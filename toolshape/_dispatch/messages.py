@@ -155,7 +155,7 @@ def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_
 
 def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
     """Whether arguments that were read may have been meant otherwise, by schemas that were sent before these."""
-    can_be = any(isinstance(one, Loss) and one.ambiguous for one in shape.differences)
+    can_be = any(isinstance(difference, Loss) and difference.ambiguous for difference in shape.differences)
     return can_be and arguments != arguments_object(part)
 
 
@@ -188,7 +188,7 @@ def _beside_system(histories: Histories, messages: list[Message]) -> list[Messag
     """The messages without the system prompts that stand beside them."""
     if histories.system is None:
         return messages
-    return [one for one in messages if one.role != "system" or isinstance(one.raw, dict)]
+    return [message for message in messages if message.role != "system" or isinstance(message.raw, dict)]
 
 
 def _goes_on(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:

@@ -87,16 +87,16 @@ def outbound_calls(
     """
     rule = None if provider.histories is None else provider.histories.rule("call_id", None)
     ids, writer = Ids(), CallWriter(provider, handlers)
-    shapes = {one.name: one for one in handlers.shapes.values()}
+    shapes = {shape.name: shape for shape in handlers.shapes.values()}
     found: list[WireCall] = []
-    for position, one in enumerate(calls):
-        if isinstance(one, Call):
-            arguments = None if one.name is None else one.arguments
-            part = ToolCallPart(id=one.id, wire_name=one.wire_name, arguments_raw=one.arguments_raw, name=one.name)
+    for position, call in enumerate(calls):
+        if isinstance(call, Call):
+            arguments = None if call.name is None else call.arguments
+            part = ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw, name=call.name)
             written, _ = writer.write(replace(part, arguments=arguments))
-            found.append(WireCall(ids.sent(one.id, rule), written.wire_name, arguments_object(written)))
+            found.append(WireCall(ids.sent(call.id, rule), written.wire_name, arguments_object(written)))
             continue
-        pair: Any = one
+        pair: Any = call
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
             raise UsageError(f"a call is a Call, or a pair of a tool's name and an object of arguments, not {pair!r}")
         name, given = pair
@@ -128,11 +128,11 @@ def written_results(provider: Provider, handlers: Handlers, results: Sequence[Re
     rule = histories.rule("call_id", None)
     parts = [
         replace(
-            result_part_of(one),
-            id=ids.sent(one.call.id, rule),
-            wire_name=names.get(one.call.name or "") or wire_name_of(provider, one.call.wire_name or "unknown"),
+            result_part_of(result),
+            id=ids.sent(result.call.id, rule),
+            wire_name=names.get(result.call.name or "") or wire_name_of(provider, result.call.wire_name or "unknown"),
             has_id=histories.has_call_ids,
         )
-        for one in results
+        for result in results
     ]
     return histories.write(Message(role="tool", parts=tuple(parts)))

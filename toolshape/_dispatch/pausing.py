@@ -110,7 +110,7 @@ def _has_secrets(results: Results, waiting: _Waiting) -> bool:
     A call of a tool that is not there may have been meant for any that is.
     """
     called = [call.reader for call in results.calls]
-    if any(isinstance(one, Handler) and one.record.secrets.are_there for one in called):
+    if any(isinstance(handler, Handler) and handler.record.secrets.are_there for handler in called):
         return True
     handler = waiting.entries[next(iter(waiting.states))][2]
     shapes = () if all(called) else handler.group.shapes.values()

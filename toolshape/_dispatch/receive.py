@@ -52,7 +52,7 @@ def _without_strays(node: Any) -> Any:
         return {key: _without_strays(value) for key, value in node.items()}
     if not isinstance(node, list):
         return node
-    objects = [_without_strays(one) for one in node if isinstance(one, dict)]
+    objects = [_without_strays(item) for item in node if isinstance(item, dict)]
     return objects or node
 
 

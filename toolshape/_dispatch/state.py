@@ -172,7 +172,9 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
                 return list(found)
         controls = controlled(results)
     with controls.lock:
-        claimed = [one for one in wanted if controls.entries[one[0]] is one and controls.states[one[0]] in _CLAIMABLE]
+        claimed = [
+            entry for entry in wanted if controls.entries[entry[0]] is entry and controls.states[entry[0]] in _CLAIMABLE
+        ]
         for entry in claimed:
             move(controls, entry[0], "claim")
         return claimed
@@ -324,7 +326,7 @@ def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
     """Approve calls. If any was claimed, answered or edited meanwhile, return these, and approve none."""
     controls = controlled(results)
     with controls.lock:
-        changed = [one for one in entries if not _is_undecided(controls, one)]
+        changed = [entry for entry in entries if not _is_undecided(controls, entry)]
         if not changed:
             for entry in entries:
                 move(controls, entry[0], "approve")
@@ -398,7 +400,9 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
     with controls.lock:
         if controls.in_state.get("given away"):
             return {}, "this plan was paused before, or its results were pickled: who has the token resumes it"
-        before: dict[int, State] = {one: controls.states[one] for one in sorted(_positions(controls, *UNDECIDED))}
+        before: dict[int, State] = {
+            position: controls.states[position] for position in sorted(_positions(controls, *UNDECIDED))
+        }
         if not before:
             return {}, "every call is answered: there is nothing to pause"
         if controls.runs:

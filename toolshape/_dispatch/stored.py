@@ -25,13 +25,13 @@ def stored(result: Result, output: Output | None) -> JsonObject:
         "text": result.text,
         "is_text": result.is_text,
         "elapsed": round(float(result.elapsed), 6),
-        "parts": [_stored_part(one) for one in result.parts],
+        "parts": [_stored_part(part) for part in result.parts],
     }
     if error is None:
         made["value"] = _value(result, output)
     else:
         made["error"] = {name: getattr(error, name) for name in _ERROR}
-        made["error"]["problems"] = [list(one) for one in error.problems]
+        made["error"]["problems"] = [list(problem) for problem in error.problems]
     return made
 
 
@@ -69,7 +69,7 @@ def restored(call: Call, given: JsonObject, *, replayed: bool) -> Result:
         failure = CallError(
             error["code"],
             tool=error["tool"],
-            problems=[Problem(*one) for one in error["problems"]],
+            problems=[Problem(*problem) for problem in error["problems"]],
             text=error["text"],
             names=error["names"],
             retryable=error["retryable"],

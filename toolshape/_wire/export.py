@@ -134,7 +134,9 @@ def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> _Rewrit
 
 def _hindrances(lens: Lens, problems: Sequence[Problem]) -> list[Finding]:
     """Say what keeps a tool from being strict: what the strict form cannot take, or could not enforce or send."""
-    found = [Finding(path=one.path, rule="not_strict", message=f"not strict: {one.message}") for one in problems]
+    found = [
+        Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}") for problem in problems
+    ]
     for loss in lens.losses:
         if loss.kind != "renamed" and loss.keyword not in _HARMLESS:
             message = f"not strict, which would change {loss.keyword}: {loss.note}"

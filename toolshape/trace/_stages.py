@@ -166,25 +166,25 @@ def why_unreadable(line: bytes) -> str:
     return "line 1 has no line break"
 
 
-def compute_stages(one: RecordedResponse, tools: Registry) -> tuple[Stages, ...]:
+def compute_stages(recorded: RecordedResponse, tools: Registry) -> tuple[Stages, ...]:
     """Replay each call of a recorded response with these tools, stage by stage. No tool is run.
 
     Args:
-        one: The recorded response.
+        recorded: The recorded response.
         tools: The current tools.
 
     Raises:
         ResponseError: The response cannot be read.
         ExportError: The tools cannot be bound to the provider.
     """
-    bound = tools.bind(get(one.provider), one.strict)
-    if one.calls or one.response is None:
+    bound = tools.bind(get(recorded.provider), recorded.strict)
+    if recorded.calls or recorded.response is None:
         return tuple(
-            (_of_raw if "arguments_raw" in given else _of_canonical)(bound, given, one, at)
-            for at, given in enumerate(one.calls)
+            (_of_raw if "arguments_raw" in given else _of_canonical)(bound, given, recorded, at)
+            for at, given in enumerate(recorded.calls)
         )
-    plan = _plan(bound, one)
-    return tuple(_of_call(bound, call, plan.results[at].error, _at(one, at)) for at, call in enumerate(plan.calls))
+    plan = _plan(bound, recorded)
+    return tuple(_of_call(bound, call, plan.results[at].error, _at(recorded, at)) for at, call in enumerate(plan.calls))
 
 
 def _plan(bound: Bound, entry: RecordedResponse) -> Plan:

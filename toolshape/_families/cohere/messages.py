@@ -26,7 +26,7 @@ HISTORIES = Histories(
     key="messages",
     read=openai_messages.read,
     with_id=openai_messages.with_id,
-    write=lambda message: [without_null(one) for one in openai_messages.write(message, FORM)],
+    write=lambda message: [without_null(written) for written in openai_messages.write(message, FORM)],
     input_kinds=frozenset({"image", "image_url"}),
     rules=(
         *history_rules(
