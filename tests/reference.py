@@ -31,6 +31,11 @@ _ITEM = re.compile(r"    (\*{0,2}[\w.]+):\s+(.*)")
 _DEFAULTS = {"NOTHING_INJECTED": "{}", "MappingProxyType({})": "{}"}
 
 
+def _unparsed(node: ast.AST) -> str:
+    """Return the source of a node, the same on every Python: 3.10 writes a space after a bare ``lambda``."""
+    return ast.unparse(node).replace("lambda :", "lambda:")
+
+
 def names(page: Path) -> list[str]:
     """The public names that a page describes, in its order."""
     return _PART.findall(page.read_text(encoding="utf-8"))
@@ -85,7 +90,7 @@ def _data_doc(name: str) -> str:
     for tree in (tree for path, tree in TREES.items() if path.startswith(module)):
         for statement, after in itertools.pairwise(tree.body):
             targets = [statement.target] if isinstance(statement, ast.AnnAssign) else getattr(statement, "targets", [])
-            if [ast.unparse(target) for target in targets] == [attribute] and isinstance(after, ast.Expr):
+            if [_unparsed(target) for target in targets] == [attribute] and isinstance(after, ast.Expr):
                 return inspect.cleandoc(ast.literal_eval(after.value))
     return ""
 
@@ -98,9 +103,9 @@ def _of_class(cls: type) -> list[str]:
     if fields:
         lines += ["**Attributes**", "", *(f"- `{line}`" for line, _ in fields), ""]
     for member in _members(cls, node):
-        is_property = any("property" in ast.unparse(mark) for mark in member.decorator_list)
+        is_property = any("property" in _unparsed(mark) for mark in member.decorator_list)
         text = rendered(_doc(cls, member.name))
-        head = f"{member.name}: {ast.unparse(member.returns)}" if is_property and member.returns else signature(member)
+        head = f"{member.name}: {_unparsed(member.returns)}" if is_property and member.returns else signature(member)
         lines += [f"### {cls.__name__}.{member.name}", "", *_code(head), *text, ""]
     return lines
 
@@ -123,7 +128,7 @@ def _members(cls: type, node: ast.ClassDef) -> Iterator[Any]:
         for member in holder.body:
             if not isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) or member.name.startswith("_"):
                 continue
-            marks = [ast.unparse(mark) for mark in member.decorator_list]
+            marks = [_unparsed(mark) for mark in member.decorator_list]
             if member.name in told or any(mark == "overload" or mark.endswith(".setter") for mark in marks):
                 continue
             told.add(member.name)
@@ -137,7 +142,7 @@ def _fields(cls: type) -> Iterator[tuple[str, str]]:
             for statement in _node(base).body:
                 target = getattr(statement, "target", None)
                 if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id[0] != "_":
-                    yield target.id, _short(ast.unparse(statement).replace("field(default_factory=", "("))
+                    yield target.id, _short(_unparsed(statement).replace("field(default_factory=", "("))
 
 
 def _node(thing: Any) -> Any:
@@ -165,11 +170,11 @@ def signature(node: Any, name: str = "") -> str:
     start = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
     if name.startswith("class "):
         start = ""
-    returns = "" if node.returns is None else f" -> {_short(ast.unparse(node.returns))}"
-    whole = f"{start}{name or node.name}({_short(ast.unparse(arguments))}){returns}"
+    returns = "" if node.returns is None else f" -> {_short(_unparsed(node.returns))}"
+    whole = f"{start}{name or node.name}({_short(_unparsed(arguments))}){returns}"
     if len(whole) <= 100:
         return whole
-    parts = _split(_short(ast.unparse(arguments)))
+    parts = _split(_short(_unparsed(arguments)))
     return f"{start}{name or node.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
 
 
