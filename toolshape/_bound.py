@@ -102,7 +102,7 @@ class Bound:
             return self.provider.request.gather(json.loads(text))
 
     def export(self) -> list[Any]:
-        """What the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
+        """Return what the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
 
         Raises:
             ExportError: A request does not hold so many tools.
@@ -145,7 +145,7 @@ class Bound:
         *,
         exclude: Collection[str] = (),
     ) -> "Bound":
-        """Some of these tools as they were bound, for one request; calls of others are calls of unknown tools.
+        """Return a bound subset of these tools for one request; a call of any other tool is a call of an unknown tool.
 
         Nothing is compiled again: it costs one lookup for each name.
 
@@ -282,7 +282,7 @@ class Bound:
         return Plan(results)
 
     def collector(self) -> Collector:
-        """A collector: feed it a stream of this provider, and it returns each call once it is complete."""
+        """Return a collector: feed it a stream of this provider, and it returns each call once it is complete."""
 
         def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
             stream: Literal["ended", "open"] = "ended" if has_ended else "open"

@@ -38,7 +38,7 @@ class OpenTurn:
 def is_open(turn: OpenTurn) -> bool:
     """Whether a call of the turn runs, or still waits for a decision, or for a run after one.
 
-    In a turn that was restored, so does a call that needs no decision: nobody has run it here.
+    In a restored turn, so does a call that needs no decision, because it has not run in this process.
     """
     if hasattr(turn.results, "controls") and turn.results.controls.runs:
         return True
@@ -59,12 +59,12 @@ def waiting_calls(turn: OpenTurn) -> list[str]:
 
 
 def refusal(waiting: Sequence[str]) -> str:
-    """What an error says of a conversation that cannot go on yet."""
+    """Say why a conversation with an open turn cannot continue, and what to do."""
     return f"{', '.join(waiting)} still waits, and a partial answer cannot be sent: {_WAYS_OUT}"
 
 
 def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
-    """The same as findings of a history."""
+    """Return the open calls as problems of a history."""
     return [
         Problem(path=path, rule="open_turn", message=f"{called} has no result yet", hint=_WAYS_OUT)
         for called in waiting

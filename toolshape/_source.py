@@ -89,7 +89,7 @@ class FunctionSource:
 
     @functools.cached_property
     def output(self) -> Output:
-        """How results are written."""
+        """The writer of results, with their schema."""
         if self.origin is not None:
             return self.origin.output
         return outputs.describe(self.definition.signature)
@@ -156,7 +156,7 @@ class DefinitionSource:
 
     @property
     def output(self) -> Output:
-        """How results are written."""
+        """The writer of results, with their schema."""
         return self.definition.output
 
     @property

@@ -116,7 +116,7 @@ def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) 
 
 @contextlib.contextmanager
 def given_back(results: Results, ready: Iterable[Ready]) -> Generator[None]:
-    """Where the run is broken off, give these calls back; a ``try`` around the whole of a run costs more."""
+    """Give these calls back if the run breaks off. One ``try`` around the whole run would cost more."""
     try:
         yield
     except BaseException:
@@ -125,7 +125,7 @@ def given_back(results: Results, ready: Iterable[Ready]) -> Generator[None]:
 
 
 def not_begun(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
-    """Return the calls after a position, found only if somebody iterates: calls that run last come after all others."""
+    """Return the calls after a position, lazily: calls that run last come after all others."""
     return (entry for entry in ready if entry[0] > position or entry[2].runs_last)
 
 
@@ -147,5 +147,5 @@ def is_mixed(ready: Sequence[Ready]) -> bool:
 
 
 def after(groups: Sequence[Stage], number: int) -> Iterator[Ready]:
-    """Return the calls of the stages after one, found only if somebody iterates."""
+    """Return the calls of all stages after this stage, lazily."""
     return (entry for group in itertools.islice(groups, number + 1, None) for entry in group)

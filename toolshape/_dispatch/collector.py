@@ -51,7 +51,7 @@ class Collector:
         self._provider = provider
         self._handlers = handlers
         self._observe = observe
-        self._fed: list[Any] = []  # kept where somebody observes
+        self._fed: list[Any] = []  # kept for observers
         self._is_closed = False
         self._decoder = Decoder()
         self._complete: set[int] = set()
@@ -130,7 +130,7 @@ class Collector:
 
     @property
     def model(self) -> str | None:
-        """The model that the stream names, or ``None`` until it does."""
+        """The model that the stream names; ``None`` until the name arrives."""
         return self._model
 
     def __reduce__(self) -> Any:
@@ -163,7 +163,7 @@ class Collector:
         return not any(_after(other, event) != _after(other, {}) == _after(other, _NOBODYS) for other in others)
 
     def _not_a_stream(self) -> str:
-        """What has come instead of a stream of this provider's."""
+        """Describe what arrived instead of a stream of this provider."""
         if self._last is None:
             return "nothing has come of the stream that is a response"
         last = self._last if isinstance(self._last, dict) else {}
@@ -189,7 +189,7 @@ _NOBODYS: JsonObject = {"": None}  # an event that only a provider which keeps w
 
 
 def _after(provider: Provider, event: JsonObject) -> JsonObject | None:
-    """What one event makes of an empty response; ``None`` where it is no event of the provider's."""
+    """Apply one event to an empty response; return ``None`` if it is not an event of the provider."""
     body: JsonObject = {}
     try:
         folded(provider, body, event)

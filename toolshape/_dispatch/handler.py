@@ -20,18 +20,26 @@ from toolshape._tool import record_of
 
 
 class Handler:
-    """All that a call of one tool at one provider needs, compiled at the first call.
+    """Runs the calls of one tool at one provider; compiled at the first call.
 
-    ``back`` maps arguments to canonical form. ``is_awaited``: the tool is a coroutine function without a timeout.
-    ``is_looked_at``: results are checked, cut or marked as untrusted. ``says_text``: a string result is sent verbatim.
-    ``has_needs``: a call may need injected values or lacks a function. ``is_controlled``: hooks, a limit or a
-    ``CallContext`` take part. ``is_guarded``: the outermost hook asks a ledger. ``is_indirect``: it is async or
-    controlled; ``runs_last``: ``run`` calls it after those that are neither async nor under hooks. ``approve``: whether
-    a call waits for approval, or what says so. ``runs_alone``: it writes or destroys, and runs after all earlier and
-    before all later calls. ``is_plain``: it has no needs, waits for nobody, and is called directly;
-    ``is_plain_async``: the same, and awaited. ``check_output``
-    refuses a result that its schema does not admit. ``shape`` and ``record`` are what it was compiled from,
-    ``bound_strict`` is the strictness that was asked for, ``group`` are all handlers of what is bound.
+    Attributes:
+        back: Maps arguments from the provider's form to canonical form; ``None`` if both forms are equal.
+        approve: Whether calls wait for approval, or the function that decides.
+        bound_strict: The strictness that ``bind`` was given.
+        check_output: Rejects a result that its schema does not admit.
+        group: All handlers of the bound tools.
+        has_needs: A call needs injected values, or the tool has no function.
+        is_awaited: The tool is a coroutine function without a timeout.
+        is_controlled: Hooks, a limit or a ``CallContext`` take part.
+        is_guarded: The outermost hook asks a ledger.
+        is_indirect: The tool is async or controlled.
+        is_looked_at: Results are checked, cut or marked as untrusted.
+        is_plain: The tool has no needs and no approval, and is called directly.
+        is_plain_async: The tool has no needs and no approval, and is awaited.
+        runs_alone: The tool writes or destroys, so a call runs after all earlier and before all later calls.
+        runs_last: ``run`` calls the tool after the tools that are neither async nor under hooks.
+        says_text: A string result is sent verbatim.
+        shape, record: What the handler was compiled from.
     """
 
     __slots__ = (
@@ -86,7 +94,7 @@ class Handler:
         self.is_awaited = self.kind == "coroutine" and self.timeout is None and not self.is_controlled
 
     def under(self, hook: Any) -> "Handler":
-        """The same under one more hook, which is the outermost and asks a ledger."""
+        """Return a copy with one more hook, which is outermost and asks a ledger."""
         made = copy.copy(self)
         made._put_under((hook, *self.hooks))  # noqa: SLF001 - our own
         made.is_guarded = True
@@ -94,7 +102,7 @@ class Handler:
 
     @property
     def canonical(self) -> "Handler":
-        """The same for arguments in canonical form, whatever the provider was sent."""
+        """A copy that takes arguments in canonical form instead of the provider's form."""
         if self.back is None:
             return self
         if self._canonical is None:
@@ -106,7 +114,7 @@ class Handler:
 
     @property
     def may_return_null(self) -> bool:
-        """Whether the output schema admits null; looked at once somebody asks."""
+        """Whether the output schema admits null; computed at the first access."""
         if self._may_return_null is None:
             schema = self.record.output.schema
             self._may_return_null = schema is not None and not are_disjoint(schema, {"type": "null"}, resolver(schema))
@@ -121,7 +129,7 @@ class Handler:
             return None
 
     def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
-        """The text of a value as the model reads it, and whether it is the value itself.
+        """Check, cut and mark the text of a value; also return whether it is still the value itself.
 
         Raises:
             ValueError: The schema of the results does not admit it.
@@ -134,11 +142,11 @@ class Handler:
         return framed, is_text if framed is text else None
 
     def framed(self, text: str) -> str:
-        """A text as the model reads it: no longer than the tool allows, and marked where it is not to be trusted."""
+        """Cut a text to the length that the tool allows, and mark it if the tool is untrusted."""
         return self._marked(self._cut(text))
 
     def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        """The parts as they are sent, and one text in place of them all for providers that take only text.
+        """Cut and mark parts; return also one text in place of all parts, for providers that take only text.
 
         Of an untrusted file, the name is marked as untrusted, and so is the content if it is text.
         """
@@ -159,7 +167,7 @@ class Handler:
         return self._marked(as_text(cut)), tuple(shown)
 
     def _anonymous(self, part: Image | File, number: int) -> Part:
-        """A part with a neutral name and media type; its data is marked as untrusted if it is text."""
+        """Give a part a neutral name and media type; mark its data as untrusted if it is text."""
         is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
         media_type = part.media_type.lower() if is_type else "application/octet-stream"
         if isinstance(part, Image):
@@ -187,7 +195,7 @@ class Handler:
 
 
 def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:
-    """What refuses a result that the output schema does not admit, where the tool asks for it or a client may look."""
+    """Return the check of results against the output schema, if the tool asks for it or the provider was sent the schema."""
     options, schema = record.options, record.output.schema
     is_advertised = is_advertised and not (options.untrusted or options.longest_result)
     if schema is None or not (is_advertised if options.validate_result is None else options.validate_result):
@@ -195,7 +203,7 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
     try:
         return record.check_output
     except ImportError:
-        if options.validate_result is None:  # nobody asked for the check: a client may find out
+        if options.validate_result is None:  # the tool does not ask for the check: the client may check
             return None
         raise
 
@@ -206,7 +214,7 @@ def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
 
 
 class Handlers:
-    """The handlers of some shapes, by wire name; ``compiled`` holds those that have been used."""
+    """The handlers of the shapes that are bound, by wire name; ``compiled`` holds the used ones."""
 
     __slots__ = ("_index", "_whole", "bound_strict", "compiled", "default_effect", "hooks", "shapes")
 
@@ -226,21 +234,21 @@ class Handlers:
         self._whole: Handlers | None = None
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
-        """The handlers of some of these shapes, compiled here."""
+        """Return handlers for a subset of these shapes, which share the compiled handlers."""
         made = Handlers(shapes, self.hooks, self.default_effect, self.bound_strict)
         made._whole = self
         return made
 
     @property
     def index(self) -> tuple[tuple[str, ...], NameIndex]:
-        """The wire names, and an index that finds the most similar one; built for the first unknown name."""
+        """An index that finds the most similar wire name; built for the first unknown name."""
         if self._index is None:
             names = tuple(self.shapes)
             self._index = names, NameIndex(names)
         return self._index
 
     def find(self, wire_name: Any) -> Handler | None:
-        """The handler of a tool, compiled at its first call; ``None`` if there is no such tool."""
+        """Return the handler of a tool, compiled at its first call; ``None`` if there is no such tool."""
         shape = self.shapes.get(wire_name) if isinstance(wire_name, str) else None
         if shape is None:
             return None

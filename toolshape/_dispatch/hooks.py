@@ -105,7 +105,7 @@ def _context(running: _Running, *, attempt: int) -> CallContext:
 
 
 async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) -> Result:
-    """What the first hook makes of the rest, or the tool's own result."""
+    """Run the first hook around the others; without hooks, return the tool's own result."""
     if not hooks:
         return await _run(running, in_loop=in_loop)
     hook: Any = hooks[0]
@@ -164,7 +164,7 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
 
 
 def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
-    """The arguments once more, as they were when the first attempt got them.
+    """Return the arguments again, as the first attempt received them.
 
     Raises:
         UsageError: They are others each time they are validated.
@@ -211,7 +211,7 @@ async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
 
 
 def _of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
-    """The answer where a hook raised: a ``CallError`` is the answer, a ``ToolError`` is for the model, the rest is hidden."""
+    """Return the answer to a call whose hook raised: a ``CallError`` itself, the text of a ``ToolError``, or a hidden error."""
     work = running.work
     if isinstance(error, CallError):
         text = str(error)
@@ -223,7 +223,7 @@ def _of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Resu
 
 
 def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
-    """The one answer: what the hook returned, as the result of this call; the last that it was given if it returned nothing."""
+    """Return the call's result: what the hook returned, or the last result that the hook received if it returned nothing."""
     work = running.work
     if isinstance(made, Result):
         return made if any(made is result for result in given) else _of_this_call(running, made)
@@ -244,7 +244,7 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
 
 
 def _of_this_call(running: _Running, made: Result) -> Result:
-    """A result that a hook made, or kept from another call, held against the schema that results must fit."""
+    """Turn a result that a hook made, or kept from another call, into a result of this call; check it against the schema."""
     work = running.work
     check = work.handler.check_output
     made = made._replace(call=work.call, coercions=work.coercions, received=running.arguments)

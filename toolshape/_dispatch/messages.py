@@ -141,7 +141,7 @@ def _part_of(call: Call, part: ToolCallPart) -> ToolCallPart:
 
 
 def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
-    """A call with the name and the canonical arguments of its tool."""
+    """Add the name and the canonical arguments of its tool to a call."""
     handler = handlers.find(part.wire_name)
     if handler is None:
         return replace(part, fault="unknown_tool")
@@ -160,7 +160,7 @@ def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
 
 
 def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
-    """What a provider would refuse of its messages."""
+    """Return what the provider would reject in its messages."""
     histories = histories_of(provider)
     _, log = _repaired(
         provider, histories, _beside_system(histories, messages_in(histories, given)), given, model, None
@@ -171,7 +171,7 @@ def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
 def repaired_messages(
     provider: Provider, given: Any, model: str | None, repairs: Mapping[str, bool] | bool | None
 ) -> Repaired:
-    """The messages of a provider as it takes them."""
+    """Repair a provider's messages so that it accepts them."""
     histories = histories_of(provider)
     messages = _beside_system(histories, messages_in(histories, given))
     found, log = _repaired(provider, histories, messages, given, model, repairs)
@@ -185,7 +185,7 @@ def repaired_messages(
 
 
 def _beside_system(histories: Histories, messages: list[Message]) -> list[Message]:
-    """The messages without the system prompts that stand beside them."""
+    """Remove the system prompts that the request sends in a separate field."""
     if histories.system is None:
         return messages
     return [message for message in messages if message.role != "system" or isinstance(message.raw, dict)]
@@ -221,7 +221,7 @@ def conversion_to(
     model: str | None,
     off: frozenset[str],
 ) -> Conversion:
-    """What makes requests of a conversation.
+    """Return the converter from a conversation to this provider's requests.
 
     Raises:
         UsageError: The provider has no histories.

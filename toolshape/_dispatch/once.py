@@ -68,14 +68,14 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
 
 
 async def look_up(run: LedgerRun, steps: Steps) -> None:
-    """Answer the pending calls that the ledger knows, so that nobody is asked to approve a call that is done."""
+    """Answer the pending calls that the ledger knows, so that no person has to approve a call that has already run."""
     for entry in state.entries_in(state.controlled(run.results), "pending"):
         identity = run.identity(entry[0])
         if not identity.is_lasting:
             continue
         try:
             known = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next
-        except Exception:  # whatever the database raises: nobody can say, and the call goes on waiting
+        except Exception:  # a database may raise anything: the call keeps waiting
             logging.getLogger("toolshape").exception("the ledger could not be asked for %s", identity.tool)
             return
         may_run_again = known is not None and known.state == "unknown" and _may_run_again(entry[2].tool)
@@ -101,7 +101,7 @@ class LedgerGuard:
         return done_here(self._answer(context, proceed, HERE))
 
     async def acall(self, context: CallContext, proceed: Callable[[], Awaitable[Result]]) -> Result:
-        """Answer a call in a loop; the ledger is asked in threads."""
+        """Answer a call from a running loop; the ledger is asked in threads."""
         return await self._answer(context, proceed, IN_LOOP)
 
     async def _answer(self, context: CallContext, proceed: Callable[[], Any], steps: Steps) -> Result:
@@ -145,7 +145,7 @@ class LedgerGuard:
         self._begin()
         try:
             result: Result = await steps.result_of(proceed())
-        except BaseException:  # we are interrupted, or cancelled: nobody knows how far it came
+        except BaseException:  # interrupted or cancelled: how far the call got is unknown
             await tried(steps, lambda: ledger.drop(identity, owner, has_begun=True))
             raise
         output = record_of(context.tool).output if isinstance(context.tool, Tool) else None

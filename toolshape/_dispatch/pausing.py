@@ -98,7 +98,7 @@ def _check(given: Pause) -> None:
 
 
 class _Waiting(NamedTuple):
-    """The calls that have not begun: the state that each was in, and the entries of all calls, by position."""
+    """The calls that have not begun: their states and the entries of all calls, by position."""
 
     states: Mapping[int, State]
     entries: Mapping[int, Ready]
@@ -118,7 +118,7 @@ def _has_secrets(results: Results, waiting: _Waiting) -> bool:
 
 
 def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject, str]:
-    """A plan as JSON: what is shown of it, and the text of what was said and done, which goes elsewhere if it is secret.
+    """Return the public part of a paused plan, and its payload, which the ledger stores if it may contain secrets.
 
     Raises:
         UsageError: A call that was not run cannot be held as JSON, or validates to something else each time.
@@ -154,7 +154,7 @@ def _is_canonical(call: Call) -> bool:
 
 
 def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
-    """A call that has not begun: whether it needs approval, is approved, or needs none.
+    """Describe a call that has not begun: whether it needs approval, is approved, or needs none.
 
     It says what was decided, whatever the tool's rule would say now: the rule may have changed since, or may fail.
     """
@@ -181,13 +181,13 @@ def _as_text(value: Any) -> str:
 
 
 def read_kept(text: str) -> JsonObject:
-    """What was said and done, from its text."""
+    """Parse the payload."""
     kept: JsonObject = from_json_value(json.loads(text))
     return kept
 
 
 def _held(ready: Ready) -> JsonObject:
-    """What a call is validated from again: the arguments as they came, or as the function gets them.
+    """Return the arguments from which a call is validated again: as received, or as the function receives them.
 
     Raises:
         UsageError: Neither gives the same once more.
@@ -228,7 +228,7 @@ class Parts(NamedTuple):
 def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
     """Return the parts of a plan that was paused.
 
-    The rule of a call that needed no approval is asked again, as it may have changed since.
+    A call that needed no approval is checked against its rule again, because the rule may have changed.
 
     Raises:
         TokenError: A tool is sent otherwise than it was, or would get other arguments than were shown.
@@ -259,7 +259,7 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
 
 
 def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None, key: bytes) -> Ready:
-    """A call that may run.
+    """Restore a call that may run.
 
     Raises:
         TokenError: Its tool is not what it was.

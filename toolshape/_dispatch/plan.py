@@ -31,12 +31,12 @@ class Plan:
     results: Results
 
     def __init__(self, results: Results) -> None:
-        """The plan of results; there is nothing else in it, and two plans of the same results are the same."""
+        """Make a plan of results. A plan holds nothing else, so two plans of the same results are equal."""
         self.results = results
 
     @property
     def calls(self) -> list[Call]:
-        """All calls of the response, in the order in which they came."""
+        """The calls of the response, in order."""
         return self.results.calls
 
     @property
@@ -123,7 +123,7 @@ class Plan:
     async def apause(
         self, key: bytes | str, *, audience: str, expires: "timedelta", ledger: LedgerStore | None = None
     ) -> str:
-        """The same from a running loop; the ledger is asked in a thread."""
+        """Like ``pause``, from a running loop; the ledger is asked in a thread."""
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - the same
 
         return await pausing.pause(
@@ -194,7 +194,7 @@ class Plan:
             only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
             limit: How many calls run at once, in the loop and in threads together.
             on_progress: Takes each ``Progress`` that a tool reports, in the loop's thread or the tool's.
-            ledger: Where it is written down which calls have run; as for ``run``. It is asked in threads.
+            ledger: The record of the calls that have run; as for ``run``. It is asked in threads.
             scope: Where these calls were made, for the ledger.
 
         Raises:

@@ -15,7 +15,7 @@ from toolshape._wire.provider import Provider, Read
 if TYPE_CHECKING:
     from toolshape._dispatch.claims import Ready
 
-_MOST_HINTS = 10  # of a response, for names that nobody has, among the calls that are refused
+_MOST_HINTS = 10  # hints in one response, for unknown names
 
 
 def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:

@@ -21,7 +21,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
         reading = provider.response.read(body)
     except ResponseError:
         raise
-    except Exception as error:  # a broken gateway, or somebody's object: anything may be anywhere
+    except Exception as error:  # a broken gateway or a foreign object may hold anything
         reading = _read_oddity(provider, body, response, error)
     if reading is None:
         family = family_of(body).family

@@ -116,7 +116,7 @@ async def _write_denials(run: LedgerRun, denials: Sequence[tuple[Ready, Result]]
 
 
 async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, steps: Steps) -> JsonObject:
-    """What was said and done, from the token or from the ledger.
+    """Return the payload, from the token or from the ledger.
 
     Raises:
         TokenError: The ledger does not have it.

@@ -208,7 +208,7 @@ async def run_in_this_task(results: Results, inject: Mapping[str, Any], on_progr
     """Run a single-call plan in the current task, saving one loop iteration. The caller must own the task.
 
     Raises:
-        CancelledError: The task was cancelled, by the tool or by somebody else. ``results`` is complete all the same.
+        CancelledError: The task was cancelled, by the tool or from outside. ``results`` is complete all the same.
     """
     controls = getattr(results, "controls", None)
     if controls is None:

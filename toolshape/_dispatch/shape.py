@@ -61,7 +61,7 @@ def shapes(
         annotates: Whether a model is shown its own invalid JSON with comments.
 
     Raises:
-        ExportError: The provider cannot be sent one of the tools, or not all of them in the form that is asked for.
+        ExportError: The provider cannot be sent one of the tools, or not all of them in the requested form.
     """
     wishes: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
@@ -87,7 +87,7 @@ def shapes(
 
 
 _Wish: TypeAlias = Strictness | Literal["relaxed"]
-"""The strictness that is asked for; ``"relaxed"``: not strict, as the set would exceed the provider's limits."""
+"""The requested strictness; ``"relaxed"``: not strict, as the set would exceed the provider's limits."""
 
 
 def _wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:

@@ -6,10 +6,10 @@ from toolshape._errors import nearest
 
 
 class NameIndex:
-    """Names, of which those that share pieces with another are compared with it.
+    """Finds the known name that is closest to an unknown one.
 
     Args:
-        names: The names; looked at when the first is asked for.
+        names: The known names.
     """
 
     __slots__ = ("_names",)
@@ -18,5 +18,5 @@ class NameIndex:
         self._names = tuple(names)
 
     def nearest(self, word: str) -> str | None:
-        """The name that is surely meant, if one is near."""
+        """Return the closest known name, if it is close enough."""
         return nearest(word, self._names)

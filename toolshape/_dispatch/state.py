@@ -21,7 +21,7 @@ cancelled   The run was broken off while the tool ran: there is no answer, and t
 
 Most plans have tools without controls, are made by ``dispatch``, and are run once, by the thread that made them. Such a
 plan has no ``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims them all by
-taking that list away. As soon as somebody decides on a call, names some of them, asks a ledger or observes the plan,
+taking that list away. When a caller first decides on a call, selects calls, uses a ledger or observes the plan,
 ``controlled`` makes the ``Controls`` from that list, and from then on each call has its state there, under one lock.
 """
 
@@ -83,7 +83,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
     "cancelled": {},
 })  # fmt: skip
 UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved"})
-"""The states of calls that somebody may still decide on."""
+"""The states in which a call can still be approved, denied or edited."""
 _CLAIMABLE: tuple[State, ...] = ("ready", "approved")
 _UNDER_WAY: tuple[State, ...] = ("ready", "approved", "claimed", "asking", "running")
 _BECOMING = threading.Lock()  # held while a plan gets its controls, and while a plan without them is claimed
@@ -163,7 +163,7 @@ def claimable_at(results: Results, position: int) -> Entry | None:
 
 
 def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
-    """Claim calls for one run; those that another run has claimed or somebody has decided on meanwhile are left out."""
+    """Claim calls for one run, without the calls that were claimed by another run or decided on in the meantime."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None:
         with _BECOMING:
@@ -207,7 +207,7 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
     """Hold a run of claimed calls open, and settle at its end what it has not answered.
 
     A call that has not begun may be claimed again, and one that has begun is cancelled. The plan cannot be paused while
-    a run is open. The observer of the plan is told at the end of the last run.
+    a run is open. The last run to end notifies the plan's observer.
     """
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None:
@@ -262,7 +262,7 @@ def observe(results: Results, observer: Callable[[Results, bool], None], *, was_
 
 
 def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
-    """Record that a claimed call begins: its tool or a hook is called next, or the ledger is asked first."""
+    """Record that a claimed call begins: next, its tool or hook is called, or the ledger is asked."""
     with controls.lock:
         if position in controls.states:  # else it was claimed before the plan got its controls
             move(controls, position, "ask" if asks else "begin")
@@ -294,7 +294,7 @@ def record(results: Results, position: int, result: Result) -> None:
 
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
-    """Make ready calls pending: they need approval, or their rule is asked when they are run."""
+    """Make ready calls pending: they need approval, or ``run`` asks their rule."""
     controls = controlled(results)
     with controls.lock:
         for entry in entries:
@@ -313,7 +313,7 @@ def unasked(results: Results) -> list[Entry]:
 
 
 def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
-    """Record what the rule of a pending call has said, unless somebody has decided on the call meanwhile."""
+    """Record the decision of a pending call's rule, unless the call was decided on in the meantime."""
     controls = controlled(results)
     with controls.lock:
         if controls.entries[entry[0]] is entry and controls.states[entry[0]] == "pending":

@@ -31,7 +31,7 @@ class Steps(Protocol):
 class _Here:
     is_loop = False
 
-    async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:  # noqa: ARG002 - nobody cancels us meanwhile
+    async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:  # noqa: ARG002 - nothing can cancel a synchronous step
         return work()
 
     async def sleep(self, seconds: float) -> None:

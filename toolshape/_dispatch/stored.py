@@ -14,7 +14,7 @@ _ERROR = ("code", "tool", "text", "names", "retryable", "reference")
 
 
 def stored(result: Result, output: Output | None) -> JsonObject:
-    """The outcome of a call as JSON: what the model reads, and the value as far as that can be JSON.
+    """Convert the outcome of a call to JSON: the text for the model, and the value if JSON can express it.
 
     Args:
         result: The result.
@@ -62,7 +62,7 @@ def _restored_part(given: JsonObject) -> Part:
 
 
 def restored(call: Call, given: JsonObject, *, replayed: bool) -> Result:
-    """The result of a call from what was kept of it."""
+    """Restore the result of a call from its stored outcome."""
     error = given.get("error")
     failure = None
     if error is not None:

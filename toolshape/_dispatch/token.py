@@ -15,10 +15,10 @@ _SIGNATURE, _ARGUMENTS = b"toolshape token 1\n", b"toolshape arguments 1\n"
 
 
 def checked_key(key: Any) -> bytes:
-    """The key as bytes.
+    """Return the key as bytes.
 
     Raises:
-        UsageError: It is no secret that nobody can guess.
+        UsageError: The key is too short to be a secret.
     """
     given = _utf8(key) if isinstance(key, str) else key
     if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
@@ -27,7 +27,7 @@ def checked_key(key: Any) -> bytes:
 
 
 def _utf8(text: str) -> bytes:
-    """The bytes of a text, half surrogate pairs included: JSON may hold them, and UTF-8 does not."""
+    """Encode a text, including lone surrogates, which JSON may hold and UTF-8 cannot."""
     return text.encode(errors="surrogatepass")
 
 
@@ -41,12 +41,12 @@ def digest(key: bytes, value: Any) -> str:
 
 
 def signed(content: JsonObject, key: bytes) -> str:
-    """The token: the content as canonical JSON, with a signature among its members."""
+    """Sign a token: its content as canonical JSON, with the signature as one of its members."""
     return canonical_json({**content, "signature": _mac(key, _SIGNATURE, content)})
 
 
 def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
-    """The content of a token, once it is certain that we signed it, for this audience, and that it is in time.
+    """Verify a token's signature, audience and time, and return its content.
 
     Raises:
         TokenError: It is not.
@@ -69,7 +69,7 @@ def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
 
 
 def _read(text: Any) -> JsonObject | None:
-    """The object that a text is the one way to write of: each key once, in order, and nothing between."""
+    """Parse a text, and require that it is the only way to write its object: each key once, in order, without blanks."""
     try:
         content: Any = json.loads(text)
         return content if isinstance(content, dict) and canonical_json(content) == text else None
