@@ -25,7 +25,7 @@ from toolshape.testing import Fake
 
 FOLDER = Path(tempfile.mkdtemp(prefix="desk-"))
 PAID: list[tuple[str, float]] = []
-MOST = 100  # euros that nobody has to approve
+MOST = 100  # euros; a larger refund needs approval
 
 
 @tool(effects=["destructive"], approve=lambda arguments: arguments["amount"] > MOST)
@@ -82,7 +82,7 @@ def ask(request: Request) -> Response:
 
 
 def show(request: Request) -> Response:
-    """The page of whoever approves: what waits, and a button for each call."""
+    """The page for approval: the calls that wait, each with a button."""
     chat = restore(request.path_params["chat"])
     rows = [
         f"<li>{html.escape(call.name)} {html.escape(str(call.arguments))}"
@@ -93,7 +93,7 @@ def show(request: Request) -> Response:
 
 
 def approve(request: Request) -> Response:
-    """The button; whoever presses it twice, or in two windows, pays once."""
+    """The button. Pressed twice, or in two windows, it pays once."""
     chat = restore(request.path_params["chat"])
     if any(call.id == request.path_params["call"] for call in chat.pending):
         chat.approve(request.path_params["call"])

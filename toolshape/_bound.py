@@ -200,17 +200,17 @@ class Bound:
         model: str | None = None,
         native: Sequence[Any] = (),
     ) -> JsonObject:
-        """The keywords of a request: ``tools``, and the choice in the provider's words. Empty without tools.
+        """Return the keyword arguments for a request: ``tools`` and the provider's form of the choice; empty without tools.
 
         Args:
             choice: ``"auto"``, ``"none"``, ``"required"``, the name of the one tool to call, or several names, of
                 which one is to be called. Where a provider has no choice among several, only these are sent.
             parallel: Whether several calls may come in one response.
-            model: The model that is asked, for choices that a provider takes at some of its models only.
+            model: The model of the request: some choices work for some models only.
             native: The provider's own tools, as its SDK takes them, to be sent beside these.
 
         Raises:
-            ExportError: There is no such tool, the provider cannot say this, or a request holds fewer tools.
+            ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
         """
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
             return {}
@@ -267,7 +267,7 @@ class Bound:
             response: The response; or results with calls that wait for approval, whose plan is given again.
 
         Raises:
-            ResponseError: It is not a response of this provider's family.
+            ResponseError: The response is not of this provider's family.
         """
         if isinstance(response, Results):
             return plan_of(response)
@@ -366,7 +366,7 @@ class Bound:
             model: The model that they are of.
 
         Raises:
-            ResponseError: They are no messages.
+            ResponseError: The value is not a list of messages.
             UsageError: This provider has no histories.
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
@@ -378,13 +378,13 @@ class Bound:
 
         Args:
             messages: As for ``read_messages``.
-            model: The model that is asked: some rules hold for some models alone.
+            model: The model of the request: some rules apply to some models only.
 
         Returns:
             What was found, each with its path, its rule, and the evidence for that with its date.
 
         Raises:
-            ResponseError: They are no messages.
+            ResponseError: The value is not a list of messages.
             UsageError: This provider has no histories.
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
@@ -401,12 +401,12 @@ class Bound:
 
         Args:
             messages: As for ``read_messages``.
-            model: The model that is asked: some rules hold for some models alone.
+            model: The model of the request: some rules apply to some models only.
             repairs: Rules to switch off, as ``{"blank_text": False}``; ``False`` switches off all of the provider's.
 
         Raises:
-            ResponseError: They are no messages.
-            UsageError: This provider has no histories, or there is no such rule.
+            ResponseError: The value is not a list of messages.
+            UsageError: This provider has no histories, or the rule does not exist.
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 

@@ -126,7 +126,7 @@ class Conversation:
         self.id = uuid.uuid4().hex
         self._turns = 0
         self._open: OpenTurn | None = None
-        self._denied: Results | None = None  # of a turn that ended with a denial, until something else is said
+        self._denied: Results | None = None  # the results of a turn that a denial ended, until the next message
         self._runs = 0  # the current runs of the open turn
         self._stored_turn: JsonObject | None = None  # of a restored conversation, until it is needed
         self._append(messages)
@@ -330,7 +330,7 @@ class Conversation:
             **options: How to run the calls; as for ``Registry.dispatch``.
 
         Returns:
-            The results of the turn. If the last call that waited was denied, they are those of the turn that this closed.
+            The results of the turn. If the denial of the last waiting call closed the turn, the results of that turn.
 
         Raises:
             UsageError: No turn is open. Or the turn was restored, one of its calls may have run meanwhile, and there is

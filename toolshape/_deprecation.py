@@ -10,7 +10,7 @@ def renamed_attribute(module: str, names: Mapping[str, str], name: str) -> Any:
     """Return the attribute that an old name stands for, with a warning: the body of a module's ``__getattr__``.
 
     Raises:
-        AttributeError: It is not an old name.
+        AttributeError: The name is not an old name.
     """
     if name not in names:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -165,7 +165,7 @@ def refuse_unguarded(turn: OpenTurn) -> None:
     """Check that a restored turn can be run without a ledger: that none of its calls may change anything twice.
 
     Raises:
-        UsageError: One may.
+        UsageError: A call may have run.
     """
     if not turn.is_restored:
         return

@@ -98,7 +98,7 @@ _OTHER_NAMES = {
 """Maps names of media types that no provider lists to the names that providers list."""
 
 
-_BY_ENDING = {
+_MEDIA_TYPE_BY_EXTENSION = {
     "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
     "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml", "pdf": "application/pdf", "txt": "text/plain",
     "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json", "mp3": "audio/mpeg",
@@ -123,7 +123,7 @@ def by_media_type(part: Image | File) -> Image | File:
     """
     media_type = part.media_type.partition(";")[0].strip().lower()
     if part.url and media_type in _UNSAID:
-        media_type = _BY_ENDING.get(named_by_url(part.url).rpartition(".")[2].lower(), media_type)
+        media_type = _MEDIA_TYPE_BY_EXTENSION.get(named_by_url(part.url).rpartition(".")[2].lower(), media_type)
     media_type = _OTHER_NAMES.get(media_type, media_type)
     is_image = media_type.startswith("image/")
     if media_type == part.media_type and is_image == isinstance(part, Image):

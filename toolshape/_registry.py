@@ -218,7 +218,7 @@ class Registry:
             The observer itself.
 
         Raises:
-            UsageError: It has no method ``observe``.
+            UsageError: The observer has no method ``observe``.
         """
         from toolshape._bound import Observer  # noqa: PLC0415 - binding loads it
 

@@ -49,8 +49,7 @@ class Result(NamedTuple):
         """The arguments that the function got, as JSON: validated, coerced, with defaults; ``None`` for invalid calls.
 
         Under a hook, they were recorded before the tool ran. Otherwise each access validates the call's raw arguments
-        again. So they do not show changes that the tool made to its arguments, and a validator that returns another
-        value each time returns another value here.
+        again, so changes that the tool made are not visible, and a non-deterministic validator can give other values.
         """
         if self.error is not None and self.error.code in REFUSED:
             return None

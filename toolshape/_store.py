@@ -73,7 +73,7 @@ class Store:
         """Replace the contents, and tell the listeners.
 
         Raises:
-            Exception: What ``made_of`` raised; nothing was changed.
+            Exception: ``made_of`` raised it; the registry is unchanged.
         """
         with self.lock:
             self.contents = made_of(self.contents)
@@ -91,7 +91,7 @@ def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
 
     Raises:
         DefinitionError: Two of them have one name.
-        UsageError: One is a method that no object has been given.
+        UsageError: A tool is a method without its object.
     """
     tools = dict(there)
     for tool in added:

@@ -22,7 +22,7 @@ def load(target: str) -> Any:
     """Load ``MODULE:NAME`` or ``PATH.py:NAME``. Without a name, return the only registry of the module.
 
     Raises:
-        TargetError: Nothing has this name, or it could not be loaded.
+        TargetError: The name does not exist, or could not be loaded.
     """
     return _way_to(target)[-1]
 

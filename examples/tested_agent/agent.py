@@ -32,7 +32,7 @@ def open_ticket(order_id: str, reason: str, is_urgent: bool = False) -> str:
     Args:
         order_id: The order number.
         reason: What the customer says, in a sentence.
-        is_urgent: Whether somebody has to look today.
+        is_urgent: Whether a person has to answer today.
     """
     TICKETS.append(f"{order_id}: {reason}{' (today)' if is_urgent else ''}")
     return f"T-{len(TICKETS)}"

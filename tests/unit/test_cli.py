@@ -333,6 +333,13 @@ def test_help_is_output(talking):
     assert b"Usage: " in talking("call", "--help", stdout=subprocess.PIPE).stdout
 
 
+def test_the_old_name_of_a_command_works_and_says_so(run):
+    new, old = (run(name, "shop:tools", "--to", "openai") for name in ("cost", "bill"))
+    assert (old.exit_code, old.stdout) == (0, new.stdout)
+    assert "deprecated" in old.stderr
+    assert "bill" not in run("--help").stdout
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-16"])
 def test_an_output_of_any_encoding(talking, tmp_path, encoding):
     """What it cannot hold is escaped, and what a program reads is JSON all the same."""

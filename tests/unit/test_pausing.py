@@ -462,7 +462,7 @@ SECRET = response(("login", {"user": "ann", "password": "correct horse"}), ("loo
 
 def test_a_secret_never_stands_in_a_token(ledger, tmp_path):
     tools = Registry([login, look])
-    with pytest.raises(UsageError, match="takes secrets, which never stand in a token: pass ledger="):
+    with pytest.raises(UsageError, match="takes secrets, which a token never contains: pass ledger="):
         paused(SECRET, tools)
     token = paused(SECRET, tools, ledger=ledger)
     assert "horse" not in token

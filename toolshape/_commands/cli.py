@@ -260,6 +260,9 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         raise SystemExit(1)
 
 
+main.add_command(
+    click.Command("bill", params=costing.params, callback=costing.callback, hidden=True, deprecated=True)
+)  # the old name; added first, as adding a command wraps its callback
 main.add_command(costing)
 main.add_command(evaluation)
 main.add_command(locking)

@@ -166,7 +166,7 @@ def _tightened_function(node: Node) -> Node:
 
 _PYDANTIC = ("pydantic", "ipaddress", "pathlib")
 """The packages of the functions that pydantic itself puts into core schemas."""
-_OF_VALUE = (ArithmeticError, AttributeError, LookupError, OSError, TypeError)
+_VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError)
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,7 +175,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(*args: Any) -> Any:
         try:
             return function(*args)
-        except _OF_VALUE as error:
+        except _VALUE_ERRORS as error:
             raise PydanticCustomError("refused", "it is refused") from error
 
     return guarded
@@ -244,10 +244,10 @@ def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
 def _looking_up(node: Node) -> Node:
     """Replace a choice by a lookup from JSON values to members, because pydantic itself cannot find the members."""
     choices = choices_of(node)
-    outside = {key: node[key] for key in ("ref", "serialization") if key in node}
+    outer_keys = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
     lookup = core_schema.no_info_plain_validator_function(lookup_of(choices))
-    return {**lookup, **outside, "metadata": metadata}
+    return {**lookup, **outer_keys, "metadata": metadata}
 
 
 def _says_one_thing(text: Any) -> bool:
@@ -283,7 +283,7 @@ def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "")
     If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports the error.
     """
     error = ("inexact_json", message) if message else ("inexact", "not in this form")
-    outside = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
+    outer_keys = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
     inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
 
     def branch(value: Any) -> str | None:
@@ -295,7 +295,7 @@ def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "")
             {WRAPPER: cast("Any", inner)}, branch, custom_error_type=error[0], custom_error_message=error[1]
         ),
         "python_schema": inner,
-        **outside,
+        **outer_keys,
     }
 
 

@@ -23,7 +23,7 @@ class Deny:
         text: What the model reads; nothing, for a sentence that the call was not allowed.
 
     Raises:
-        UsageError: It is no text.
+        UsageError: The reason is not a text.
     """
 
     __module__ = "toolshape"
@@ -52,7 +52,7 @@ def approve(results: Results, given: Any) -> None:
     """Let calls run.
 
     Raises:
-        UsageError: One of them is no call of these results, or is running or answered; none was approved.
+        UsageError: A call is not in these results, or is running or answered; no call was approved.
     """
     entries = _undecided(results, given, "plan.approve")
     if changed := state.approve(results, entries):
@@ -63,7 +63,7 @@ def deny(results: Results, given: Any, why: str) -> None:
     """Answer calls that have not begun: they are not run.
 
     Raises:
-        UsageError: One of them is no call of these results, or is running or answered.
+        UsageError: A call is not in these results, or is running or answered.
     """
     state.deny(results, denials(results, given, why))
     state.tell(results)  # there may be nothing left to run
@@ -73,7 +73,7 @@ def denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]
     """Return the answers that calls have once they are denied.
 
     Raises:
-        UsageError: One of them is no call of these results, or is running or answered.
+        UsageError: A call is not in these results, or is running or answered.
     """
     reason: Any = why
     if not isinstance(reason, str):
@@ -92,7 +92,7 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
 
     Raises:
         CallError: The tool does not take them; the call is what it was.
-        UsageError: It is no call of these results, or is running or answered; or it is several calls, or a secret is
+        UsageError: The call is not in these results, is running or answered, or is several calls; or a secret is
             the mask of one.
     """
     values: Any = arguments
@@ -136,7 +136,7 @@ def _undecided(results: Results, given: Any, what: str) -> list[Ready]:
     """Return the calls that are named, in call order, if none of them has begun.
 
     Raises:
-        UsageError: One has.
+        UsageError: A call has been edited.
     """
     controls = state.controlled(results)
     entries: list[Ready] = []

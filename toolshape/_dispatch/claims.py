@@ -46,7 +46,7 @@ def claimed(
         is_async: Whether a loop is to run them.
 
     Raises:
-        UsageError: One of them cannot be run; none was claimed.
+        UsageError: A call cannot be run; no call was claimed.
     """
     most: Any = limit
     if most is not None and not (type(most) is int and most > 0):
@@ -66,7 +66,7 @@ def chosen(results: Results, given: Any, what: str) -> set[int]:
     """Return the positions of the calls that are named: by a call, a pending call, or an id.
 
     Raises:
-        UsageError: One of them is no call of these results, or was edited since.
+        UsageError: A call is not in these results, or was edited since.
     """
     if isinstance(given, (str, Call, PendingCall)):
         given = [given]
@@ -103,7 +103,7 @@ def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) 
     """Check that all of these calls can be run.
 
     Raises:
-        UsageError: One of them cannot.
+        UsageError: A call cannot run here.
     """
     for _, _, handler, _, _ in ready:
         if not is_async:

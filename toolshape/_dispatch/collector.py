@@ -72,7 +72,7 @@ class Collector:
             The calls that are complete with it.
 
         Raises:
-            ResponseError: It is not an event of this provider. What came before it is kept.
+            ResponseError: The value is not an event of this provider. Earlier events are kept.
         """
         if self._observe is not None:
             self._fed.append(chunk)
@@ -86,7 +86,7 @@ class Collector:
             The calls that were not complete. If the stream was cut, they are cut off.
 
         Raises:
-            ResponseError: Nothing of what came was an event of this provider's.
+            ResponseError: No piece was an event of this provider.
         """
         self._is_closed = True
         self.text = self.thinking = ""

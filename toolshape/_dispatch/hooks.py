@@ -167,7 +167,7 @@ def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
     """Return the arguments again, as the first attempt received them.
 
     Raises:
-        UsageError: They are others each time they are validated.
+        UsageError: The arguments change each time they are validated.
     """
     handler = work.handler
     for way, given in ((handler, work.call.arguments_raw), (handler.canonical, copy.deepcopy(arguments))):

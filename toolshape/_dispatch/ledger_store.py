@@ -62,7 +62,7 @@ def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
     """Return the ledger.
 
     Raises:
-        UsageError: It is not a ledger, or the scope is not a text.
+        UsageError: The value is not a ledger, or the scope is not a text.
     """
     if not isinstance(ledger, LedgerStore):
         raise UsageError(f"ledger= takes a toolshape.ledger.Ledger, not {type(ledger).__name__}")

@@ -32,7 +32,7 @@ def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """The rules of histories that are switched off.
 
     Raises:
-        UsageError: There is no such rule, or it cannot be switched off.
+        UsageError: A rule does not exist, or cannot be switched off.
     """
     if repairs is None or repairs is True:
         return frozenset()
@@ -74,7 +74,7 @@ def read_messages(
 
     Raises:
         UsageError: The provider has no histories.
-        ResponseError: They are no messages.
+        ResponseError: The value is not a list of messages.
     """
     origin = Origin(provider=provider.name, model=model, fingerprint=sent)
     is_ours = sent == fingerprint
@@ -154,7 +154,7 @@ def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_
 
 
 def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
-    """Whether arguments that were read may have been meant otherwise, by schemas that were sent before these."""
+    """Whether stored arguments are ambiguous: under an earlier version of the schema they may have meant something else."""
     can_be = any(isinstance(difference, Loss) and difference.ambiguous for difference in shape.differences)
     return can_be and arguments != arguments_object(part)
 

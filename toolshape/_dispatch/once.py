@@ -122,7 +122,7 @@ class LedgerGuard:
         state.begin(state.controlled(self._run.results), self._position)
 
     async def _claimed(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
-        """Return the claim of the ledger, after waiting while the call runs elsewhere."""
+        """Claim the call in the ledger. While the call runs elsewhere, retry until the ledger's wait time is over."""
         ledger, again = self._run.ledger, _may_run_again(context.tool)
         until, pause = monotonic() + ledger.wait, _POLL
 

@@ -23,12 +23,12 @@ from toolshape._results import Result, Results
 from toolshape._schema.bytes_json import from_json_value, to_json_value
 from toolshape._tool import record_of
 
-VERSION = 2  # 1 wrote bytes in another form
-_NEEDS_LEDGER = "a tool takes secrets, which never stand in a token: pass ledger=, to keep what the model wrote there"
+VERSION = 2  # version 1 encoded bytes differently
+_NEEDS_LEDGER = "a tool takes secrets, which a token never contains: pass ledger=, which stores the model's messages"
 
 
 class Pause(NamedTuple):
-    """What is given to pause a plan; see ``Plan.pause``. ``scope`` is that of the ledger that it was run under."""
+    """The arguments of ``Plan.pause``; ``scope`` is the ledger scope of the plan's earlier run, if any."""
 
     key: bytes | str
     audience: str
@@ -59,7 +59,7 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
             await steps.blocking(lambda: ledger.keep(token_id, kept))
             content["in_ledger"] = digest(secret, kept)
         else:
-            raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - the plan is put back for this as for what else goes wrong
+            raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - raised here, so that the calls are taken back as for any other error
         token = signed(content, secret)
     except BaseException:
         state.take_back(results, before)
@@ -82,10 +82,10 @@ def _about(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
 
 
 def _check(given: Pause) -> None:
-    """Check what a plan is to be paused with.
+    """Check the arguments of ``Plan.pause``.
 
     Raises:
-        UsageError: It cannot be.
+        UsageError: An argument is invalid.
     """
     expires: Any = given.expires
     audience: Any = given.audience
@@ -105,9 +105,9 @@ class _Waiting(NamedTuple):
 
 
 def _has_secrets(results: Results, waiting: _Waiting) -> bool:
-    """Whether a tool that is called takes secrets: then they may stand anywhere in what the model wrote.
+    """Whether a called tool takes secrets: then the model's messages may contain secrets anywhere.
 
-    A call of a tool that is not there may have been meant for any that is.
+    A call of an unknown tool counts as a call of every tool, because the model may have meant any of them.
     """
     called = [call.reader for call in results.calls]
     if any(isinstance(handler, Handler) and handler.record.secrets.are_there for handler in called):
@@ -121,7 +121,7 @@ def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject
     """Return the public part of a paused plan, and its payload, which the ledger stores if it may contain secrets.
 
     Raises:
-        UsageError: A call that was not run cannot be held as JSON, or validates to something else each time.
+        UsageError: The arguments of a call that has not run cannot be written as JSON, or change when validated again.
     """
     shown: list[JsonObject] = []
     kept: list[JsonObject] = []
@@ -156,7 +156,7 @@ def _is_canonical(call: Call) -> bool:
 def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
     """Describe a call that has not begun: whether it needs approval, is approved, or needs none.
 
-    It says what was decided, whatever the tool's rule would say now: the rule may have changed since, or may fail.
+    Reports the recorded decision. The approval rule does not run again: it may have changed since, or may fail.
     """
     _, call, handler, validated, _ = ready
     return {
@@ -176,7 +176,7 @@ def _fingerprint(handler: Handler) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """JSON text, with the order of every object as it came; bytes have a form of their own in it."""
+    """Return a value as JSON text. Objects keep the order of their keys; bytes are encoded."""
     return json.dumps(to_json_value(value), default=str)
 
 
@@ -190,7 +190,7 @@ def _held(ready: Ready) -> JsonObject:
     """Return the arguments from which a call is validated again: as received, or as the function receives them.
 
     Raises:
-        UsageError: Neither gives the same once more.
+        UsageError: Neither form gives the same arguments when it is validated again.
     """
     _, call, handler, validated, _ = ready
     try:
@@ -216,7 +216,7 @@ def _cannot_pause(handler: Handler, why: str) -> UsageError:
 
 
 class Parts(NamedTuple):
-    """What a plan is made of again: its calls, their answers, and by state those that have not begun."""
+    """The parts of a restored plan: its calls, their answers, and by state the calls that have not begun."""
 
     calls: list[Call]
     answers: list[Result | None]
@@ -231,7 +231,7 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
     A call that needed no approval is checked against its rule again, because the rule may have changed.
 
     Raises:
-        TokenError: A tool is sent otherwise than it was, or would get other arguments than were shown.
+        TokenError: The schema of a tool has changed since the pause, or a tool would receive other arguments.
     """
     parts = Parts([], [], {"ready": [], "pending": [], "approved": []}, {}, kept["assistant"])
     for position, (about, given) in enumerate(zip(shown["calls"], kept["calls"], strict=True)):
@@ -262,10 +262,10 @@ def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None
     """Restore a call that may run.
 
     Raises:
-        TokenError: Its tool is not what it was.
+        TokenError: The tool has changed since the pause, or would receive other arguments.
     """
     if handler is None or handler.name != about["tool"] or _fingerprint(handler) != about["sent"]:
-        raise TokenError("tools_changed", f"{about['tool']} is not the tool that it was when the plan was paused")
+        raise TokenError("tools_changed", f"the tool {about['tool']} has changed since the plan was paused")
     validated: Any = None
     made = ""
     try:
@@ -274,6 +274,6 @@ def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None
     except Exception:  # a user validator may raise anything
         coercions = ()
     if made != about["digest"]:
-        message = f"{about['tool']} would get other arguments than when the plan was paused: it validates otherwise now"
+        message = f"the arguments of {about['tool']} now validate to other values than when the plan was paused"
         raise TokenError("arguments_changed", message)
     return position, call, handler, validated, coercions

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class Plan:
     """The calls of one response, validated and not yet run.
 
-    ``calls`` are all of them; ``results`` has an answer for each at any time: a call that failed to validate is
-    answered already, one that has not been run reads as ``not_run``, one that began and has not finished as
-    ``cancelled``.
+    ``calls`` lists all calls. ``results`` always has an answer for each: an invalid call has its error, a call that has
+    not run is ``not_run``, and a call that has started but not finished is ``cancelled``.
     """
 
     __module__ = "toolshape"
@@ -31,7 +30,7 @@ class Plan:
     results: Results
 
     def __init__(self, results: Results) -> None:
-        """Make a plan of results. A plan holds nothing else, so two plans of the same results are equal."""
+        """Make a plan from results. All state is in the results, so two plans of the same results are interchangeable."""
         self.results = results
 
     @property
@@ -48,40 +47,41 @@ class Plan:
         """Approve a call, or several, with its current arguments; ``run`` runs it.
 
         Args:
-            call: A call of ``pending`` or of ``calls``, unless it was edited since; or an id, for every call that has it.
+            call: A current call from ``pending`` or ``calls`` (after ``edit``, the new call), or an id, which selects
+                every call with this id.
 
         Raises:
-            UsageError: It is not a call of this plan, or it is answered.
+            UsageError: The call is not in this plan, or is answered or running.
         """
         approval.approve(self.results, call)
 
     def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
-        """Deny a call, or several: it is answered as ``denied``, and the others are not touched.
+        """Deny a call, or several: they are answered as ``denied``. Other calls do not change.
 
         Args:
             call: As for ``approve``.
-            why: What the model reads.
+            why: The reason, which the model reads.
 
         Raises:
-            UsageError: It is no call of this plan, or is answered or running.
+            UsageError: The call is not in this plan, or is answered or running.
         """
         approval.deny(self.results, call, why)
 
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
-        """Give a call other arguments, which are validated; if the tool needs approval for these, the call waits again.
+        """Give a call new arguments, which are validated; if the tool needs approval for these, the call waits again.
 
-        The model's own message does not change, and the model is not told: tell it in a message if it matters.
+        The model's own message does not change, and the model does not learn of the edit: say so in a message if it matters.
 
         Args:
             call: As for ``approve``.
-            arguments: All of them, in canonical form.
+            arguments: All arguments, in canonical form.
 
         Returns:
-            The call with these arguments, in the place of the one that was given.
+            The new call, which replaces the given call in the plan.
 
         Raises:
-            CallError: The tool does not take them; the call is what it was.
-            UsageError: It is no call of this plan, or is answered or running; or a secret is the mask that was shown.
+            CallError: The arguments are invalid; the call is unchanged.
+            UsageError: The call is not in this plan, or is answered or running; or an argument is the mask of a secret.
         """
         return approval.edit(self.results, call, arguments)
 
@@ -101,14 +101,14 @@ class Plan:
         here.
 
         Args:
-            key: A secret of 16 bytes or more, the same where the plan is resumed.
-            audience: Whom the token is for, as a user and a conversation; it is resumed with the same text.
-            expires: How long it may be resumed.
-            ledger: Where what the model wrote is kept, if a tool takes secrets: these never stand in a token.
+            key: A secret of 16 bytes or more. Pass the same key to ``resume``.
+            audience: Who may resume the plan, for example a user and a conversation. Pass the same text to ``resume``.
+            expires: How long the token is valid.
+            ledger: Stores the model's messages if a tool takes secrets: a token never contains secrets.
 
         Raises:
-            UsageError: A call's arguments do not survive JSON and validation, every call is answered, a tool takes
-                secrets and there is no ledger, or the key is too short; the plan is what it was.
+            UsageError: The arguments of a call change when they are written as JSON and validated again, every call is
+                answered, a tool takes secrets and there is no ledger, or the key is too short. The plan is unchanged.
         """
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
@@ -142,7 +142,7 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> Results:
-        """Run the calls that have not been run, here: plain tools in order, then async ones in a loop of their own.
+        """Run the calls that have not run: plain tools here, in order, then async tools in an event loop of their own.
 
         A call that writes or destroys runs alone, after those before it and before those after it. Calls that wait for
         approval are not run.
@@ -152,10 +152,10 @@ class Plan:
             only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
             limit: How many async calls run at once.
             on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``, in the tool's thread.
-            ledger: Where it is written down which calls have run, so that none runs a second time.
-            scope: Where these calls were made, for the ledger, as a conversation and a turn: the ids of calls differ
-                within it. Without it, the provider's ids must differ everywhere, and a call without one is not looked
-                up.
+            ledger: Records which calls have run, so that none runs a second time.
+            scope: A name for the ledger in which the ids of calls are unique, for example a conversation and a turn.
+                Without a scope, the provider's ids must be unique everywhere, and a call without an id of the provider
+                is not looked up.
 
         Raises:
             UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call
@@ -184,7 +184,7 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> Results:
-        """Run the calls that have not been run, all at once: async tools in this loop, others in threads.
+        """Run the calls that have not run, concurrently: async tools in this loop, others in threads.
 
         A call that writes or destroys runs alone, after those before it and before those after it. Calls that wait for
         approval are not run.
@@ -195,12 +195,12 @@ class Plan:
             limit: How many calls run at once, in the loop and in threads together.
             on_progress: Takes each ``Progress`` that a tool reports, in the loop's thread or the tool's.
             ledger: The record of the calls that have run; as for ``run``. It is asked in threads.
-            scope: Where these calls were made, for the ledger.
+            scope: As for ``run``.
 
         Raises:
             UsageError: An injected value is missing, a hook is not async, or ``only`` names a call that is not here;
                 nothing was run.
-            CancelledError: We were cancelled. ``results`` is complete all the same.
+            CancelledError: The caller was cancelled. ``results`` still has an answer for each call.
         """
         results = self.results
         guard = None
@@ -220,7 +220,7 @@ def plan_of(results: Results) -> Plan:
     """Return the plan of results with calls that wait for approval.
 
     Raises:
-        UsageError: None of them does, or they were pickled.
+        UsageError: No call waits for approval, or the results were pickled.
     """
     if not hasattr(results, "controls") or not results.controls.entries:
         raise UsageError("no call in these results is waiting for approval")

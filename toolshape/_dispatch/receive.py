@@ -14,7 +14,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
     """Read the calls of a response; items of its lists that are not objects are skipped.
 
     Raises:
-        ResponseError: It is not a response of this provider's family, or it is malformed.
+        ResponseError: The body is not a response of this provider's family, or is malformed.
     """
     body = response if type(response) is dict else parsed_body(response)
     try:
@@ -73,7 +73,7 @@ def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Compl
     """Merge an event of a stream into the response; return the calls that it completes.
 
     Raises:
-        ResponseError: It is no event of this provider's.
+        ResponseError: The value is not an event of this provider.
     """
     try:
         return tuple(provider.response.fold(body, event))

@@ -53,7 +53,7 @@ def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
     """Reject arguments that are cut off by the end of the response.
 
     Raises:
-        CallError: They are not complete.
+        CallError: The arguments are cut off.
     """
     if is_cut and not _is_whole(arguments):
         problem = Problem(path="", rule="json_truncated", message="the response ended in the middle of them")

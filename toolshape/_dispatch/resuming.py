@@ -44,7 +44,7 @@ async def resume(given: Resumption, steps: Steps) -> Results:
     """Run a paused plan as decided; see ``Registry.resume``.
 
     Raises:
-        TokenError: This is no token of a plan that can be resumed.
+        TokenError: The text is not a token of a plan that can be resumed.
         CallError: A call was edited to arguments that its tool does not take.
         UsageError: A decision is none, or of no call that waits; or the plan cannot be run.
     """
@@ -93,7 +93,7 @@ async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str
     """Claim the token; return the claim's owner id.
 
     Raises:
-        TokenError: It was used, or is being used.
+        TokenError: The token was used, or is in use.
     """
 
     def undo(claim: Claim) -> None:
@@ -120,7 +120,7 @@ async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, ste
 
     Raises:
         TokenError: The ledger does not have it.
-        UsageError: It is in a ledger, and none is given.
+        UsageError: The payload is in a ledger, and no ledger was passed.
     """
     if "kept" in content:
         return read_kept(content["kept"])
@@ -171,7 +171,7 @@ def _refuse_no_decision(call_id: str, decision: Any) -> None:
     """Check that a decision is one.
 
     Raises:
-        UsageError: It is not; a text would be taken for a denial by one reader, and for an approval by another.
+        UsageError: The value is no decision. A bare text is rejected: readers would disagree whether it approves or denies.
     """
     if isinstance(decision, (bool, Deny, Mapping)):
         return

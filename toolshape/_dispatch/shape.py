@@ -63,12 +63,12 @@ def shapes(
     Raises:
         ExportError: The provider cannot be sent one of the tools, or not all of them in the requested form.
     """
-    wishes: list[tuple[Tool[..., Any], Strictness]] = [
+    requested: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
     if provider.schema.budget is None:
-        return [_compiled(provider, tool, wish, rules, annotates) for tool, wish in wishes]
-    wire_tools = [(tool, wish, _wire_tool(provider, tool, wish)) for tool, wish in wishes]
+        return [_compiled(provider, tool, wish, rules, annotates) for tool, wish in requested]
+    wire_tools = [(tool, wish, _wire_tool(provider, tool, wish)) for tool, wish in requested]
     candidates = [
         Candidate(
             name=tool.name,
@@ -82,7 +82,7 @@ def shapes(
     too_many = relaxed(provider, provider.schema.budget, candidates)
     return [
         _compiled(provider, tool, "relaxed" if tool.name in too_many else wish, rules, annotates)
-        for tool, wish in wishes
+        for tool, wish in requested
     ]
 
 

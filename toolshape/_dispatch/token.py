@@ -49,7 +49,7 @@ def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
     """Verify a token's signature, audience and time, and return its content.
 
     Raises:
-        TokenError: It is not.
+        TokenError: The text is not such a token.
     """
     content = _read(token.decode(errors="replace") if isinstance(token, (bytes, bytearray)) else token)
     if content is None:

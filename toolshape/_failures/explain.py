@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?(?:ns|us|µs|ms|s|m|h|d)){1,8}")
-_PIECE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
+_AMOUNT_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
 _IN_WORDS = re.compile(
     r"(?:try again|retry|reset|wait)\b[^.\d]{0,24}?(?:in|after)\s+"
     r"((?:\d{1,9}(?:\.\d{1,12})?\s?(?:ms|s|m|h)(?![a-z])){1,4}|\d{1,9}(?:\.\d{1,9})?\s+(?:seconds?|minutes?|hours?))",
@@ -73,7 +73,7 @@ def _seconds(given: str | None, now: float) -> float | None:
         number = float(text)
         return number / 1000 - now if number > _EPOCH_MS else number - now if number > _EPOCH else number
     if _DURATION.fullmatch(text):
-        return sum(float(amount) * _UNITS[unit] for amount, unit in _PIECE.findall(text))
+        return sum(float(amount) * _UNITS[unit] for amount, unit in _AMOUNT_AND_UNIT.findall(text))
     try:
         if re.match(r"[A-Za-z]{3},", text) and (date := email.utils.parsedate_tz(text)):
             return email.utils.mktime_tz(date) - now

@@ -237,7 +237,7 @@ class _Writers:
 
 
 def written_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
-    """Return the default of a node as JSON; ``None`` if an author's function makes it, or if it is ``MISSING``."""
+    """Return the default of a node as JSON; ``None`` if a default factory makes it, or if it is ``MISSING``."""
     if node.get("default_factory") in _EMPTIES:
         return [] if node["default_factory"] is not dict else {}
     if not _has_constant(node):

@@ -51,7 +51,7 @@ class Signature(NamedTuple):
     """The signature and docstring of a function.
 
     ``parameters`` are the parameters that a caller fills: without ``self``, and without those that a partial has fixed.
-    ``names`` are all names that the function takes. ``returns`` resolves the return annotation, or raises
+    ``names`` are the names of all parameters. ``returns`` resolves the return annotation, or raises
     ``NameError``. ``problems`` are the parameters that no model can fill; ``parameters`` still lists the others.
     """
 

@@ -58,7 +58,7 @@ def in_order(
         # Earlier repairs emptied such a message, and recorded that.
         if not message.parts and message.role != "system" and message.raw is None:
             continue
-        message = _in_role(message, last, log)  # noqa: PLW2901 - the same message, perhaps in another role
+        message = _system_as_user(message, last, log)  # noqa: PLW2901 - the same message, perhaps in another role
         ordered += _between(last, message, log)
         ordered += _apart(message, log) if "content_beside_calls" in rules else [message]
     ordered = _thought_through(_signed(ordered, log, is_end=is_end), log, thinks=thinks)
@@ -133,7 +133,7 @@ def _between(last: Message | None, message: Message, log: Log) -> list[Message]:
     return [Message(role="assistant", parts=(TextPart(text=BRIDGE),), path=message.path)]
 
 
-def _in_role(message: Message, last: Message | None, log: Log) -> Message:
+def _system_as_user(message: Message, last: Message | None, log: Log) -> Message:
     """Turn a system prompt after the assistant or a result into a user message, if the provider rejects it there."""
     if message.role != "system" or last is None or last.role in ("system", "user") or "system_between" not in log.rules:
         return message

@@ -26,7 +26,7 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class RepairState:
-    """Incremental state: the ids in use, the pairs of calls and results, and the last message written."""
+    """State between conversions: the ids in use, the call and result pairs, the last message, whether the turn has thought."""
 
     __slots__ = ("has_thought", "ids", "pairs", "previous")
 
@@ -57,10 +57,10 @@ def repaired(
         log: Receives the repairs and the problems.
         progress: The state after the preceding messages. Updated in place.
         is_end: Whether no messages follow.
-        thinks: Whether the model's reasoning is part of the history.
+        thinks: Whether the history contains the model's reasoning.
 
     Raises:
-        LateResultError: A result answers a call that an earlier run already answered as not run.
+        LateResultError: A result arrives for a call that an earlier run answered as not run, or left without a result.
     """
     fixed = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
     fixed = with_ids(fixed, log, progress.ids, progress.pairs.calls)
@@ -71,32 +71,33 @@ def repaired(
             message = rule(message, log)  # noqa: PLW2901 - each rule changes the result of the previous rule
         fixed[at] = message
     if "item_without_reasoning" in log.rules:
-        fixed = [_thought_through(message, log, progress) for message in fixed]
+        fixed = [_without_orphaned_item_id(message, log, progress) for message in fixed]
     fixed = in_order(fixed, log, progress.previous, is_end=is_end, thinks=thinks)
     if fixed:
         progress.previous = fixed[-1]
     return fixed
 
 
-def _thought_through(message: Message, log: Log, progress: RepairState) -> Message:
-    """Remove the item id of a call whose turn holds no reasoning: the reasoning may have been lost in storage.
+def _without_orphaned_item_id(message: Message, log: Log, progress: RepairState) -> Message:
+    """Remove the item id of a call if its turn has no reasoning, which the provider would require.
 
-    A call that this library dispatched keeps its id: nothing was lost, because its origin has a fingerprint of the
-    tools. If a provider's own item precedes the call (for example a search), the reasoning led to that item instead.
+    The reasoning may have been lost in storage. A call from a response that this library read keeps its id (its origin
+    has a fingerprint): nothing was lost. If a provider's own item such as a search precedes the call, the reasoning
+    belongs to that item, and the call needs none.
     """
     if message.role != "assistant":
         progress.has_thought = progress.has_thought and message.role == "tool"
     elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
-        # Items written by an application have no status. OpenAI accepted them without reasoning (recorded, 2026).
-        is_as_it_came = isinstance(message.raw, dict) and message.raw.get("status") is not None
-        return without_item_id(message, log) if is_as_it_came else message
+        # Only items from the API have a status. OpenAI accepted items without one that lack reasoning (recorded, 2026).
+        is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
+        return without_item_id(message, log) if is_from_api else message
     return message
 
 
 def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
-    """Drop messages without content, and blank texts, if the provider rejects them."""
+    """Drop the blank texts and the empty messages that the provider rejects."""
     kept: list[Message] = []
     for message in messages:
         trimmed = blank_text(message, log) if "blank_text" in log.rules else message
@@ -108,14 +109,14 @@ def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
 
 
 def _is_refused(message: Message, log: Log) -> bool:
-    """Whether the provider rejects a message without content. Some accept an empty text, but not null."""
+    """Whether the provider rejects this empty message. Some providers accept an empty text, but reject null."""
     rule = log.rules.active.get("empty_message")
     is_null = isinstance(message.raw, dict) and message.raw.get("content") is None
     return rule is not None and (rule.pattern != NULL or is_null)
 
 
 def tools_missing(histories: Histories, model: str | None) -> Problem | None:
-    """Return the problem of calls in a request without tools, or ``None`` if the provider accepts such requests."""
+    """Return the problem to report if the history has calls but the request has no tools; ``None`` if the provider accepts that."""
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
@@ -124,10 +125,7 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
 
 
 def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
-    """Add to each repair the paths of the signed reasoning after it.
-
-    If a signature covers the preceding messages, a change in them invalidates the signature.
-    """
+    """Record in each repair which later signatures it invalidates: a signature covers the messages before it."""
     signed = [
         (at, part_path(message, part))
         for at, message in enumerate(messages)

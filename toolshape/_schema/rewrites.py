@@ -50,7 +50,7 @@ def annotations_of(node: JsonSchema) -> JsonSchema:
 
 
 def is_open(node: JsonSchema) -> bool:
-    """Whether a node is an object that admits unnamed fields."""
+    """Whether a node is an object that accepts fields that it does not declare."""
     return node.get("type") == "object" and node.get("additionalProperties", True) is not False
 
 

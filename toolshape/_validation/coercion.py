@@ -184,7 +184,7 @@ def proposal(
     Args:
         found: The value at the place.
         expected: What is expected at the place.
-        rules: The rules that are on at the place.
+        rules: The coercion rules that apply here.
         parse: Parses JSON text, and repairs it if the rules allow that.
         item: What is expected of an item, if a list is expected.
     """

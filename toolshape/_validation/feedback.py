@@ -126,7 +126,7 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
         schema: The canonical schema of the arguments.
 
     Returns:
-        The first hundred problems; if there are more, a last problem tells their number.
+        The first hundred problems; if there are more, an extra problem says how many.
     """
     secrets = Secrets(schema)
     places: dict[Location, Fault] = {}

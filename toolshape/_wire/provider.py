@@ -63,8 +63,8 @@ class Choice(NamedTuple):
 class NameRule(NamedTuple):
     """A provider's rule for tool names, and the evidence for it.
 
-    ``pattern`` must match the whole name. ``longest`` is the most characters that are sent. ``longest_accepted`` is the
-    most that the server was seen to accept, if that is more. The provider rejects ``reserved`` names.
+    ``pattern`` must match the whole name. ``longest`` is the greatest length that toolshape sends, ``longest_accepted`` the
+    greatest length that the server was observed to accept, if longer. The provider rejects ``reserved`` names.
     """
 
     pattern: str
@@ -74,13 +74,13 @@ class NameRule(NamedTuple):
     longest_accepted: int | None = None
 
     def admits(self, name: str) -> bool:
-        """Return whether the provider accepts this name."""
+        """Return whether toolshape sends this name: the provider accepts it, and it is not too long."""
         return len(name) <= self.longest and name not in self.reserved and bool(re.fullmatch(self.pattern, name))
 
     def wire_name(self, name: str) -> str | None:
         """Return the tool's own name if the provider accepts it, otherwise a name derived from it, or ``None``.
 
-        No other tool affects the derived name.
+        The derived name depends only on the tool's own name.
         """
         if self.admits(name):
             return name
@@ -100,7 +100,7 @@ _DIGITS = str.maketrans("abcdef", "012345")
 
 
 class Limit(NamedTuple):
-    """The most that a provider accepts of something, with dated evidence."""
+    """A maximum that a provider enforces, such as a count or a length, with dated evidence."""
 
     most: int
     evidence: str
@@ -125,7 +125,8 @@ class Deferral(NamedTuple):
 
     ``mark`` marks the entry of a deferred tool; ``is_marked`` returns whether an entry is marked. ``search`` is the
     provider's own tool that the request needs beside deferred tools; ``is_search`` recognises any version of it.
-    ``refused`` says why a tool of the provider cannot be sent with tools of these wire names; empty if it can.
+    ``refused`` takes a tool of the provider and wire names, and returns why one request cannot hold both; empty if it
+    can.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -139,8 +140,9 @@ class Deferral(NamedTuple):
 class Facts(NamedTuple):
     """Phrases for the provider table in the docs; not used by code.
 
-    ``arguments``: how they arrive. ``malformed``: what arrives if the model wrote invalid JSON. ``declined``: how the
-    response shows that the model calls no tool. ``strict``: the switch. ``needs``: other needs of request or server.
+    ``arguments``: the JSON type in which they arrive. ``malformed``: what arrives if the model wrote invalid JSON. ``declined``: how the
+    response shows that the model calls no tool. ``strict``: how a request turns strict mode on. ``needs``: what else the request or the server
+    needs.
     """
 
     arguments: str
@@ -155,8 +157,8 @@ class SchemaRules:
     """Which parameter schemas a provider accepts, and how other schemas are rewritten for it.
 
     Args:
-        refuses: Checks for what it refuses in any schema.
-        refuses_strict: Checks for what it refuses in a strict schema only.
+        refuses: Checks that find what the provider rejects in any schema.
+        refuses_strict: Checks that find what the provider rejects in strict schemas only.
         lenient: The default rewrites, in this order.
         strict: The rewrites for constrained decoding; ``None`` if the provider has none.
         is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict schemas that it
@@ -187,9 +189,9 @@ class RequestForm:
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
         examples: Where valid arguments are shown: a key of the entry, or ``"schema"`` for the keyword of JSON Schema.
-        lacks: Keys of an entry that others of the family know and this provider does not.
-        advertises_output: Whether clients validate results against the output schema in an entry, so that we validate
-            them first.
+        lacks: Keys of an entry that other providers of the family accept, but this provider does not.
+        advertises_output: Whether entries contain the output schema. Clients then validate results against it, so
+            toolshape validates them before it sends them.
     """
 
     envelope: Callable[[Spec, bool], JsonObject]
@@ -214,7 +216,7 @@ NO_TEXT = TextDelta()
 
 
 def no_text(event: JsonObject) -> TextDelta:  # noqa: ARG001 - a text_delta
-    """Return no text: the ``text_delta`` of a provider that sets none."""
+    """Return an empty delta: the default of ``text_delta``."""
     return NO_TEXT
 
 
@@ -227,7 +229,7 @@ class ResponseForm:
         read: Reads the calls in such a body; returns ``None`` for any other body.
         fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
             that the event completes, each call once: no later event may add to them.
-        finishes: Maps the provider's words for why a response ended.
+        finishes: Maps the provider's finish reasons to ours.
         text_delta: Returns the text and the reasoning that one stream event adds; an event that repeats what earlier
             events added returns none.
     """
@@ -262,15 +264,15 @@ class Provider:
         name: The name that users write.
         family: The wire family, by the name of its default provider. Responses of one family look alike, whatever
             provider sent them.
-        form: The provider whose tool entries have the same form. If it is the same for two providers, a definition
-            written for one can be sent unchanged to the other.
+        form: The provider whose tool entries have the same form. Two providers with the same form take the same
+            definitions.
         names: The rule for tool names.
         schema: Which schemas the provider accepts, and how other schemas are rewritten.
         request: How tools are written into a request.
         response: How a response is read.
         codec: How calls and results are written.
-        histories: How messages are read and written; ``None`` if the library cannot continue a conversation with it.
-        server: How the server reads and answers; ``None`` if there is no HTTP, or no description of it.
+        histories: How messages are read and written; ``None`` if the library cannot continue conversations there.
+        server: How the server reads and answers; ``None`` if the provider has no HTTP API, or none that is described.
         facts: For the documentation.
     """
 
@@ -305,13 +307,13 @@ ProviderName: TypeAlias = Literal[
 """The providers of this package, so that an editor completes their names."""
 
 ProviderOrName: TypeAlias = str | Provider
-"""A provider, or any name, also the name of a provider of an installed package."""
+"""A provider, or the name of any provider, also of one that an installed package registers."""
 
 AnyProvider: TypeAlias = ProviderName | Provider
 """A provider, or the name of a provider of this package.
 
-A type checker rejects any other name. ``toolshape.provider.get(name)`` returns the provider of a name that is computed,
-or that an installed package registers. At run time, every function that takes a provider takes such a name, too.
+Type checkers reject other names. For a computed name, or one that an installed package registers, call
+``toolshape.provider.get(name)``. At run time, every function accepts all names.
 """
 
 

@@ -152,7 +152,7 @@ class Server:
     Args:
         endpoint: Where the server is reached.
         read_request: Parses a request's body as the server does.
-        refuses: What the server refuses in a whole request, besides schemas, names and histories.
+        refuses: Rules for the request as a whole; schemas, names and histories have their own rules.
         fields: The fields that a request can have; empty if they are not known.
         respond: Writes a completion as the body of a response.
         unfold: Splits a response's body into the events of its stream; ``fold`` makes the same response from them.

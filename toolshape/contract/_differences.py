@@ -354,7 +354,7 @@ def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, 
 
 
 def _is_same_value(old: Any, new: Any) -> bool:
-    """Return whether two values are equal; lists may have another order."""
+    """Return whether two values are equal, ignoring the order of lists."""
     if isinstance(old, list) and isinstance(new, list):
         texts = [sorted(map(canonical_json, given)) for given in (old, new)]
         return texts[0] == texts[1]

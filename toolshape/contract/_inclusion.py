@@ -72,7 +72,7 @@ class Proof:
             return True
         if not (isinstance(wide, dict) and isinstance(narrow, (dict, bool))) or self._depth > _DEEPEST:
             return False
-        wide, narrow = _stripped(wide), _stripped(narrow if isinstance(narrow, dict) else {})
+        wide, narrow = _without_annotations(wide), _without_annotations(narrow if isinstance(narrow, dict) else {})
         if _OF_THE_WHOLE & wide.keys():
             return "$ref" not in str(wide) and is_same_json(wide, narrow)
         pair = str(wide.get("$ref", "")), str(narrow.get("$ref", ""))
@@ -256,14 +256,16 @@ def marked(node: Any, *, is_map: bool = False) -> Any:
     if isinstance(branches, list):
         numbers = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") == "number"]
         if numbers:
-            text_format = DECIMAL if len(_stripped(numbers[0])) == 1 else LIMITED_DECIMAL
+            text_format = DECIMAL if len(_without_annotations(numbers[0])) == 1 else LIMITED_DECIMAL
             text = {"type": "string", "format": text_format}
-            plain = [isinstance(branch, dict) and _stripped(branch) == {"type": "string"} for branch in branches]
+            plain = [
+                isinstance(branch, dict) and _without_annotations(branch) == {"type": "string"} for branch in branches
+            ]
             schema["anyOf"] = [text if is_plain else branch for branch, is_plain in zip(branches, plain, strict=True)]
     return schema
 
 
-def _stripped(node: JsonSchema) -> JsonSchema:
+def _without_annotations(node: JsonSchema) -> JsonSchema:
     return {key: value for key, value in node.items() if key not in ANNOTATIONS}
 
 

@@ -44,7 +44,7 @@ class Locked(NamedTuple):
 
 
 class Contract(NamedTuple):
-    """The contract of an application's tools, in their order; ``providers`` are those it was locked for."""
+    """The contract of an application's tools, in their order; ``providers`` are the providers that the lock covers."""
 
     tools: Mapping[str, Locked]
     providers: tuple[str, ...]

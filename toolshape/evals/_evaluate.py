@@ -142,8 +142,8 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
         UsageError: A tool does not exist.
     """
     names = [tool.name for tools in tracks.values() for tool in tools]
-    for answered in case.answers:
-        name = answered if isinstance(answered, str) else answered.name
+    for tool_or_name in case.answers:
+        name = tool_or_name if isinstance(tool_or_name, str) else tool_or_name.name
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(

@@ -44,7 +44,7 @@ class Connection:
         """Connect to a server.
 
         Raises:
-            Exception: What the SDK raises if nothing answers, or if it is not an MCP server.
+            Exception: The SDK raises it if no server answers, or if the server does not speak MCP.
         """
         made = cls(client)
         try:

@@ -70,7 +70,7 @@ def connect(
     Raises:
         UsageError: The server or an option is invalid; or the server lists an entry that is not a tool, for which the
             SDK rejects the whole list.
-        Exception: What the SDK raises if nothing answers, or if it is not an MCP server.
+        Exception: The SDK raises it if no server answers, or if the server does not speak MCP.
     """
     given: Any = prefix
     if prefix is not None and not (isinstance(given, str) and given):

@@ -111,10 +111,10 @@ class _Drawn:
 
     def tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         parts = [self.of(item, depth + 1) for item in node["items_schema"]]
-        variadic = node.get("variadic_item_index")
-        if variadic is None:
+        variadic_index = node.get("variadic_item_index")
+        if variadic_index is None:
             return st.tuples(*parts).map(list)
-        before, rest, after = parts[:variadic], parts[variadic], parts[variadic + 1 :]
+        before, rest, after = parts[:variadic_index], parts[variadic_index], parts[variadic_index + 1 :]
         return st.tuples(st.tuples(*before), st.lists(rest, max_size=2), st.tuples(*after)).map(
             lambda drawn: [*drawn[0], *drawn[1], *drawn[2]]
         )

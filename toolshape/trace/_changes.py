@@ -119,7 +119,7 @@ def _sentence(change: Change) -> str:
             more = f"; and {len(change.paths) - _MOST_PATHS} more" if len(change.paths) > _MOST_PATHS else ""
             sentence = f"the function now receives other arguments: {'; '.join(values)}{more}"
         case "other_coercion":
-            sentence = f"other coercions lead to the same arguments: {_rules(before)} before, {_rules(after)} now"
+            sentence = f"other coercions lead to the same arguments: {_coercions_text(before)} before, {_coercions_text(after)} now"
         case "other_error":
             sentence = (
                 f"the call is still refused, but with another error: {_error(before)} before, {_error(after)} now"
@@ -139,7 +139,7 @@ def _error(error: Any) -> str:
     return visible(f"{error['code']}, {problems}" if problems else str(error["code"]))
 
 
-def _rules(coercions: Iterable[tuple[str, str]]) -> str:
+def _coercions_text(coercions: Iterable[tuple[str, str]]) -> str:
     return visible(", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in coercions)) or "none"
 
 
@@ -172,7 +172,7 @@ def _change(
 
 
 def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
-    """Return the change of a call, or ``None`` if the trace holds too little of the call to compare."""
+    """Return the changes of a call, or ``None`` if the trace does not record enough of it to compare."""
     if now.result.get("edited") or _is_unknown(now, own):
         return None
     tool = now.result["tool"] or now.result["wire_name"]

@@ -184,7 +184,7 @@ _IDS = r"[a-zA-Z0-9_-]+"
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """Return the block of a call or of a result with another id."""
+    """Return a copy of a call or result block with a new id."""
     return under(raw, "tool_use_id" if raw.get("type") == "tool_result" else "id", call_id)
 
 

@@ -50,7 +50,7 @@ def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, nam
                 yield f"{text}\n".encode()
             case "event-stream":
                 [(name, payload)] = event.items()
-                yield _message(name, json.dumps(payload).encode())
+                yield _aws_message(name, json.dumps(payload).encode())
             case "json-array":
                 yield f"{separator}{text}\n".encode()
                 separator = ","
@@ -60,7 +60,7 @@ def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, nam
         yield b"]"
 
 
-def _message(name: str, payload: bytes) -> bytes:
+def _aws_message(name: str, payload: bytes) -> bytes:
     """Encode a message of AWS's event stream: a prelude of lengths, its checksum, headers, payload, and a checksum."""
     headers = b""
     for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event")):

@@ -26,7 +26,7 @@ class Exchange:
     """A request to a fake, and the answer.
 
     ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, also of a
-    stream or an error; ``None`` if the connection was closed. ``refused`` holds the reasons of a refusal. If the script
+    stream or an error; ``None`` if the connection was closed. ``refused`` lists why the fake rejected the request; empty if it accepted it. If the script
     had no answer, ``expected`` is the next scripted turn.
     """
 

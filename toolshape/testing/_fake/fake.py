@@ -53,7 +53,7 @@ class ReceivedRequest(NamedTuple):
     refusal: Refusal | None = None
 
 
-def received(provider: Provider, method: str, target: str, raw: bytes) -> ReceivedRequest:
+def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> ReceivedRequest:
     """Parse a request.
 
     Args:
@@ -283,7 +283,9 @@ class Fake:
             message = f"not a response of {self.provider.name}: it cannot be streamed: {type(error).__name__}: {error}"
             raise UsageError(message) from error
         if not is_read:
-            raise UsageError(f"not a response of {self.provider.name}: {type(given).__name__}")
+            raise UsageError(
+                f"not a response of {self.provider.name}: this {type(given).__name__} holds no message or call"
+            )
         return self._turn(Turn(self._tools).replays(body))
 
     def cuts(self, how: Cut) -> Turn:
@@ -343,7 +345,7 @@ class Fake:
     # --- how it answers ---------------------------------------------------------------------------------------------
 
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
-        asked = received(self.provider, method, target, raw)
+        asked = parse_request(self.provider, method, target, raw)
         if asked.refusal is not None:
             return self._missed(asked, asked.refusal.message, asked.refusal.status)
         try:
