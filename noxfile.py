@@ -121,6 +121,8 @@ def lanes(session: nox.Session) -> None:
     tests = session.posargs or LANES
     env = FEW | (ALL_INSTALLED if session.python == "3.11" else {})
     session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *UNCLOSED, *tests, env=env)
+    if not session.posargs:
+        session.run("python", "-m", "pytest", "tests/unit", "-m", "slow")
 
 
 @nox.session(python="3.11")

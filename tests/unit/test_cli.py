@@ -317,6 +317,7 @@ def talking(tmp_path):
     return run_it
 
 
+@pytest.mark.slow
 def test_standard_output_holds_what_the_command_prints(talking):
     """Not what a module prints when it is loaded, by whatever way, nor a tool, nor anything at the end of the process."""
     done = talking("call", "talking:say", stdout=subprocess.PIPE)
@@ -340,6 +341,7 @@ def test_the_old_name_of_a_command_works_and_says_so(run):
     assert "bill" not in run("--help").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-16"])
 def test_an_output_of_any_encoding(talking, tmp_path, encoding):
     """What it cannot hold is escaped, and what a program reads is JSON all the same."""

@@ -387,6 +387,7 @@ def test_a_definition_that_breaks_where_it_is_used_a_second_time():
     check_witness(breaking, old, new)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     old=SCHEMAS,
@@ -775,6 +776,7 @@ def test_what_is_no_lock_is_refused(content, said, tmp_path):
         load_lock(path)
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_tools():
     """Counted in calls of functions: four times the tools take no more than about four times as many."""
 
@@ -799,6 +801,7 @@ def test_the_work_grows_with_the_tools():
     assert calls_of(40) < 4.4 * calls_of(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -905,6 +908,7 @@ def test_a_text_from_elsewhere_does_not_turn_a_line_around():
     assert found.isascii()
 
 
+@pytest.mark.slow
 def test_in_a_test(shop):
     """The first time it is written; a change fails with what breaks, until it is written anew."""
     (shop / "test_shop.py").write_text(TEST, encoding="utf-8")
@@ -920,6 +924,7 @@ def test_in_a_test(shop):
     assert run(shop, *options).returncode == 0
 
 
+@pytest.mark.slow
 def test_at_the_command_line(shop):
     locked = run(shop, "toolshape", "lock", "shop:tools", "--to", "openai", "--to", "mcp")
     assert (locked.returncode, locked.stdout) == (0, "tools.lock.json: 1 tool\n")
@@ -985,6 +990,7 @@ def test_a_page_is_written(shop):
     assert "http" not in page.replace("http-equiv", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -501,6 +501,7 @@ def test_a_fake_loads_no_hypothesis():
     assert not {item.partition(".")[0] for item in found} & {"hypothesis", "httpx", "httpx2", "pytest", "jsonschema"}
 
 
+@pytest.mark.slow
 def test_many_turns_leave_nothing_behind():
     """No thread, no socket, and no memory beside the exchanges that are kept."""
     threads = threading.active_count()

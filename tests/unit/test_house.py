@@ -195,6 +195,7 @@ def test_the_command_line_says_what_it_needs():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("extra", "missing", "module"),
     [

@@ -181,6 +181,7 @@ def test_what_was_broken_off_is_not_run_again(how, ledger):
     assert outcomes(dispatch(how, BODY, ledger, "c:1")) == ["unknown_outcome"] * 4 + [8]
 
 
+@pytest.mark.slow
 @EACH_WAY
 def test_what_runs_elsewhere_is_waited_for(how, ledger):
     began, end = threading.Event(), threading.Event()

@@ -73,6 +73,7 @@ def acme(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_one_file_and_one_row(acme):
     """Names, laws, exports, reading and answering: as one of ours."""
     assert "acme" in available()

@@ -45,6 +45,7 @@ def test_expected_to_fail(fake_provider):
 """
 
 
+@pytest.mark.slow
 def test_scripts_are_kept_or_the_test_fails(pytester):
     """It says what was asked and what was expected next; a test that is expected to fail is."""
     pytester.makepyfile(TESTS)

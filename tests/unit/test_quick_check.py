@@ -61,6 +61,7 @@ def is_finite(value: Any) -> bool:
     return not isinstance(value, list) or all(map(is_finite, value))
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(schema=SCHEMAS, x=SCHEMAS, y=SCHEMAS, value=VALUES)
 def test_what_it_admits_is_admitted(schema, x, y, value):

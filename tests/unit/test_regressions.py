@@ -320,6 +320,7 @@ def test_a_lax_place_hides_no_other_slip():
     assert refused(f, {"b": "x", "urgent": "true", "q": "z"}) == ["urgent", "q"]
 
 
+@pytest.mark.slow
 def test_defaults_are_the_same_in_every_process():
     """Sets in lists, maps and models too."""
     script = (
@@ -528,6 +529,7 @@ print(json.dumps(take.input_schema))
 """
 
 
+@pytest.mark.slow
 def test_sets_are_written_in_one_order():
     """In defaults, in examples and in further keys, whatever the seed of hashes is."""
     root = str(Path(__file__).parents[2])

@@ -46,6 +46,7 @@ def change_order(number: int) -> Any:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [6, 100])
 def test_a_page_of_a_hundred_tools_is_below_a_megabyte(count: int) -> None:
     page = render_page(Registry([change_order(number) for number in range(count)]))
@@ -72,6 +73,7 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_page_says_which_lock_it_is_compared_with(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text('def add(a: int) -> int:\n    """Add one."""\n    return a + 1\n')
 

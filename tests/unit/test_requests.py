@@ -344,6 +344,7 @@ def test_a_tool_that_is_added_changes_few_others():
     assert set(strict_names(Registry(reversed(tools)))) ^ before <= {"t2", "t8", "t14", "t20"} | before
 
 
+@pytest.mark.slow
 def test_the_budget_wastes_nothing():
     """By trying all sets: what is relaxed does not fit beside what is kept."""
     budget = Budget(tools=3, optional=6, unions=2, evidence="made up")

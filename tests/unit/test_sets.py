@@ -154,6 +154,7 @@ def test_hooks_and_settings_of_two():
         Registry([read_file], strict=True) | Registry([search], strict=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", available())
 def test_names_that_are_too_long_with_their_prefix_are_told_apart(provider):
     """Two hundred of them, alike in their first hundred characters."""

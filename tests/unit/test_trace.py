@@ -692,6 +692,7 @@ def test_command_line(long_trace, target, tmp_path):
     assert "nowhere" in error
 
 
+@pytest.mark.slow
 def test_pytest_replays(pytester_run, path):
     other = path.parent / "other.jsonl"
     observed(path).bind("openai").dispatch(body(("weather", {"city": "Bonn"})))

@@ -50,6 +50,7 @@ def test_an_unknown_field_is_refused(name):
     assert [problem.path for problem in result.error.problems] == ["misspelt"]
 
 
+@pytest.mark.slow
 def test_exports_are_the_same_bytes_in_every_process():
     """Hash seeds, set orders and addresses never reach a payload."""
     script = (
