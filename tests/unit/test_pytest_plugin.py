@@ -7,6 +7,8 @@ pytest_plugins = ["pytester"]
 TESTS = """
 import json, urllib.request
 import pytest
+import pytest
+
 from toolshape import tool
 
 @tool
