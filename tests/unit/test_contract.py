@@ -153,6 +153,7 @@ def check_witness(change: Change, before: dict[str, Any], after: dict[str, Any])
     assert not Draft202012Validator(after["inputSchema"]).is_valid(change.witness)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("keyword", NARROWER)
 def test_what_is_narrower_breaks_and_what_is_wider_does_not(keyword, place):
@@ -525,6 +526,7 @@ class Colour(Enum):
     BLUE = "b"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrap", [lambda kind: kind, lambda kind: kind | None, lambda kind: list[kind], lambda kind: dict[str, kind]]
 )

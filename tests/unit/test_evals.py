@@ -980,6 +980,7 @@ WANTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", LEAKS)
 def test_no_secret_is_shown(leak):
     """In no kind of difference, coercion or error; nor on the page, in the table or in the lines."""

@@ -178,6 +178,7 @@ FUNCTIONS["switched"] = (switched, {"a": 1, "b": False, "c": 1, "s": "x", "e": "
 HIDDEN = ['{"s": "x", "s": "\\u003a", "e": "a"}', '{"s": ":", "s": "x", "e": "a"}', '{"s": ":", "s": "::", "e": "a"}']
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [None, {"bool_text": True, "scalar_as_list": True, "ignore_extra": True}], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_at_once_or_by_and_by(name, rules):

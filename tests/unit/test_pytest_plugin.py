@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 pytest_plugins = ["pytester"]
 TESTS = """
 import json, urllib.request
 import pytest
-import pytest
-
 from toolshape import tool
 
 @tool
