@@ -212,7 +212,7 @@ class Conversation:
         return self
 
     def _begin(self, what: str, results: Results, said: "_Said") -> tuple[int, int]:
-        """Append the messages of a response and open its turn; return the previous numbers of messages and turns.
+        """Append the messages of a response and open its turn; return the previous counts of messages and turns.
 
         Raises:
             UsageError: A turn is open: another thread may have opened it while this response was read.
@@ -268,7 +268,7 @@ class Conversation:
         """Return the open turn. In a restored conversation, the first access makes it from the stored turn.
 
         Raises:
-            UsageError: No turn is open, or the messages do not hold the waiting calls as they came.
+            UsageError: No turn is open, or the messages do not contain the waiting calls in their original form.
         """
         with self._lock:
             stored = self._stored_turn
@@ -291,7 +291,7 @@ class Conversation:
         """The calls of the open turn that wait for approval, in call order; empty if no turn is open.
 
         Raises:
-            UsageError: The conversation was restored, and its messages do not hold the calls as they came.
+            UsageError: The conversation was restored, and its messages do not contain the calls in their original form.
         """
         return self._turn().results.pending if self._waiting_calls() else ()
 
@@ -299,7 +299,7 @@ class Conversation:
         """Approve calls of the open turn, as ``Plan.approve`` does; ``run`` runs them.
 
         Raises:
-            UsageError: No turn is open, or as for ``Plan.approve``.
+            UsageError: No turn is open, or ``Plan.approve`` rejects a call.
         """
         Plan(self._turn().results).approve(call)
 
@@ -307,7 +307,7 @@ class Conversation:
         """Deny calls of the open turn, as ``Plan.deny`` does. If no other call waits, the turn is closed.
 
         Raises:
-            UsageError: No turn is open, or as for ``Plan.deny``.
+            UsageError: No turn is open, or ``Plan.deny`` rejects a call.
         """
         turn = self._turn()
         Plan(turn.results).deny(call, why)
@@ -319,7 +319,7 @@ class Conversation:
 
         Raises:
             CallError: The new arguments are invalid. The call keeps its arguments.
-            UsageError: No turn is open, or as for ``Plan.edit``.
+            UsageError: No turn is open, or ``Plan.edit`` rejects the call.
         """
         return Plan(self._turn().results).edit(call, arguments)
 
@@ -392,7 +392,7 @@ class Conversation:
         messages.
 
         Raises:
-            UsageError: No turn is open, or as for ``Plan.pause``.
+            UsageError: No turn is open, or ``Plan.pause`` cannot pause the plan.
         """
         turn = self._turn()
         self._name_scope(turn)
@@ -431,7 +431,7 @@ class Conversation:
             **options: ``inject``, ``limit`` and ``on_progress``, as for ``Registry.resume``.
 
         Raises:
-            UsageError: The token holds other calls than the open turn, or as for ``Registry.resume``.
+            UsageError: The token holds other calls than the open turn, or ``Registry.resume`` raises it.
             TokenError: As for ``Registry.resume``.
             CallError: As for ``Registry.resume``.
         """
@@ -475,7 +475,7 @@ class Conversation:
             raise UsageError("the calls in this token are not the calls that wait in this conversation")
 
     def _adopt(self, results: Results) -> None:
-        """Replace the open turn by the results of its resumed plan."""
+        """Make the results of the resumed plan the open turn, and close it if no call waits."""
         with self._lock:
             if self._stored_turn is not None:
                 self._forget_stored()
@@ -536,13 +536,13 @@ class Conversation:
                 toward the same limits.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
             **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
-                ``config``, is merged with the value that the conversation makes.
+                ``config``, is merged with the conversation's own value.
 
         Raises:
-            HistoryError: The conversation cannot be sent, for example because a call waits for approval or its result.
+            HistoryError: The conversation cannot be sent, for example because a call waits for approval or has no result yet.
             ExportError: As for ``Bound.request``.
-            UsageError: The provider has no message histories, a repair rule is unknown, or the conversation makes a
-                value that you passed, too.
+            UsageError: The provider has no message histories, a repair rule is unknown, or a keyword is one that
+                the conversation sets itself.
         """
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
@@ -630,7 +630,7 @@ class Conversation:
         """Return the plan of the last messages, whose calls have no results yet, and the model that wrote them.
 
         Raises:
-            UsageError: The conversation does not end with calls of a provider's own message.
+            UsageError: The conversation does not end with unanswered calls in a provider's own message.
         """
         last = [
             *takewhile(
@@ -734,14 +734,14 @@ class Conversation:
     def to_json(self, *, secrets: bool = False) -> str:
         """Return the conversation as JSON text, with raw messages, values of results, images and files.
 
-        For an open turn, the text has the waiting calls and the existing results, but no decisions: anyone with the
-        text could change them. A call that was approved but did not run is pending again after ``from_json``.
+        For an open turn, the text has the waiting calls and the existing results, but no decisions, because
+        the text is not signed. A call that was approved but did not run is pending again after ``from_json``.
 
         Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the provider's own form of a
         message with such a call is left out. If any tool takes secrets, this also applies to calls of unknown tools.
         A waiting call with secrets must be resumed by a token with a ledger.
 
-        Half of a surrogate pair is written as an escape, because files and databases reject it.
+        A lone surrogate is written as an escape, because files and databases reject it.
 
         Args:
             secrets: Whether to write secret arguments as they are.
@@ -786,7 +786,7 @@ class Conversation:
             tools: The tools that models can call.
 
         Raises:
-            UsageError: The value is not a conversation, or has another version.
+            UsageError: The value is not a conversation, or is of an unknown version.
         """
         try:
             body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given

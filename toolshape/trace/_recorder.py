@@ -1,4 +1,4 @@
-"""``record`` returns an observer that appends responses to a trace file."""
+"""``record_to`` returns an observer that appends responses to a trace file."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from toolshape.trace._privacy import Pattern, split_patterns
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorder:
-    """Appends responses to ``path``. Pass it to ``Registry.around``, or to ``evaluate`` as ``record=``.
+    """Appends responses to ``path``. Pass it to ``Registry.observe``, or to ``evaluate`` as ``record=``.
 
     Each line is written immediately, under a lock of the file. So threads and processes may share a file, and a process
     that dies loses at most the line that it is writing. On Windows there is no lock: give each process its own file.

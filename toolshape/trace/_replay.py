@@ -78,7 +78,7 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
     """Plan each recorded response with the current tools, and report what changed. No tool is run.
 
     Args:
-        path: A trace that ``record`` wrote.
+        path: A trace that ``record_to`` wrote.
         tools: The current tools: a registry, or its ``"module:name"`` or ``"path.py:name"``, which each worker imports.
         executor: An executor of ``concurrent.futures``, or a callable that makes one, for example
             ``ProcessPoolExecutor`` or the ``get_executor`` of a Dask client. Its workers process spans of the file, so
