@@ -37,6 +37,18 @@ def in_order(
 ) -> list[Message]:
     """Apply the provider's rules on the order of messages.
 
+    The rules run in a fixed order, because each relies on the result of the rules before it:
+
+    1. A provider whose messages hold one result each gets the results of a message apart.
+    2. Message by message: drop reasoning that no item follows, and messages that earlier repairs emptied; give a system
+       message the role that its place allows; insert what must stand between two neighbours; separate content from
+       calls.
+    3. Check signatures and reasoning, which depend on what now precedes each call.
+    4. Join what may be one message again, and make the roles alternate.
+    5. Check the end, which only the last conversion knows: until then, a later message may change it.
+
+    ``previous`` stands for the messages before these, so that a longer history continues as the shorter one ended.
+
     Args:
         messages: The messages.
         log: Receives the repairs.
