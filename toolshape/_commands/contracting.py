@@ -101,8 +101,8 @@ def _committed(path: Path) -> str:
     try:
         commit = git("log", "-1", "--format=%h of %cs")
         is_changed = bool(commit and git("status", "--porcelain"))
-    except (OSError, subprocess.SubprocessError):
-        commit = ""  # there is no git, or no repository
+    except (OSError, subprocess.SubprocessError):  # there is no git, or no repository
+        return "which is in no commit"
     if not commit:
         return "which is in no commit"
     return f"commit {commit}{', changed since' if is_changed else ''}"
