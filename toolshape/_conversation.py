@@ -306,10 +306,13 @@ class Conversation:
     def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
         """Deny calls of the open turn, as ``Plan.deny`` does. If no other call waits, the turn is closed.
 
+        ``run`` with a ledger records the denials, so that the calls do not run when the response is delivered again.
+
         Raises:
             UsageError: No turn is open, or ``Plan.deny`` rejects a call.
         """
         turn = self._turn()
+        self._name_scope(turn)
         Plan(turn.results).deny(call, why)
         self._close_if_done()
         self._denied = turn.results if self._open is None else None
@@ -337,8 +340,10 @@ class Conversation:
                 no ledger. Or as for ``Plan.run``. No call ran.
         """
         refuse_unknown(options)
-        if self._denied is not None:
-            return self._denied  # the last call that waited was denied: there is nothing left to run
+        if self._denied is not None:  # the last call that waited was denied: there is nothing left to run
+            if options.get("ledger") is not None:
+                Plan(self._denied).run(**_of_ledger(options))
+            return self._denied
         turn = self._turn()
         with self._running():
             Plan(turn.results).run(**self._scoped(turn, options))
@@ -348,6 +353,8 @@ class Conversation:
         """Like ``run``, for a running event loop."""
         refuse_unknown(options)
         if self._denied is not None:
+            if options.get("ledger") is not None:
+                await Plan(self._denied).arun(**_of_ledger(options))
             return self._denied
         turn = self._turn()
         with self._running():
@@ -820,6 +827,11 @@ def _hidden_call(part: ToolCallPart, tools: Registry) -> ToolCallPart:
 
 def _placed(message: Message, position: int) -> Message:
     return replace(message, path=f"messages[{position}]")
+
+
+def _of_ledger(options: "RunOptions") -> "RunOptions":
+    """Return only the ledger of a run and its scope: it records the denials of a turn in which no call is left to run."""
+    return {"ledger": options.get("ledger"), "scope": options.get("scope")}
 
 
 def _last_given(messages: Sequence[Message]) -> list[Any]:

@@ -4,13 +4,13 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from toolshape._errors import ToolshapeError, did_you_mean
-from toolshape._registry import Registry
+from toolshape._registry import Registry, store_of
 from toolshape._tool import Tool, as_tool
 
 
@@ -214,3 +214,14 @@ def injected(given: Iterable[str]) -> dict[str, Any]:
         except (Exception, SystemExit) as error:
             raise TargetError(f"--inject {name}: {target} raised {type(error).__name__}: {error}") from error
     return values
+
+
+def refuse_unread(names: Iterable[str], registry: Registry, declared: Collection[str], who: str) -> None:
+    """Check that a tool declares each injected value, unless the registry has hooks, which may read any value.
+
+    Raises:
+        TargetError: No tool declares a value.
+    """
+    unread = sorted(set(names) - set(declared))
+    if unread and not store_of(registry).contents.hooks:
+        raise TargetError(f"--inject {unread[0]}: {who} {', '.join(sorted(declared)) or 'nothing'}")

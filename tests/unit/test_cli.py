@@ -334,6 +334,33 @@ def test_help_is_output(talking):
     assert b"Usage: " in talking("call", "--help", stdout=subprocess.PIPE).stdout
 
 
+HOOKED = """
+from toolshape import Registry, tool
+
+@tool
+def hello(n: int) -> str:
+    "Say hello."
+    return f"hello {n}"
+
+tools = Registry([hello])
+
+@tools.around
+async def who(context, proceed):
+    result = await proceed()
+    return context.result(f"{result.value} from {context.inject['user']}")
+
+USER = "ann"
+"""
+
+
+def test_a_hook_reads_a_value_that_no_tool_declares(run, tmp_path):
+    (tmp_path / "hooked.py").write_text(HOOKED, encoding="utf-8")
+    done = run(
+        "call", f"{tmp_path / 'hooked.py'}:tools.hello", '{"n": 1}', "--inject", f"user={tmp_path / 'hooked.py'}:USER"
+    )
+    assert (done.exit_code, done.stdout) == (0, "hello 1 from ann\n")
+
+
 def test_the_old_name_of_a_command_works_and_says_so(run):
     new, old = (run(name, "shop:tools", "--to", "openai") for name in ("cost", "bill"))
     assert (old.exit_code, old.stdout) == (0, new.stdout)

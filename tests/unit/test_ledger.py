@@ -12,13 +12,14 @@ import threading
 import time
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from responses import outcomes, response
 from rows import ROWS
 
-from toolshape import CallContext, Image, Registry, ToolError, UsageError, tool
+from toolshape import CallContext, Conversation, Image, Registry, ToolError, UsageError, tool
 from toolshape._identity import Identity, has_made_up_id, identity_of
 from toolshape.ledger import Ledger, url_of
 
@@ -516,3 +517,56 @@ def test_very_long_scopes_and_ids_are_told_apart(ledger):
     for _ in range(2):
         assert outcomes(TOOLS.dispatch(body, ledger=ledger, scope="s" * 100_000)) == [{"paid": 1}] * 2
     assert RAN == [1, 1]
+
+
+@tool(effects=["destructive"], approve=True)
+def give_back(amount: int) -> str:
+    """Pay money back."""
+    return f"paid {amount}"
+
+
+def asked_to_pay(call_id: str) -> dict[str, Any]:
+    call = {"id": call_id, "type": "function", "function": {"name": "give_back", "arguments": '{"amount": 1}'}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+
+
+@pytest.mark.parametrize("scope", [None, "a turn"])
+def test_a_denied_call_is_not_run_when_its_response_comes_again(scope, tmp_path, caplog):
+    desk = Registry([give_back])
+    with Ledger(str(tmp_path / "calls.db")) as ledger:
+        plan = desk.plan(asked_to_pay("a"))
+        plan.deny("a", "no")
+        [denied] = plan.run(ledger=ledger, scope=scope)
+        assert denied.error.code == "denied"
+        again = desk.plan(asked_to_pay("a"))
+        again.approve("a")
+        [answer] = again.run(ledger=ledger, scope=scope)
+        assert (answer.error.code, answer.replayed, answer.text) == ("denied", True, denied.text)
+        assert not caplog.records
+        paid = desk.plan(asked_to_pay("b"))
+        paid.approve("b")
+        assert paid.run(ledger=ledger, scope=scope)[0].text == "paid 1"
+        late = desk.plan(asked_to_pay("b"))
+        late.deny("b", "no")
+        late.run(ledger=ledger, scope=scope)
+        assert "give_back (b) was denied, but the ledger knows the call: paid 1" in caplog.text
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_denial_in_a_conversation_is_kept_by_its_ledger(is_async, tmp_path):
+    """Also where the denial closed the turn, so that nothing is left to run."""
+    desk = Registry([give_back])
+    chat = Conversation(desk)
+    chat.user("I want my money back.")
+    chat.dispatch(asked_to_pay("a"))
+    stored = chat.to_json()
+    with Ledger(str(tmp_path / "calls.db")) as ledger:
+        first = Conversation.from_json(stored, desk)
+        first.deny("a", "no")
+        results = asyncio.run(first.arun(ledger=ledger)) if is_async else first.run(ledger=ledger)
+        assert results[0].error.code == "denied"
+        second = Conversation.from_json(stored, desk)
+        second.approve("a")
+        [answer] = second.run(ledger=ledger)
+        assert (answer.error.code, answer.replayed) == ("denied", True)

@@ -67,6 +67,19 @@ def test_a_page_says_effects_approval_and_why_a_tool_is_not_strict() -> None:
     assert "The provider constrains the model" not in page  # no tool here is strict
 
 
+def test_providers_of_another_strictness_have_an_entry_of_their_own() -> None:
+    """Though they are sent the same schema."""
+
+    @tool
+    def find_order(order_id: str) -> str:
+        """Find an order."""
+        return order_id
+
+    page = render_page(Registry([find_order]), ["mistral", "openai"])
+    assert "<bdi>openai</bdi></b> <span" in page
+    assert "<bdi>mistral</bdi></b> <span" in page
+
+
 def git(folder: Path, *arguments: str) -> str:
     own = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     done = subprocess.run(["git", "-C", str(folder), *own, *arguments], capture_output=True, text=True, check=True)

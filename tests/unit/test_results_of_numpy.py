@@ -23,11 +23,11 @@ def test_values_of_numpy_are_written() -> None:
         """Measure."""
         return {
             "mean": np.float64(1.5), "count": np.int64(3), "values": np.arange(4).reshape(2, 2), "is_done": np.bool_(True),
-            "day": np.datetime64("2026-01-02"), "missing": np.float32("nan"), "names": np.array(["a", "b"]),
+            "day": np.datetime64("2026-01-02"), "times": np.array(["2026-01-02"], dtype="datetime64[ns]"), "missing": np.float32("nan"), "names": np.array(["a", "b"]),
         }  # fmt: skip
 
     assert json.loads(answered(measure).text) == {
-        "mean": 1.5, "count": 3, "values": [[0, 1], [2, 3]], "is_done": True, "day": "2026-01-02", "missing": None,
+        "mean": 1.5, "count": 3, "values": [[0, 1], [2, 3]], "is_done": True, "day": "2026-01-02", "times": ["2026-01-02T00:00:00"], "missing": None,
         "names": ["a", "b"],
     }  # fmt: skip
 
@@ -64,6 +64,22 @@ def test_values_of_pandas_are_written() -> None:
         {"when": None, "price": None, "name": None, "n": 2},
     ]
     assert tool(frame).findings == ()
+
+    def counts() -> Any:
+        """Return rows with labels."""
+        sold = pd.DataFrame({"state": ["new", "new", "old"], "amount": [1, 2, 3]})
+        return [sold["state"].value_counts(), sold.groupby("state")[["amount"]].sum()]
+
+    assert json.loads(answered(counts).text) == [
+        [{"state": "new", "count": 2}, {"state": "old", "count": 1}],
+        [{"state": "new", "amount": 3}, {"state": "old", "amount": 3}],
+    ]
+
+    def twice() -> Any:
+        """Return two columns of one name."""
+        return pd.DataFrame([[1, 2]], columns=["a", "a"])
+
+    assert answered(twice).error.code == "unserialisable_result"
 
     def series() -> Any:
         """Return values."""

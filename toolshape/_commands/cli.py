@@ -26,7 +26,7 @@ try:
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
-from toolshape._targets import TargetError, injected, registry_of, registry_of_tool, tool_of
+from toolshape._targets import TargetError, injected, refuse_unread, registry_of, registry_of_tool, tool_of
 
 _STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
 _to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
@@ -238,9 +238,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         )  # tracebacks of tools are printed only with --traceback
     registry, name = registry_of_tool(target)
     values = injected(inject)
-    known = record_of(registry[name]).definition.layout.injected
-    if unknown := sorted(values.keys() - known.keys()):
-        raise TargetError(f"--inject {unknown[0]}: {name} injects {', '.join(known) or 'nothing'}")
+    refuse_unread(values, registry, record_of(registry[name]).definition.layout.injected.keys(), f"{name} injects")
     text = _standard_input() if arguments == "-" else arguments
     body = {"name": name, "arguments": text}
     plan = lenient(registry, name).plan(body, provider="json-schema")

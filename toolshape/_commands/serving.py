@@ -15,7 +15,7 @@ from toolshape._commands.output import output, own_input
 from toolshape._errors import UsageError
 from toolshape._record import require
 from toolshape._registry import Registry
-from toolshape._targets import TargetError, injected, registry_of
+from toolshape._targets import TargetError, injected, refuse_unread, registry_of
 from toolshape._tool import record_of
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
             require(record_of(tool), values)
         except UsageError as error:
             raise TargetError(f"{error}; pass a value with --inject NAME=MODULE:FACTORY") from error
-    if unknown := sorted(values.keys() - known):
-        raise TargetError(f"--inject {unknown[0]}: these tools inject {', '.join(sorted(known)) or 'nothing'}")
+    refuse_unread(values, tools, known, "these tools inject")
 
 
 def _name_of(target: str) -> str:

@@ -68,7 +68,12 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
 
 
 async def look_up(run: LedgerRun, steps: Steps) -> None:
-    """Answer the pending calls that the ledger knows, so that no person has to approve a call that has already run."""
+    """Answer the pending calls that the ledger knows, and record in the ledger the calls that were denied.
+
+    So no person has to approve a call that has already run, and a call that was denied does not run when its response is
+    delivered again.
+    """
+    await record_denials(run, steps)
     for entry in state.entries_in(state.controlled(run.results), "pending"):
         identity = run.identity(entry[0])
         if not identity.is_lasting:
@@ -81,6 +86,21 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
         may_run_again = known is not None and known.state == "unknown" and _may_run_again(entry[2].tool)
         if known is not None and known.state != "running" and not may_run_again:
             state.answer_known(run.results, entry, _answered(entry[1], known))
+
+
+async def record_denials(run: LedgerRun, steps: Steps) -> None:
+    """Record the denied calls of a plan. A denial that the ledger contradicts is logged: the call ran before, elsewhere."""
+    for position in state.denied_at(run.results):
+        denied = run.results[position]
+        try:
+            known = await written_down(run.ledger, run.identity(position), denied, steps)
+        except Exception:  # a database may raise anything
+            logging.getLogger("toolshape").exception("the ledger could not record the denial of %s", denied.call.name)
+            return
+        if known.error is None or known.error.code != "denied":
+            logging.getLogger("toolshape").warning(
+                "%s (%s) was denied, but the ledger knows the call: %s", denied.call.name, denied.call.id, known.text
+            )
 
 
 def _may_run_again(tool: ToolFacts) -> bool:

@@ -146,6 +146,13 @@ def _positions(controls: Controls, *states: State) -> set[int]:
     return set().union(*(controls.in_state.get(state, ()) for state in states))
 
 
+def denied_at(results: Results) -> list[int]:
+    """Return the positions of the calls that were denied, in call order."""
+    controls = controlled(results)
+    with controls.lock:
+        return sorted(_positions(controls, "denied"))
+
+
 def claimable(results: Results) -> list[Entry]:
     """Return the entries of the calls that may run, in call order."""
     controls: Controls | None = getattr(results, "controls", None)

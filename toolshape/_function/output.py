@@ -86,6 +86,7 @@ def describe(signature: Signature) -> Output:
 
 
 _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
+_FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
 _WRITTEN_PACKAGES = ("numpy", "pandas")
 _BYTES = "bytes are sent as base64 text: return Image or File, so that the model sees what they show"
 
@@ -180,12 +181,31 @@ def _plain(value: Any) -> Any:
         raise TypeError(_UNSENDABLE.format(kind.__qualname__))
     if kind.__name__ == "NAType":
         return None
-    if hasattr(value, "notna") and hasattr(value, "astype"):  # a frame or series: its missing values become ``None``
-        value = value.astype(object).where(value.notna(), None)
-        return value.to_dict("records") if hasattr(value, "columns") else value.tolist()
+    if hasattr(value, "notna") and hasattr(value, "reset_index"):
+        return _rows(value)
+    if str(getattr(value, "dtype", "")).endswith(_FINER_TIMES):  # ``tolist`` would make integers of these times
+        value = value.astype(f"{value.dtype.kind}8[us]")
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)
+
+
+def _rows(value: Any) -> Any:
+    """Convert a frame or series of pandas to a list of rows or values; missing values become ``None``.
+
+    An index with labels becomes columns of the rows: it tells what each row is about.
+
+    Raises:
+        TypeError: Two columns have the same name, so that a row would lose one of them.
+    """
+    if type(value.index).__name__ != "RangeIndex":
+        value = value.reset_index()
+    value = value.astype(object).where(value.notna(), None)
+    if not hasattr(value, "columns"):
+        return value.tolist()
+    if not value.columns.is_unique:
+        raise TypeError("the frame has several columns of one name: rename them")
+    return value.to_dict("records")
 
 
 def _is_by_alias(value: Any) -> bool:

@@ -173,23 +173,25 @@ def _state(tool: Tool[..., Any], at: _At) -> _State:
     )
     if at.bound.provider.schema.strict is None:
         reasons = ("the provider has no strict form",)
+    elif not reasons:
+        reasons = ("strict mode is off: pass strict=True to ask for it",)
     return _State("lossy" if count else "lenient", f"lenient{differences}", reasons)
 
 
 def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
-    """Group the providers that are sent the same schema, with the same differences."""
-    groups: dict[str, list[_Sent]] = {}
+    """Group the providers that are sent the same schema, in the same strictness and with the same differences."""
+    groups: dict[tuple[str, str], list[_Sent]] = {}
     for provider, bound_at in at.items():
-        entry = None
+        entry, state = None, _state(tool, bound_at)
         if tool.name in bound_at.refused:
             inner = _refusals(bound_at.refused[tool.name])
         else:
             exported = bound_at.bound.subset([tool.name]).export()
             entry = exported[0] if exported else {}
             losses = _losses(bound_at.report.get(tool.name, []))
-            inner = _reasons(_state(tool, bound_at)) + losses + _rewritten(tool.input_schema, sent_schema(entry))
-        groups.setdefault(inner, []).append((provider, entry))
-    return [_Group(inner, tuple(sent)) for inner, sent in groups.items()]
+            inner = _reasons(state) + losses + _rewritten(tool.input_schema, sent_schema(entry))
+        groups.setdefault((state.label, inner), []).append((provider, entry))
+    return [_Group(inner, tuple(sent)) for (_, inner), sent in groups.items()]
 
 
 def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
