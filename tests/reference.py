@@ -181,7 +181,7 @@ def signature(node: Any, name: str = "") -> str:
 def _short(text: str) -> str:
     for long, short in _DEFAULTS.items():
         text = text.replace(long, short)
-    return re.sub(r"'((?:[A-Z]\w*|None)(?:[\[\].|, \w']*))'", lambda match: match[1], text)
+    return re.sub(r"(?<!=)'((?:[A-Z]\w*|None)(?:[\[\].|, \w']*))'", lambda match: match[1], text)
 
 
 def _split(text: str) -> list[str]:

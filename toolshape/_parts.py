@@ -61,7 +61,7 @@ Part: TypeAlias = Text | Image | File
 
 def _refuse_odd(data: Any, *texts: Any) -> None:
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"the data of a part must be bytes, not {type(data).__name__}")
+        raise TypeError(f"the data of a part must be bytes, not {type(data).__name__}; for an address, write url=...")
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"the text fields of a part must be strings, not {type(text).__name__}")

@@ -207,13 +207,14 @@ class Results(Sequence[Result]):
     ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` tells why the response ended, in
     words that all providers share; ``finish_raw`` is the provider's own word.
 
-    ``planned`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has ``None``
-    for a call that is not answered yet. ``waiting`` are the calls that may run, if there are no ``controls``.
-    ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or observed. ``is_plain`` is
-    whether all calls can run without a prior check. ``assistant`` are the response's own messages; ``provider`` sent
-    the response. Pickled results keep the answers that existed at that time.
+    ``calls`` are the calls, ``assistant`` the response's own messages. Pickled results keep the answers that existed at
+    that time.
     """
 
+    # ``planned`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has ``None``
+    # for a call that is not answered yet. ``waiting`` are the calls that may run, if there are no ``controls``, which
+    # exist once calls are approved, denied, edited, named, checked by a ledger, or observed. ``is_plain`` is whether all
+    # calls can run without a prior check.
     __slots__ = ("answers", "assistant", "calls", "controls", "finish", "finish_raw", "is_plain", "provider", "waiting")
     calls: list[Call]
     answers: list[Result | None]

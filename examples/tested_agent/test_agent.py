@@ -1,20 +1,20 @@
 """Tests of the agent, without a key and without a network: ``pytest examples/tested_agent``."""
 
 from pathlib import Path
-from typing import Any
 
 import agent
 import openai
 import pytest
 
+from pytest_toolshape import FakeProvider
 from toolshape.contract import assert_contract
 from toolshape.testing import Fake, Turn, check_slip, slips
 
 
 @pytest.fixture
-def provider(fake_provider: Any, monkeypatch: pytest.MonkeyPatch) -> Fake:
+def provider(fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """OpenAI, played on this machine. The agent finds it by its variables, as it finds the real one."""
-    fake: Fake = fake_provider("openai", agent.tools)
+    fake = fake_provider("openai", agent.tools)
     for name, value in fake.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(agent, "TICKETS", [])

@@ -73,7 +73,7 @@ def test_what_is_sent_stands_beside_what_the_tool_is(opened: Any) -> None:
     order.locator("summary", has_text="own schema").click()
     assert '"customer"' in order.locator("pre").first.inner_text()
     sent_to(order, "openai").locator("summary").click()
-    assert "prices: that would change" in sent_to(order, "openai").inner_text()
+    assert "prices: strict mode would change" in sent_to(order, "openai").inner_text()
     sent_to(order, "gemini").locator("summary").click()
     assert '"enum": ["post"]' in sent_to(order, "gemini").locator("pre").inner_text()
     assert "breaking" in page.locator("#changes").inner_text()

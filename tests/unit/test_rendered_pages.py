@@ -61,7 +61,7 @@ def test_a_page_says_effects_approval_and_why_a_tool_is_not_strict() -> None:
     assert page.count("<td>for every call") == 1
     assert page.count("<td>not needed") == 1
     assert "<bdi>2 tools · toolshape 1.2 · &lt;i&gt;</bdi>" in page
-    assert "Not strict: <bdi>tags: that would change additionalProperties" in page
+    assert "Not strict: <bdi>tags: strict mode would change additionalProperties" in page
     assert "Not strict: <bdi>the provider has no strict form" in page
     assert "The provider does not constrain the model" in page  # the legend
     assert "The provider constrains the model" not in page  # no tool here is strict

@@ -139,7 +139,7 @@ def _hindrances(lens: Lens, problems: Sequence[Problem]) -> list[Finding]:
     ]
     for loss in lens.losses:
         if loss.kind != "renamed" and loss.keyword not in _HARMLESS:
-            message = f"not strict, which would change {loss.keyword}: {loss.note}"
+            message = f"not strict: strict mode would change {loss.keyword} ({loss.note}); strict=True accepts that"
             found.append(Finding(path=loss.path, rule="not_strict", message=message))
     return found[:1] or [Finding(path="", rule="not_strict", message="not strict: its schema would grow too long")]
 

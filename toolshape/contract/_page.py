@@ -322,10 +322,7 @@ def _marked(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _reasons(state: _State) -> str:
-    return "".join(
-        f"<p>Not strict: {text(reason.replace('not strict, which', 'that').replace('not strict: ', ''))}</p>"
-        for reason in state.reasons
-    )
+    return "".join(f"<p>Not strict: {text(reason.replace('not strict: ', ''))}</p>" for reason in state.reasons)
 
 
 def _refusals(refused: list[RefusedTool]) -> str:
