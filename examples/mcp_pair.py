@@ -6,7 +6,9 @@ needs toolshape[mcp].
 """
 
 import asyncio
+import json
 import sys
+import urllib.request
 from typing import Any
 
 from mcp import Client
@@ -74,17 +76,17 @@ async def our_model() -> None:
     async with connect(COMMAND, prefix="shop", timeout=20) as remote:
         with Fake("openai") as fake:  # in place of the provider: a body, as an SDK sends it
             fake.calls("shop_reserve", sku="B-1", count=2)
-            response = await ask(fake, remote.request("openai"))
+            response = await asyncio.to_thread(ask, fake, remote.request("openai"))
         [result] = await remote.adispatch(response)
         print("a model at OpenAI gets:", result.text)
 
 
-async def ask(fake: Fake, request: dict[str, Any]) -> Any:
-    """What ``AsyncOpenAI().chat.completions.create`` does."""
-    async with fake.async_client("httpx") as http:
-        messages = [{"role": "user", "content": "Put two of B-1 aside."}]
-        body = {"model": "gpt-5", "messages": messages, **request}
-        return (await http.post("http://fake/v1/chat/completions", json=body)).json()
+def ask(fake: Fake, request: dict[str, Any]) -> Any:
+    """What ``OpenAI().chat.completions.create`` does."""
+    messages = [{"role": "user", "content": "Put two of B-1 aside."}]
+    body = json.dumps({"model": "gpt-5", "messages": messages, **request}).encode()
+    with urllib.request.urlopen(f"{fake.url}/v1/chat/completions", body) as response:
+        return json.load(response)
 
 
 async def main() -> None:

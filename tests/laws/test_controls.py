@@ -209,7 +209,7 @@ def test_what_runs_is_what_was_approved(calls, is_paused):
     )
 
 
-SECRET = "never stand in a token"
+SECRET = "a token never contains"
 
 
 @pytest.mark.parametrize("provider", DEFAULTS)

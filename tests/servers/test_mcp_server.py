@@ -332,7 +332,7 @@ def test_a_tool_that_changed_meanwhile_is_not_run():
 
     result = run(main())
     assert result.is_error
-    assert "is not the tool that it was" in text(result)
+    assert "the tool pay has changed since the plan was paused" in text(result)
 
 
 def test_a_tool_that_has_gone_meanwhile_is_unknown():
