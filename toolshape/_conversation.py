@@ -340,10 +340,8 @@ class Conversation:
                 no ledger. Or as for ``Plan.run``. No call ran.
         """
         refuse_unknown(options)
-        if self._denied is not None:  # the last call that waited was denied: there is nothing left to run
-            if options.get("ledger") is not None:
-                Plan(self._denied).run(**_of_ledger(options))
-            return self._denied
+        if self._denied is not None:  # the last waiting call was denied: nothing runs, but a ledger records the denial
+            return Plan(self._denied).run(**options)
         turn = self._turn()
         with self._running():
             Plan(turn.results).run(**self._scoped(turn, options))
@@ -353,9 +351,7 @@ class Conversation:
         """Like ``run``, for a running event loop."""
         refuse_unknown(options)
         if self._denied is not None:
-            if options.get("ledger") is not None:
-                await Plan(self._denied).arun(**_of_ledger(options))
-            return self._denied
+            return await Plan(self._denied).arun(**options)
         turn = self._turn()
         with self._running():
             await Plan(turn.results).arun(**self._scoped(turn, options))
@@ -827,11 +823,6 @@ def _hidden_call(part: ToolCallPart, tools: Registry) -> ToolCallPart:
 
 def _placed(message: Message, position: int) -> Message:
     return replace(message, path=f"messages[{position}]")
-
-
-def _of_ledger(options: "RunOptions") -> "RunOptions":
-    """Return only the ledger of a run and its scope: it records the denials of a turn in which no call is left to run."""
-    return {"ledger": options.get("ledger"), "scope": options.get("scope")}
 
 
 def _last_given(messages: Sequence[Message]) -> list[Any]:

@@ -25,7 +25,6 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .75rem; border-b
 code, pre { font: .9rem/1.4 ui-monospace, monospace; margin: 0; unicode-bidi: isolate }
 pre { white-space: pre; overflow: auto; max-height: 60vh }
 td code { white-space: pre-wrap }
-p.note { max-width: 50rem }
 dl.legend { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: .5rem 0 }
 dl.legend dt { font-weight: bold } dl.legend dd { margin: 0 }
 fieldset { border: 0; padding: 0; margin: .5rem 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem }

@@ -34,7 +34,7 @@ class _StartedTask(_PythonTask):  # type: ignore[misc]
         self._fut_waiter = None
         self._coro = work
         self._context = contextvars.copy_context()
-        asyncio._register_task(self)  # noqa: SLF001 - documented for whoever extends asyncio, as the two below
+        asyncio._register_task(self)  # noqa: SLF001 - documented for libraries that extend asyncio, as the two below
         caller = asyncio.current_task(loop)
         if caller is not None:
             asyncio._leave_task(loop, caller)  # noqa: SLF001

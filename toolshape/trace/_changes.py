@@ -109,9 +109,8 @@ def _sentence(change: Change) -> str:
         case "other_tool":
             sentence = f"the call went to {before}, and now goes to {after}"
         case "now_refused":
-            return (
-                f"the call was accepted, and is now refused: {_one_line(after)} Its arguments were {shortened(before)}."
-            )
+            reason = _one_line(after)
+            sentence = f"the call was accepted, and is now refused: {reason} Its arguments were {shortened(before)}."
         case "now_accepted":
             sentence = f"the call was refused ({_error(before)}), and is now accepted with {shortened(after)}"
         case "other_value":
