@@ -13,8 +13,8 @@ from toolshape._bound import Bound, bound_tools_of, observe_resumed
 from toolshape._bound_tools import bind_tools, canonical_calls
 from toolshape._calls import Strictness
 from toolshape._dispatch.handler import Handlers
-from toolshape._errors import UsageError
-from toolshape._families import family_of, get
+from toolshape._errors import ResponseError, UsageError
+from toolshape._families import family_of, get, reading_text_calls
 from toolshape._results import Results
 from toolshape._store import Store
 from toolshape._tool import record_of
@@ -32,14 +32,14 @@ class Bindings:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def bind(self, provider: ProviderOrName, strict: Strictness | None = None) -> Bound:
+    def bind(self, provider: ProviderOrName, strict: Strictness | None = None, text_calls: str | None = None) -> Bound:
         """Return the ``Bound`` of a provider, compiled if it was not asked for since the contents changed.
 
         Raises:
             ExportError: There is no such provider, it does not take one of the tools, or it has no strict form.
             UsageError: ``strict`` is something else.
         """
-        found = get(provider)
+        found = get(provider) if text_calls is None else reading_text_calls(get(provider), text_calls)
         contents = self._store.contents  # a tool that is added meanwhile makes other contents
         wish = contents.strict if strict is None else strict
         if not (wish is True or wish is False or wish == "auto"):
@@ -88,9 +88,9 @@ class Bindings:
             ResponseError: The response is not of any known family.
             UsageError: Two of these providers read it differently.
         """
-        body = parsed_body(response)
         contents = self._store.contents
         known = contents.used
+        body = _body_of(response, list(known.values()) if provider is None else [get(provider)])
         default = family_of(body, list(known.values())) if provider is None else get(provider)
         name = None if provider is None else default.name
         used = [key for key, bound in known.items() if bound.family == default.family and name in (None, key[0])]
@@ -107,6 +107,24 @@ class Bindings:
         own = next((known for known in self._store.contents.used.values() if known.name == provider), None)
         bound = self.bind(provider if own is None else own, strict)
         return bound.provider, bound_tools_of(bound).handlers, partial(observe_resumed, bound)
+
+
+def _body_of(response: Any, providers: Sequence[Provider]) -> Any:
+    """Return the body of a response; a text stays a text where the providers read texts, or it is no JSON for the others.
+
+    Raises:
+        ResponseError: The text is not JSON, and no provider reads texts.
+    """
+    takes_text = [provider.response.takes_text for provider in providers]
+    if not isinstance(response, (str, bytes, bytearray)) or not any(takes_text):
+        return parsed_body(response)
+    text = response if isinstance(response, str) else bytes(response).decode(errors="replace")
+    if all(takes_text):
+        return text
+    try:
+        return parsed_body(response)
+    except ResponseError:
+        return text
 
 
 def _all_equal(values: Sequence[Any]) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, runtime_checkable
 
 from pydantic_core import from_json
 
@@ -272,9 +272,11 @@ class Bound:
         if isinstance(response, Results):
             return plan_of(response)
         if self._bound_tools.observers is None:
-            return Plan(planned(self.provider, reading_of(self.provider, response), self._bound_tools.handlers))
+            return Plan(
+                planned(self.provider, reading_of(self._bound_tools.reader, response), self._bound_tools.handlers)
+            )
         try:
-            results = planned(self.provider, reading_of(self.provider, response), self._bound_tools.handlers)
+            results = planned(self.provider, reading_of(self._bound_tools.reader, response), self._bound_tools.handlers)
         except ResponseError as error:
             show(self, ObservedResponse(response, error))
             raise
@@ -291,7 +293,10 @@ class Bound:
             )
 
         return Collector(
-            self.provider, self._bound_tools.handlers, None if self._bound_tools.observers is None else observe_stream
+            self.provider,
+            self._bound_tools.handlers,
+            None if self._bound_tools.observers is None else observe_stream,
+            self._bound_tools.reader,
         )
 
     def dispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
@@ -303,7 +308,7 @@ class Bound:
         """
         bound_tools = self._bound_tools
         if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
-            results = planned(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
+            results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
             if not options:
                 return run_whole(results, NOTHING_INJECTED, None, None)
             inject = options.get("inject", NOTHING_INJECTED)
@@ -315,11 +320,54 @@ class Bound:
         """Do the same from a running loop: ``plan`` and ``arun``."""
         bound_tools = self._bound_tools
         if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
-            results = planned(bound_tools.provider, reading_of(bound_tools.provider, response), bound_tools.handlers)
+            results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
             inject = options.get("inject", NOTHING_INJECTED)
             return await arun_whole(results, inject, options.get("limit"), options.get("on_progress"))
         refuse_unknown(options)
         return await self.plan(response).arun(**options)
+
+    @overload
+    def grammar(
+        self, kind: Literal["structural_tag"], *, choice: str | Collection[str] | None = None, parallel: bool = True
+    ) -> JsonObject: ...
+    @overload
+    def grammar(
+        self, kind: Literal["lark"], *, choice: str | Collection[str] | None = None, parallel: bool = True
+    ) -> str: ...
+    def grammar(
+        self,
+        kind: Literal["structural_tag", "lark"],
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool = True,
+    ) -> JsonObject | str:
+        """Return a grammar that constrains the text of an open model to calls of these tools, and to text without calls.
+
+        For tools that are bound to a text format, or with ``text_calls=``. Bind with ``strict=True`` for schemas in
+        which every field is required.
+
+        Args:
+            kind: ``"structural_tag"``, as vLLM, SGLang and xgrammar take it, or ``"lark"``, for llguidance.
+            choice: ``"required"``, the name of the one tool that must be called, or several names; by default a call
+                may come or not.
+            parallel: Whether several calls may follow one another.
+
+        Raises:
+            ExportError: A tool does not exist.
+            UsageError: The tools are not bound to a text format, or the format has no grammar of this kind.
+        """
+        from toolshape._families.text import grammars  # noqa: PLC0415 - few programs constrain a text
+
+        shapes = self._bound_tools.shapes
+        names = (
+            ()
+            if choice in (None, "auto", "required")
+            else self._wire_names([choice] if isinstance(choice, str) else list(choice or ()))
+        )
+        schemas = {name: shapes[name].schema for name in names or shapes}
+        return grammars.grammar(
+            self.provider.name, kind, schemas, forced=choice not in (None, "auto"), parallel=parallel
+        )
 
     def calls_as_messages(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
         """Write calls as the message of an assistant that made them, for examples and replayed history.

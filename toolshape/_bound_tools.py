@@ -32,6 +32,7 @@ class BoundTools:
         default_effect: What tools without a declared effect are taken for.
         shapes: The tools as they are shown, by wire name.
         handlers: What validates and runs their calls.
+        reader: The provider with the form that reads responses to these tools.
     """
 
     tools: tuple[Tool[..., Any], ...]
@@ -44,6 +45,7 @@ class BoundTools:
     default_effect: DefaultEffect
     shapes: Mapping[str, Shape]
     handlers: Handlers
+    reader: Provider
 
     def terms(self) -> dict[str, Any]:
         """Return the arguments for ``bind_tools`` that make the same, in this or in another process."""
@@ -86,7 +88,17 @@ def bind_tools(
         default_effect=default_effect,
         shapes=by_wire_name,
         handlers=Handlers(by_wire_name, hooks, default_effect, strict),
+        reader=_reader(provider, by_wire_name),
     )
+
+
+def _reader(provider: Provider, shapes_by_name: Mapping[str, Shape]) -> Provider:
+    """Return the provider that reads responses to some tools: with their schemas, if it types arguments by them."""
+    for_schemas = provider.response.for_schemas
+    if for_schemas is None:
+        return provider
+    schemas = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
+    return replace(provider, response=for_schemas(schemas))
 
 
 def part_of(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
@@ -107,6 +119,6 @@ def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
 
 def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:
     """The calls in a response body as these shapes read them, before the arguments are validated."""
-    _, wires, *_ = reading_of(whole.provider, body)
+    _, wires, *_ = reading_of(whole.reader, body)
     calls = [call_of(whole.provider.name, whole.handlers, position, wire) for position, wire in enumerate(wires)]
     return [(call.name, call.arguments) for call in calls]

@@ -118,7 +118,7 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
     if not given or None in given or not any(map(calls_in, said)):
         raise UsageError("the calls that wait do not stand in the messages as they came: resume them by a token")
     is_items = histories_of(bound.provider).is_items
-    reading = reading_of(bound.provider, given if is_items else given[-1])
+    reading = reading_of(bound_tools_of(bound).reader, given if is_items else given[-1])
     results = planned(bound.provider, reading, bound_tools_of(bound).handlers)
     calls = stored["calls"]
     if [call.id for call in results.calls] != [call["id"] for call in calls]:

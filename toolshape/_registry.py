@@ -368,22 +368,27 @@ class Registry:
         """Return a new registry with other tools, and the settings and hooks of this registry."""
         return _made_like(self._store.contents, tools)
 
-    def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "Bound":
+    def bind(
+        self, provider: "AnyProvider", strict: Strictness | None = None, *, text_calls: str | None = None
+    ) -> "Bound":
         """Bind the current tools to a provider: convert them to its format and check that it supports them.
 
         Args:
             provider: The provider.
             strict: Whether the provider must constrain arguments to the schema: ``True``, ``False``, or ``"auto"``.
                 The default is the registry's ``strict``. A tool's own ``strict`` takes precedence.
+            text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``:
+                they are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the formats.
 
         Returns:
             The bound tools, which are immutable. The same object is returned until the registry changes.
 
         Raises:
-            ExportError: The provider is unknown, does not support one of the tools, or has no strict form.
+            ExportError: The provider is unknown, does not support one of the tools, or has no strict form. Or there is
+                no such text format, or the provider's servers leave no calls in texts.
             UsageError: ``strict`` has another value.
         """
-        return self._bindings.bind(provider, strict)
+        return self._bindings.bind(provider, strict, text_calls)
 
     def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
         """Return the value for ``tools=`` of the provider's SDK; see ``bind`` and ``Bound.export``."""

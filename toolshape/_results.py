@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast, overload
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast, overload
 
 from toolshape._calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened, visible
 from toolshape._errors import CallError, CallErrorCode, UsageError
@@ -98,12 +98,33 @@ class PendingCall(NamedTuple):
         return str(self.call.name)
 
 
+class ResponseWarning(NamedTuple):
+    """Something in a response that needs attention, although it could be read.
+
+    ``rule``: ``call_in_text``: the text holds the opening mark of a call, which was not read as one. ``text_format`` is
+    the format that the call is written in, ``message`` says what can be done.
+    """
+
+    rule: Literal["call_in_text"]
+    text_format: str
+    message: str
+
+
 class Answering(Protocol):
     """How a provider writes the results of calls."""
 
     @property
     def write_results(self) -> Callable[[Sequence[Result]], list[WireMessage]]:
         """Returns the messages that answer the calls of the given results."""
+        ...
+
+
+class ReadBy(Protocol):
+    """How a provider's responses are read."""
+
+    @property
+    def left_calls(self) -> Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None:
+        """Returns warnings of calls that a server left in the text of a message, if servers do."""
         ...
 
 
@@ -118,6 +139,11 @@ class Answered(Protocol):
     @property
     def codec(self) -> Answering:
         """The provider's codec."""
+        ...
+
+    @property
+    def response(self) -> ReadBy:
+        """How the provider's responses are read."""
         ...
 
     @property
@@ -321,6 +347,12 @@ class Results(Sequence[Result]):
             self._refuse_half()
             answers = list(self)
         return self.provider.codec.write_results(answers)
+
+    @property
+    def warnings(self) -> tuple[ResponseWarning, ...]:
+        """What needs attention in the response: calls that the server left in the text, which were not run."""
+        find = self.provider.response.left_calls
+        return find(self.assistant[-1], self.provider.name) if find is not None and self.assistant else ()
 
     @property
     def losses(self) -> list[Loss]:

@@ -15,7 +15,7 @@ from toolshape._families import families, recognised
 from toolshape._results import Results
 from toolshape._wire.bodies import member, model_of
 from toolshape._wire.provider import Provider
-from toolshape._wire.stream_events import Decoder
+from toolshape._wire.stream_events import Decoder, PieceDecoder
 
 ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
 """Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
@@ -42,18 +42,26 @@ class Collector:
         "_model",
         "_observe",
         "_provider",
+        "_reader",
         "_response",
         "text",
         "thinking",
     )
 
-    def __init__(self, provider: Provider, handlers: Handlers, observe: ObserveStream | None = None) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        handlers: Handlers,
+        observe: ObserveStream | None = None,
+        reader: Provider | None = None,
+    ) -> None:
         self._provider = provider
+        self._reader = reader or provider
         self._handlers = handlers
         self._observe = observe
         self._fed: list[Any] = []  # kept for observers
         self._is_closed = False
-        self._decoder = Decoder()
+        self._decoder: Decoder | PieceDecoder = PieceDecoder() if provider.response.takes_text else Decoder()
         self._complete: set[int] = set()
         self._response: JsonObject = {}
         self._last: Any = None
@@ -95,7 +103,7 @@ class Collector:
             raise ResponseError(self._not_a_stream(), body=self._last)
         if not recognised(self._provider, self._response):
             return found
-        _, wires, *_ = reading_of(self._provider, self._response)
+        _, wires, *_ = reading_of(self._reader, self._response)
         left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
         return found + [call_of(self._provider.name, self._handlers, at, wire) for at, wire in left]
 
@@ -107,7 +115,7 @@ class Collector:
         """
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._not_a_stream(), body=self._last)
-        assistant, calls, finish, _, ends_in_call = reading_of(self._provider, self._response)
+        assistant, calls, finish, _, ends_in_call = reading_of(self._reader, self._response)
         cut = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
         results = planned(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
@@ -124,7 +132,7 @@ class Collector:
         """
         if not self._response or not recognised(self._provider, self._response):
             return ()
-        _, wires, *_ = reading_of(self._provider, self._response)
+        _, wires, *_ = reading_of(self._reader, self._response)
         left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
         return tuple(partial_call(call_of(self._provider.name, self._handlers, at, wire)) for at, wire in left)
 
@@ -177,8 +185,8 @@ class Collector:
         if self._model is None:
             held = (event, member(event, "message"), member(event, "response"))
             self._model = next((name for item in held if (name := model_of(item))), None)
-        done = [(at, wire) for at, wire in folded(self._provider, self._response, event) if at not in self._complete]
-        delta = text_delta(self._provider, event)
+        done = [(at, wire) for at, wire in folded(self._reader, self._response, event) if at not in self._complete]
+        delta = text_delta(self._reader, self._response, event)
         self.text += delta.text
         self.thinking += delta.thinking
         self._complete.update(at for at, _ in done)

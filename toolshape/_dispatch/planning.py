@@ -1,12 +1,13 @@
 """Validates the calls of a response: each is ready, pending, or answered with the reason why it is refused."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolshape._calls import EARLY, Call, Finish, new_record
 from toolshape._dispatch import approval
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.receive import sendable_name
 from toolshape._dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape._dispatch.response_warnings import log_warnings
 from toolshape._execution.failures import validation_error
 from toolshape._results import Result, Results
 from toolshape._wire.ids import generated_id, id_seed, sendable_id
@@ -18,13 +19,12 @@ if TYPE_CHECKING:
 _MOST_HINTS = 10  # hints in one response, for unknown names
 
 
-def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:
+def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
     """Validate the calls of a response that was read, and run nothing."""
     assistant, wires, finish_raw, cut, ends_in_call = reading
     finish: Finish | None = None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
     if wires and finish != "tool_calls":
-        is_text = isinstance(wires[-1][2], (str, bytes))  # only a text can be checked for completeness
-        if ends_in_call and finish in EARLY and (finish == "length" or is_text):
+        if ends_in_call and _cuts_off(finish, wires[-1][2]):
             cut |= {len(wires) - 1}
         finish = "tool_calls" if finish == "stop" else finish
     calls: list[Call] = []
@@ -56,6 +56,13 @@ def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:
     results.calls, results.answers, results.assistant = calls, answers, assistant
     results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
     results.waiting, results.is_plain = ready, is_plain
+    if provider.response.left_calls is not None and assistant and assistant[-1].get("content"):
+        log_warnings(results)
     if not is_plain:
         approval.hold(results, ready)
     return results
+
+
+def _cuts_off(finish: Finish | None, arguments: Any) -> bool:
+    """Return whether a response that ended so may have cut off its last call; only a text can be checked for completeness."""
+    return finish in EARLY and (finish == "length" or isinstance(arguments, (str, bytes)))

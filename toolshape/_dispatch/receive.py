@@ -16,7 +16,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
     Raises:
         ResponseError: The body is not a response of this provider's family, or is malformed.
     """
-    body = response if type(response) is dict else parsed_body(response)
+    body = response if type(response) is dict else _body_of(provider, response)
     try:
         reading = provider.response.read(body)
     except ResponseError:
@@ -30,6 +30,14 @@ def reading_of(provider: Provider, response: Any) -> Read:
         )
         raise ResponseError(message, body=response)
     return reading
+
+
+def _body_of(provider: Provider, response: Any) -> Any:
+    if not provider.response.takes_text:
+        return parsed_body(response)
+    if isinstance(response, (bytes, bytearray)):
+        return bytes(response).decode(errors="replace")
+    return response if isinstance(response, str) else parsed_body(response)
 
 
 def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:
@@ -61,8 +69,11 @@ def sendable_name(given: Any) -> str:
     return given.encode(errors="replace").decode() if isinstance(given, str) else ""
 
 
-def text_delta(provider: Provider, event: Any) -> TextDelta:
-    """Return the text that an event of a stream adds; none if it cannot be read, which ``folded`` reports."""
+def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
+    """Return the text that an event added to a stream; none if it cannot be read, which ``folded`` reports."""
+    found = body.pop("x-delta", None)
+    if found is not None:
+        return found  # type: ignore[no-any-return]
     try:
         return provider.response.text_delta(event)
     except Exception:  # a broken gateway: anything may be anywhere

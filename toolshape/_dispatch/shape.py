@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import Finding, Loss, Strictness
+from toolshape._calls import Finding, JsonSchema, Loss, Strictness
 from toolshape._schema.arrows import Arrow
 from toolshape._tool import Tool, record_of
 from toolshape._validation.coercion import chosen_rules
@@ -20,7 +20,7 @@ class Shape(NamedTuple):
     """One tool in the form that one provider is sent.
 
     ``entry`` is the JSON of what is sent, ``differences`` what a report lists of it. ``settings`` say how its calls are
-    validated, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments
+    validated, ``schema`` is the schema of the parameters that is sent, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments
     to the form that the provider was sent. ``validations`` holds the validations that were compiled for its calls.
     """
 
@@ -32,6 +32,7 @@ class Shape(NamedTuple):
     differences: tuple[Loss | Finding, ...]
     settings: ValidationSettings
     out: Arrow | None
+    schema: JsonSchema
     advertises_output: bool
     validations: dict[ValidationSettings, Validate]
 
@@ -134,6 +135,7 @@ def _compiled(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rule
                 wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates
             ),
             out=wire_tool.lens.out,
+            schema=wire_tool.lens.schema,
             advertises_output=provider.request.advertises_output,
             validations={},
         )

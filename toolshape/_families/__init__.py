@@ -132,10 +132,43 @@ def _providers_of(module: str) -> Mapping[str, Provider]:
 @functools.lru_cache(_MOST_NAMES)
 def _find(name: str) -> Provider | None:
     """Find a provider of this package. Most are in the module of the same name, so try to import only that module."""
+    base, plus, text_format = name.partition("+")
+    if plus:
+        return _with_text_calls(base, text_format)
     family = name.partition(":")[0].replace("-", "_")
     is_family = family.isidentifier() and not family.startswith("_")
     own = _providers_of(family).get(name) if is_family else None
     return own or next((provider for provider in _built_in() if provider.name == name), None)
+
+
+def _with_text_calls(name: str, text_format: str) -> Provider | None:
+    """Return a provider whose calls in the text are read in a format, as ``vllm+hermes``; ``None`` without either."""
+    from toolshape._families.text.mixed import with_text_calls  # noqa: PLC0415 - few programs need it
+
+    provider = _find(name)
+    return None if provider is None else with_text_calls(provider, text_format)
+
+
+def reading_text_calls(provider: Provider, text_format: str) -> Provider:
+    """Return the provider whose calls in the text are read in a format.
+
+    Raises:
+        ExportError: There is no such format, or the provider's servers leave no calls in texts.
+    """
+    found = _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
+    if found is not None:
+        return found
+    from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only a wrong call needs it
+
+    if text_format in FORMATS:
+        message = f"text_calls= reads what servers of OpenAI's form and Ollama leave in a text, not {provider.name}"
+    else:
+        meant = nearest(str(text_format), FORMATS)
+        message = f"there is no text format {text_format!r}" + (
+            f": did you mean {meant!r}?" if meant else f"; there are {', '.join(FORMATS)}"
+        )
+    problem = Problem(path="text_calls", rule="provider", message=message)
+    raise ExportError(provider=provider.name, tool=None, problems=[problem])
 
 
 def families() -> tuple[Provider, ...]:
@@ -156,7 +189,9 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
     Raises:
         ResponseError: No provider recognises the response.
     """
-    for provider in itertools.chain(bound, _built_in()):
+    # Text formats are read where they are asked for: an unknown body must not run a call that a model only quotes.
+    others = (provider for provider in _built_in() if not provider.response.takes_text)
+    for provider in itertools.chain(bound, others):
         if recognised(provider, response):
             # Providers of one family recognise the same form: prefer the default, unless it does not recognise this.
             default = _find(provider.family) or provider

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from toolshape._calls import JsonObject, WireCall
+from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._parts import File, Image, Part, Text, as_text, named_by_url
 from toolshape._schema.values import as_json, as_plain_json
+from toolshape._wire.bodies import member
 from toolshape.messages import MediaPart, Message, MessagePart, ProviderPart, TextPart, ToolCallPart, ToolResultPart
 
 _READ_KEYS = frozenset(
@@ -114,6 +115,15 @@ def text_of(content: Any) -> str:
 def joined_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
     """Join the texts of a message: a model's texts are pieces of one text, other texts are paragraphs."""
     return ("" if role == "assistant" else "\n\n").join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def visible_text(message: WireMessage) -> str:
+    """Return the text of a message's content: itself, or that of its text parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, (list, tuple)) else ()
+    return "".join(text for part in parts if isinstance(text := member(part, "text"), str))
 
 
 def is_nothing(value: Any) -> bool:

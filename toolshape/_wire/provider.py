@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from toolshape._calls import ChoiceMode, Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
 from toolshape._errors import ExportError, Problem, ResponseError
 from toolshape._parts import File, Image, by_media_type, is_taken, kind_of
-from toolshape._results import Result
+from toolshape._results import ResponseWarning, Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 
@@ -231,7 +231,13 @@ class ResponseForm:
             that the event completes, each call once: no later event may add to them.
         finishes: Maps the provider's finish reasons to ours.
         text_delta: Returns the text and the reasoning that one stream event adds; an event that repeats what earlier
-            events added returns none.
+            events added returns none. Where that depends on earlier events, ``fold`` leaves a ``TextDelta`` as the
+            response's ``x-delta``, which goes first.
+        takes_text: Whether a response may be the model's text itself, and a piece of a stream a piece of that text.
+        for_schemas: Returns the form that reads responses to tools with these schemas of parameters, by wire name; for
+            formats that write arguments without types.
+        left_calls: Returns warnings of calls that the server left in the text of an assistant's message, for a provider
+            of this name; ``None`` if servers leave none there.
     """
 
     recognises: Callable[[Any], bool]
@@ -239,6 +245,9 @@ class ResponseForm:
     fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
     finishes: Mapping[str, Finish]
     text_delta: Callable[[JsonObject], TextDelta] = no_text
+    takes_text: bool = False
+    for_schemas: "Callable[[Mapping[str, JsonObject]], ResponseForm] | None" = None
+    left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -301,7 +310,14 @@ ProviderName: TypeAlias = Literal[
     "gemini:string-enums", "groq", "huggingface", "json-schema", "llama-cpp", "mcp",
     "mcp:2025-06-18", "mcp:2025-11-25", "mcp:2026-07-28", "mcp:refs", "mistral", "moonshot",
     "ollama", "ollama:server", "openai", "openai-responses", "openai-responses:minimal", "openai:minimal",
-    "openai:string-enums", "openrouter", "together", "vertex", "vllm", "xai",
+    "openai:string-enums", "openrouter",
+    "text:apertus", "text:cohere_command", "text:deepseek_v3", "text:deepseek_v31", "text:deepseek_v32",
+    "text:glm45", "text:granite", "text:harmony", "text:hermes", "text:internlm",
+    "text:invoke", "text:json", "text:kimi_k2", "text:lfm2", "text:llama3_json",
+    "text:longcat", "text:minimax_m1", "text:minimax_m2", "text:mistral", "text:mistral_old",
+    "text:nemotron", "text:phi4", "text:pythonic", "text:qwen3_coder", "text:seed_oss",
+    "text:tool_calls",
+    "together", "vertex", "vllm", "xai",
     "xai:grpc",
 ]  # fmt: skip
 """The providers of this package, so that an editor completes their names."""

@@ -96,6 +96,36 @@ class Decoder:
                 yield from _parsed(data)
 
 
+class PieceDecoder:
+    """Decodes chunks of a model's text: each is an event with the text, or the event of a client that holds it."""
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self) -> None:
+        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def events(self, chunk: Any) -> Iterator[Any]:
+        """Yield the events of this chunk.
+
+        Raises:
+            ResponseError: The chunk cannot be read.
+        """
+        if isinstance(chunk, (bytes, bytearray, memoryview)):
+            chunk = self._bytes.decode(bytes(chunk))
+        if isinstance(chunk, str):
+            yield {"text": chunk}
+            return
+        try:
+            events = list(_unwrapped(plain(parsed_body(chunk))))
+        except Exception as error:  # an object of users may raise anything
+            raise ResponseError(f"cannot read an event of the stream ({type(error).__name__})", body=chunk) from error
+        yield from events
+
+    def rest(self) -> Iterator[Any]:
+        """Yield the end of the text."""
+        yield {"text": self._bytes.decode(b"", final=True), "is_end": True}
+
+
 class _Values:
     """Finds the JSON objects in a text that arrives in pieces: one object a line, or the items of an array."""
 

@@ -207,7 +207,8 @@ def _unwatched(bound: Bound, response: Any) -> Plan:
     Raises:
         ResponseError: This provider's family cannot read the response.
     """
-    return Plan(planned(bound.provider, reading_of(bound.provider, response), bound_tools_of(bound).handlers))
+    bound_tools = bound_tools_of(bound)
+    return Plan(planned(bound.provider, reading_of(bound_tools.reader, response), bound_tools.handlers))
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

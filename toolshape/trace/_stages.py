@@ -193,9 +193,10 @@ def _plan(bound: Bound, entry: RecordedResponse) -> Plan:
     Raises:
         ResponseError: The response cannot be read.
     """
+    bound_tools = bound_tools_of(bound)
     if entry.stream is None:
-        return Plan(planned(bound.provider, reading_of(bound.provider, entry.response), bound_tools_of(bound).handlers))
-    collector = Collector(bound.provider, bound_tools_of(bound).handlers)
+        return Plan(planned(bound.provider, reading_of(bound_tools.reader, entry.response), bound_tools.handlers))
+    collector = Collector(bound.provider, bound_tools.handlers, None, bound_tools.reader)
     for piece in entry.response:
         collector.feed(piece)
     if entry.stream == "ended":

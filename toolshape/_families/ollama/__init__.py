@@ -6,6 +6,7 @@ from toolshape._families.ollama import messages, server
 from toolshape._families.ollama.messages import write_calls, write_results
 from toolshape._families.ollama.responses import fold, read, recognises, text_delta
 from toolshape._families.ollama.schema import CLIENT, SERVER, SERVER_KEYWORDS, client_keywords, envelope, request
+from toolshape._families.openai.left_calls import left_calls
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
 from toolshape._wire.provider import Codec, Facts, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
@@ -31,6 +32,7 @@ OLLAMA = Provider(
         finishes={"stop": "stop", "length": "length", "error": "error"},
         fold=fold,
         text_delta=text_delta,
+        left_calls=left_calls,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.openai import messages, server
+from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.messages import write_calls, write_results
 from toolshape._families.openai.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.openai.schema import (
@@ -53,7 +54,9 @@ OPENAI = Provider(
     ),
     request=RequestForm(most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"), envelope=envelope, keywords=request),
     codec=Codec(carries=frozenset({"image", "file", "audio"}), write_calls=write_calls, write_results=write_results),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
+    response=ResponseForm(
+        recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta, left_calls=left_calls
+    ),
     histories=messages.HISTORIES,
     server=server.SERVER,
     facts=Facts(

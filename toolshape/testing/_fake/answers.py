@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from toolshape._calls import Finish, JsonObject, WireCall
+from toolshape._families.text.calls import TextCall
+from toolshape._families.text.formats import FORMATS
+from toolshape._families.text.writing import written_calls
 from toolshape._schema.generate import generated
 from toolshape._tool import Tool
 from toolshape._wire.ids import generated_id, id_seed
@@ -130,6 +133,15 @@ def completion_of(
         usage=(_tokens(request.body), _tokens([text, *calls])) if sends_usage else None,
         is_streamed=is_streamed,
     )
+
+
+def with_calls_in_text(said: Completion, text_format: str) -> Completion:
+    """Return a completion whose calls are written in its text, as a model of the format writes them."""
+    if not said.calls:
+        return said
+    calls = [TextCall(call.wire_name, call.arguments, call.id) for call in said.calls]
+    text = said.text + written_calls(FORMATS[text_format], calls, checks=False)
+    return said._replace(text=text, calls=(), finish="stop" if said.finish == "tool_calls" else said.finish)
 
 
 def _tokens(node: Any) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape._calls import JsonObject
 from toolshape._errors import UsageError
-from toolshape._families import get
+from toolshape._families import get, reading_text_calls
 from toolshape._registry import Registry
 from toolshape._tool import Tool
 from toolshape._wire.provider import AnyProvider
@@ -151,9 +151,11 @@ class Fake:
         tools: The tools that ``calls`` can name: a registry, or tools and functions. You can also pass a tool itself
             to ``calls``.
         strict: Whether to refuse requests with a field that the provider's SDK does not define.
+        text: The format in which the model writes calls into its text, and the server leaves them there, as a server
+            without the right parser does: ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()`` lists the formats.
 
     Raises:
-        ExportError: The provider is unknown.
+        ExportError: The provider is unknown, or leaves no calls in texts, or there is no such format.
         UsageError: The provider has no ``server``, which a fake needs.
     """
 
@@ -163,8 +165,12 @@ class Fake:
         tools: Registry | Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
         *,
         strict: bool = False,
+        text: str | None = None,
     ) -> None:
         self.provider = get(provider)
+        if text is not None:
+            reading_text_calls(self.provider, text)  # refuses an unknown format
+        self._text_format = text
         self.exchanges: list[Exchange] = []
         self._wire = server_of(self.provider)
         self._is_strict = strict
@@ -398,6 +404,8 @@ class Fake:
             return reply, self._exchange(asked, reply.status, body)
         model, is_streamed = asked.model or "", asked.framing is not None
         said = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
+        if self._text_format is not None:
+            said = answers.with_calls_in_text(said, self._text_format)
         response = self._wire.respond(said) if turn.body is None else turn.body
         reply = answers.reply_of(self._wire, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)

@@ -1,0 +1,258 @@
+"""Makes calls of what the scanner kept: names, ids and arguments."""
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolshape._families.text.format import TextFormat
+from toolshape._families.text.scanner import Fields, Segment
+from toolshape._schema.values import WrittenObject, as_json, read_json
+
+_NAMES = ("name", "tool_name", "function", "recipient_name")
+_ARGUMENTS = ("arguments", "parameters", "args")
+_IDS = ("id", "tool_call_id", "call_id")
+
+
+class TextCall(NamedTuple):
+    """A call in a text: ``arguments`` are an object, or the text that the model wrote for one."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+    is_cut: bool = False
+
+
+def calls_of(text_format: TextFormat, segment: Segment) -> tuple[TextCall, ...]:
+    """Return the calls of a segment; none if it makes no call."""
+    return calls_in(text_format, segment.fields, is_cut=segment.kind == "cut")
+
+
+def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -> tuple[TextCall, ...]:
+    """Return the calls that fields make; none if they make no call, as where a name is missing."""
+    calls: list[TextCall] = []
+    is_bare = ("bare", "") in fields
+    for field, text in fields:
+        if field == "json":
+            calls += _calls_of_json(text_format, text, is_cut=is_cut, is_bare=is_bare)
+        elif field == "python":
+            calls += _calls_of_python(text)
+        elif field == "name":
+            written = text.strip()
+            calls.append(TextCall(_name_in(text_format, written), [], written if text_format.has_ids else ""))
+        elif calls:
+            calls[-1] = _with_field(text_format, calls[-1], field, text)
+    if any(not call.name for call in calls):
+        return ()
+    made = [call._replace(arguments=_object(call.arguments)) for call in calls]
+    if is_cut and made:
+        made[-1] = made[-1]._replace(is_cut=True)
+    return tuple(made)
+
+
+def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) -> TextCall:
+    """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
+
+    Parameters are pairs of a key and a value. Until its value comes, a key has ``None``, or what the model declared
+    of the value.
+    """
+    if field == "id":
+        return call._replace(id=text.strip())
+    if field == "arguments":
+        return call._replace(arguments=text)
+    if field == "key":
+        call.arguments.append((text.strip().strip("\"'"), None))
+    elif field == "kind":
+        key, _ = call.arguments.pop()
+        declared = as_json if 'string="false"' in text else SaidText if 'string="true"' in text else None
+        call.arguments.append((key, declared))
+    elif field == "value":
+        key, declared = call.arguments.pop()
+        value = _without_line_ends(text) if text_format.has_line_ends else text
+        call.arguments.append((key, value if declared is None else declared(value)))
+    return call
+
+
+class SaidText(str):
+    """A value that the model itself declared to be a text."""
+
+    __slots__ = ()
+
+
+def _object(arguments: Any) -> Any:
+    """Return pairs as an object; a key without its value was cut off."""
+    if not isinstance(arguments, list):
+        return arguments
+    pairs = [(key, value) for key, value in arguments if value is not None and not callable(value)]
+    return dict(pairs) if len({key for key, _ in pairs}) == len(pairs) else WrittenObject(pairs)
+
+
+def _name_in(text_format: TextFormat, text: str) -> str:
+    """Return the tool's name in the text that names a call."""
+    text = text.strip("\"'")
+    found = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
+    return text if found is None else found["name"]
+
+
+def _without_line_ends(text: str) -> str:
+    return text.removeprefix("\n").removesuffix("\n")
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def _calls_of_json(text_format: TextFormat, text: str, *, is_cut: bool, is_bare: bool) -> Sequence[TextCall]:
+    try:
+        value = read_json(text)
+    except (ValueError, RecursionError):
+        return _calls_of_malformed_json(text, is_cut=is_cut)
+    items = value if isinstance(value, list) else [value]
+    calls = [_call_of_object(item, is_bare=is_bare) for item in items]
+    if not calls or None in calls:
+        return [TextCall(*pair) for item in items for pair in item.items()] if _are_by_name(text_format, items) else ()
+    return [call for call in calls if call is not None]
+
+
+def _are_by_name(text_format: TextFormat, items: Sequence[Any]) -> bool:
+    """Return whether each object holds arguments under the name of a tool, where the format writes that."""
+    return text_format.is_keyed_by_name and all(
+        isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict) for item in items
+    )
+
+
+def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
+    if not isinstance(item, dict):
+        return None
+    inner = item.get("function")
+    if isinstance(inner, dict):  # an entry as in a message
+        item = {**item, **inner}
+        del item["function"]
+    name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
+    arguments = next((item[key] for key in _ARGUMENTS if key in item), None)
+    call_id = next((item[key] for key in _IDS if isinstance(item.get(key), (str, int))), "")
+    if not name or (arguments is None and (is_bare or not _may_lack_arguments(item))):
+        return None
+    return TextCall(name, {} if arguments is None else arguments, str(call_id))
+
+
+def _may_lack_arguments(item: Mapping[str, Any]) -> bool:
+    """Return whether an object without arguments is a call: if it holds nothing else, or arguments that are null."""
+    return set(item) <= {*_NAMES, *_IDS, *_ARGUMENTS, "type"}
+
+
+_NAME = re.compile(r'"(?:name|tool_name)"\s*:\s*"((?:[^"\\]|\\.)+)"')
+_BEFORE_ARGUMENTS = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
+
+
+def _calls_of_malformed_json(text: str, *, is_cut: bool) -> Sequence[TextCall]:
+    """Return the call whose JSON cannot be parsed, with the arguments as they were written; of a list, all calls in one.
+
+    Such a call is answered as malformed or cut off, and the model writes it again.
+    """
+    calls: list[TextCall] = []
+    for part in _parts_of_list(text):
+        name, before = _NAME.search(part), _BEFORE_ARGUMENTS.search(part)
+        if name is None:
+            continue
+        try:
+            inner = _call_of_object(json.loads(part, strict=False))
+        except (ValueError, RecursionError):
+            inner = None
+        if inner is not None:
+            calls.append(inner)
+            continue
+        arguments = part[before.end() :] if before is not None else part
+        calls.append(TextCall(name[1], arguments.rstrip().removesuffix("," if is_cut else "")))
+    return calls
+
+
+def _parts_of_list(text: str) -> list[str]:
+    """Split a list of objects that cannot be parsed: each object that can be, and the rest."""
+    stripped = text.lstrip()
+    if not stripped.startswith("["):
+        return [text]
+    parts, at = list[str](), 1
+    decode = json.JSONDecoder(strict=False).raw_decode
+    while True:
+        while at < len(stripped) and stripped[at] in " \t\r\n,":
+            at += 1
+        try:
+            _, end = decode(stripped, at)
+        except (ValueError, RecursionError):
+            return [*parts, stripped[at:]]
+        parts.append(stripped[at:end])
+        at = end
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+def _calls_of_python(text: str) -> Sequence[TextCall]:
+    """Parse a list of Python calls; nothing is evaluated."""
+    try:
+        tree = ast.parse(_with_right_escapes(text.strip()), mode="eval").body
+        nodes = tree.elts if isinstance(tree, ast.List) else []
+        return [_call_of_node(node) for node in nodes]
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        names = _CALLED.findall(text)[:1]
+        return [TextCall(name, text) for name in names]
+
+
+_CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
+
+
+def _call_of_node(node: ast.expr) -> TextCall:
+    if not isinstance(node, ast.Call):
+        raise ValueError("not a call")  # noqa: TRY004 - as for all that is no list of calls
+    name = ast.unparse(node.func)
+    if node.args or any(keyword.arg is None for keyword in node.keywords):
+        return TextCall(name, ast.unparse(node))  # positional: no parameter is named, so it is malformed
+    pairs = [(str(keyword.arg), _literal(keyword.value)) for keyword in node.keywords]
+    return TextCall(name, pairs)
+
+
+_JSON_NAMES: Mapping[str, Any] = {"true": True, "false": False, "null": None}
+
+
+class _JsonNames(ast.NodeTransformer):
+    """Replaces the names of JSON's constants, which models write among Python's."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(_JSON_NAMES[node.id]) if node.id in _JSON_NAMES else node
+
+
+def _literal(node: ast.expr) -> Any:
+    value = ast.literal_eval(ast.fix_missing_locations(_JsonNames().visit(node)))
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> Any:
+    """Return a Python literal as JSON: a tuple or a set is a list, a key is a text."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else json.dumps(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_as_json(item) for item in value]
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise ValueError("not JSON")
+
+
+def python_literal(text: str) -> Any:
+    """Parse a Python literal; nothing is evaluated.
+
+    Raises:
+        ValueError: The text is not a literal that JSON can hold.
+    """
+    try:
+        return _literal(ast.parse(_with_right_escapes(text.strip()), mode="eval").body)
+    except (SyntaxError, RecursionError, MemoryError, TypeError) as error:
+        raise ValueError("not a Python literal") from error
+
+
+_ESCAPE = re.compile(r"\\(?:[\\'\"abfnrtvxuUN\n0-3]|(.))", re.DOTALL)
+
+
+def _with_right_escapes(text: str) -> str:
+    """Double each backslash that begins no escape of Python: Python warns of it, and keeps it as it stands."""
+    return _ESCAPE.sub(lambda found: found[0] if found[1] is None else f"\\\\{found[1]}", text)

@@ -1,0 +1,592 @@
+"""The formats in which open models write tool calls, read in their chat templates and in parsers of servers.
+
+The templates are those of llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), of vLLM 0.33.0 (``examples``), and of
+Ollama's renderers, each rendered with the same messages on 2026-11-25. Parsers are vLLM 0.33.0's and SGLang 0.5.23's.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from toolshape._families.text.format import Steps, TextFormat
+from toolshape._families.text.steps import (
+    Blank,
+    Choice,
+    JsonValue,
+    Layout,
+    Mark,
+    Optional,
+    PythonCalls,
+    Repeated,
+    TextUntil,
+)
+
+_THINK = (("<think>", "</think>"),)
+_OBJECT = '{{"name": "{name}", "arguments": {arguments}}}'
+_READ = "2026-11-25"
+
+
+def _json(*ends: str) -> Steps:
+    """A JSON object or list, and the mark that ends it, if it comes."""
+    closing: Steps = (Optional((Mark(ends[0]),)),) if ends else ()
+    return (Blank(), JsonValue("json", ends), Blank(), *closing)
+
+
+_BARE_JSON: Steps = (JsonValue("json"),)
+
+HERMES = TextFormat(
+    name="hermes",
+    models=(
+        r"hermes-[234]",
+        r"qwen2(\.5)?-(?!.*coder)",
+        r"qwen3-(?!.*(coder|next-coder))",
+        r"qwq",
+        r"granite-4\.[01]",
+        r"mimo-vl",
+        r"exaone-4",
+        r"ernie-4\.5.*thinking",
+    ),
+    evidence=f"templates of Qwen2.5, Qwen3, Hermes 3 and Granite 4; vLLM's hermes_tool_parser, {_READ}",
+    openings=(("<tool_call>", _json("</tool_call>")),),
+    bare=(("{", _BARE_JSON),),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and kin)
+    quiet=("</tool_call>", "</think>", "<|im_end|>"),
+    reasoning=_THINK,
+    layout=Layout(call=f"<tool_call>\n{_OBJECT}\n</tool_call>", between="\n"),
+)
+
+
+def _parameter(opening: str, key_end: str, closing: str, *followers: str, with_kind: bool = False) -> Steps:
+    """A parameter in tags: its value ends at the closing tag, if another parameter or the end of the call follows it.
+
+    Models leave closing tags out: then the value ends before the next tag that begins a line.
+    """
+    kind: Steps = (TextUntil((">",), "kind"),) if with_kind else ()
+    following = tuple(f"\n{follower}" for follower in followers)
+    value = TextUntil((closing, *following), "value", only_before=followers, leaves=following)
+    return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind, value, Blank())
+
+
+_FUNCTION: Steps = (
+    TextUntil((">",), "name", excludes="\n< "),
+    Blank(),
+    Repeated(_parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>")),
+    Mark("</function>"),
+)
+
+QWEN3_CODER = TextFormat(
+    name="qwen3_coder",
+    models=(
+        r"qwen3-.*coder",
+        r"qwen3\.[5-9]",
+        r"qwen3-coder",
+        r"nemotron-3",
+        r"step-?3\.[5-9]",
+        r"mimo-v2",
+        r"granite-4\.2",
+    ),
+    evidence=f"templates of Qwen3-Coder, Qwen3.5 and Nemotron 3; vLLM's parser/qwen3.py, {_READ}",
+    openings=(
+        ("<tool_call>", (Blank(), Mark("<function="), *_FUNCTION, Blank(), Optional((Mark("</tool_call>"),)))),
+        ("<function=", (*_FUNCTION, Blank(), Optional((Mark("</tool_call>"),)))),
+    ),
+    quiet=("</tool_call>", "</think>", "<|im_end|>"),
+    reasoning=_THINK,
+    layout=Layout(
+        call="<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>",
+        between="\n",
+        parameter="<parameter={key}>\n{value}\n</parameter>\n",
+    ),
+    is_untyped=True,
+    has_line_ends=True,
+)
+
+SEED_OSS = TextFormat(
+    name="seed_oss",
+    models=(r"seed-oss",),
+    evidence=f"template of Seed-OSS-36B; vLLM's seed_oss parser, {_READ}",
+    openings=(
+        (
+            "<seed:tool_call>",
+            (Blank(), Mark("<function="), *_FUNCTION, Blank(), Optional((Mark("</seed:tool_call>"),))),
+        ),
+    ),
+    quiet=("</seed:tool_call>", "</seed:think>", "<seed:eos>"),
+    reasoning=(("<seed:think>", "</seed:think>"),),
+    layout=Layout(
+        call="<seed:tool_call>\n<function={name}>\n{parameters}</function>\n</seed:tool_call>",
+        between="\n",
+        parameter="<parameter={key}>{value}</parameter>\n",
+    ),
+    is_untyped=True,
+)
+
+LLAMA3_JSON = TextFormat(
+    name="llama3_json",
+    models=(r"llama-3\.[123]", r"meta-llama-3\.[123]"),
+    evidence=f"templates of Llama 3.1 to 3.3; vLLM's llama_tool_parser; vllm#16214, {_READ}",
+    openings=(
+        ("<|python_tag|>", (*_json(), Optional((Mark(";"),)))),
+        ("<|python_start|>", (*_json("<|python_end|>"), Optional((Mark(";"),)))),
+    ),
+    bare=(("{", (JsonValue("json"), Optional((Mark(";"),)))),),
+    quiet=("<|eot_id|>", "<|eom_id|>", "<|eot|>"),
+    layout=Layout(call='{{"name": "{name}", "parameters": {arguments}}}', between="; "),
+)
+
+_PYTHON_NAMES = r"[a-zA-Z_][a-zA-Z0-9_]*"
+PYTHONIC = TextFormat(
+    name="pythonic",
+    models=(r"llama-4", r"llama-3\.2-[13]b", r"toolace", r"gemma-3-"),
+    evidence=f"templates of Llama 4 and ToolACE; vLLM's pythonic_tool_parser, {_READ}",
+    openings=(("<|python_start|>", (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|python_end|>"),)))),),
+    bare=(("[", (PythonCalls("python"),)),),
+    quiet=("<|eot_id|>", "<|eot|>", "<end_of_turn>"),
+    layout=Layout(call="{name}({parameters})", before="[", between=", ", after="]", parameter="{key}={value}"),
+    names=_PYTHON_NAMES,
+)
+
+LFM2 = TextFormat(
+    name="lfm2",
+    models=(r"lfm2",),
+    evidence=f"template of LFM2; vLLM's lfm2_tool_parser, {_READ}",
+    openings=(
+        ("<|tool_call_start|>", (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|tool_call_end|>"),)))),
+    ),
+    bare=(("[", (PythonCalls("python"),)),),
+    quiet=("<|tool_call_end|>", "</think>", "<|im_end|>"),
+    reasoning=_THINK,
+    layout=Layout(
+        call="{name}({parameters})",
+        before="<|tool_call_start|>[",
+        between=", ",
+        after="]<|tool_call_end|>",
+        parameter="{key}={value}",
+    ),
+    names=_PYTHON_NAMES,
+)
+
+MISTRAL_OLD = TextFormat(
+    name="mistral_old",
+    models=(r"mistral-7b-instruct-v0\.3", r"mistral-nemo", r"mistral-large-2407", r"mistral-small-3\.[01]", r"mixtral"),
+    evidence=f"templates of Mistral Nemo and 7B v0.3; vLLM's parser/mistral.py, {_READ}",
+    openings=(("[TOOL_CALLS]", _json()),),
+    bare=(("[", _BARE_JSON),),
+    quiet=("</s>",),
+    layout=Layout(
+        call='{{"name": "{name}", "arguments": {arguments}, "id": "{id}"}}',
+        before="[TOOL_CALLS][",
+        between=", ",
+        after="]",
+    ),
+    needs_ids=True,
+)
+
+MISTRAL = TextFormat(
+    name="mistral",
+    models=(r"mistral", r"ministral", r"magistral", r"devstral"),
+    evidence=f"templates of Mistral Small 3.2 and Ministral 3; vLLM's parser/mistral.py, {_READ}",
+    openings=(
+        (
+            "[TOOL_CALLS]",
+            (
+                Blank(),
+                Choice(
+                    (
+                        ("[", (JsonValue("json"),)),
+                        (
+                            "",
+                            (
+                                TextUntil(
+                                    ("[ARGS]", "[CALL_ID]", "{"), "name", excludes="\n", leaves=("[CALL_ID]", "{")
+                                ),
+                                Optional((Mark("[CALL_ID]"), TextUntil(("[ARGS]",), "id", excludes="\n{"))),
+                                Blank(),
+                                JsonValue("arguments"),
+                            ),
+                        ),
+                    )
+                ),
+            ),
+        ),
+    ),
+    quiet=("</s>",),
+    reasoning=(("[THINK]", "[/THINK]"), *_THINK),
+    layout=Layout(call="[TOOL_CALLS]{name}[ARGS]{arguments}"),
+    needs_ids=True,
+)
+
+_CALLS, _CALLS_END = "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<\uff5ctool\u2581calls\u2581end\uff5c>"
+_CALL, _CALL_END = "<\uff5ctool\u2581call\u2581begin\uff5c>", "<\uff5ctool\u2581call\u2581end\uff5c>"
+_SEPARATOR, _END = "<\uff5ctool\u2581sep\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"
+_DEEPSEEK_QUIET = (_CALLS, _CALLS_END, _CALL_END, "</think>", _END)
+
+DEEPSEEK_V3 = TextFormat(
+    name="deepseek_v3",
+    models=(r"deepseek-v3(-0324|-base)?$", r"deepseek-r1"),
+    evidence=f"vLLM's tool_chat_template_deepseekv3 and deepseekv3_tool_parser, {_READ}",
+    openings=(
+        (
+            _CALL,
+            (
+                TextUntil((_SEPARATOR,), "type", excludes="\n{"),
+                TextUntil(("\n",), "name", excludes="{"),
+                Blank(),
+                Mark("```json"),
+                Blank(),
+                JsonValue("arguments", (_CALL_END,)),
+                Blank(),
+                Optional((Mark("```"),)),
+                Blank(),
+                Optional((Mark(_CALL_END),)),
+            ),
+        ),
+    ),
+    quiet=_DEEPSEEK_QUIET,
+    reasoning=_THINK,
+    layout=Layout(
+        before=_CALLS,
+        call=f"{_CALL}function{_SEPARATOR}{{name}}\n```json\n{{arguments}}\n```{_CALL_END}",
+        between="\n",
+        after=_CALLS_END,
+    ),
+)
+
+DEEPSEEK_V31 = TextFormat(
+    name="deepseek_v31",
+    models=(r"deepseek-v3\.1", r"deepseek-v3\.2-exp"),
+    evidence=f"template of DeepSeek-V3.1; vLLM's deepseekv31_tool_parser, {_READ}",
+    openings=(
+        (
+            _CALL,
+            (
+                TextUntil((_SEPARATOR,), "name", excludes="\n{"),
+                Blank(),
+                JsonValue("arguments", (_CALL_END,)),
+                Blank(),
+                Optional((Mark(_CALL_END),)),
+            ),
+        ),
+    ),
+    quiet=_DEEPSEEK_QUIET,
+    reasoning=_THINK,
+    layout=Layout(before=_CALLS, call=f"{_CALL}{{name}}{_SEPARATOR}{{arguments}}{_CALL_END}", after=_CALLS_END),
+)
+
+
+def _invoke(prefix: str = "", *, with_kind: bool = False) -> Steps:
+    """A call in ``invoke`` tags, after ``<invoke name=``; ``prefix`` stands before each name of a tag."""
+    parameter, closing = f"<{prefix}parameter name=", f"</{prefix}parameter>"
+    key_end = '"' if with_kind else ">"
+    opening = f'{parameter}"' if with_kind else parameter
+    return (
+        TextUntil((">",), "name", excludes="\n<"),
+        Blank(),
+        Repeated(_parameter(opening, key_end, closing, parameter, f"</{prefix}invoke>", with_kind=with_kind)),
+        Mark(f"</{prefix}invoke>"),
+        Blank(),
+    )
+
+
+_DSML = "\uff5cDSML\uff5c"
+DEEPSEEK_V32 = TextFormat(
+    name="deepseek_v32",
+    models=(r"deepseek-v3\.2", r"deepseek-v4"),
+    evidence=f"templates of DeepSeek-V3.2 and V4; vLLM's parser/deepseek_v32.py and deepseek_v4.py, {_READ}",
+    openings=((f"<{_DSML}invoke name=", _invoke(_DSML, with_kind=True)),),
+    quiet=(
+        *(f"<{end}{_DSML}{section}>" for section in ("function_calls", "tool_calls") for end in ("", "/")),
+        "</think>",
+        _END,
+    ),
+    reasoning=_THINK,
+    layout=Layout(
+        before=f"<{_DSML}function_calls>\n",
+        call=f'<{_DSML}invoke name="{{name}}">\n{{parameters}}</{_DSML}invoke>\n',
+        after=f"</{_DSML}function_calls>",
+        parameter=f'<{_DSML}parameter name="{{key}}" string="{{is_text}}">{{value}}</{_DSML}parameter>\n',
+    ),
+    is_untyped=True,
+)
+
+MINIMAX_M2 = TextFormat(
+    name="minimax_m2",
+    models=(r"minimax-m2",),
+    evidence=f"template of MiniMax-M2; vLLM's parser/minimax_m2.py, {_READ}",
+    openings=(("<invoke name=", _invoke()),),
+    quiet=("<minimax:tool_call>", "</minimax:tool_call>", "</think>", "[e~["),
+    reasoning=_THINK,
+    layout=Layout(
+        before="<minimax:tool_call>\n",
+        call='<invoke name="{name}">\n{parameters}</invoke>\n',
+        after="</minimax:tool_call>",
+        parameter='<parameter name="{key}">{value}</parameter>\n',
+    ),
+    is_untyped=True,
+)
+
+INVOKE = TextFormat(
+    name="invoke",
+    models=(r"dots\.",),
+    evidence=f"the form that models imitate from Anthropic's earlier prompts; Active Agent#435, {_READ}",
+    openings=(("<invoke name=", _invoke()),),
+    quiet=("<function_calls>", "</function_calls>", "<dots_function_call>", "</dots_function_call>", "</think>"),
+    reasoning=_THINK,
+    layout=Layout(
+        before="<function_calls>\n",
+        call='<invoke name="{name}">\n{parameters}</invoke>\n',
+        after="</function_calls>",
+        parameter='<parameter name="{key}">{value}</parameter>\n',
+    ),
+    is_untyped=True,
+)
+
+GLM45 = TextFormat(
+    name="glm45",
+    models=(r"glm-4\.[5-9]", r"glm-5", r"laguna", r"ling-3"),
+    evidence=f"templates of GLM-4.6 and GLM-4.7; vLLM's parser/glm47_moe.py, {_READ}",
+    openings=(
+        (
+            "<tool_call>",
+            (
+                Blank(),
+                TextUntil(
+                    ("\n", "<arg_key>", "</tool_call>"), "name", excludes="{ ", leaves=("<arg_key>", "</tool_call>")
+                ),
+                Blank(),
+                Repeated(
+                    (
+                        Mark("<arg_key>"),
+                        TextUntil(("</arg_key>",), "key", excludes="\n"),
+                        Blank(),
+                        Mark("<arg_value>"),
+                        TextUntil(("</arg_value>",), "value", only_before=("<arg_key>", "</tool_call>")),
+                        Blank(),
+                    )
+                ),
+                Mark("</tool_call>"),
+            ),
+        ),
+    ),
+    quiet=("</think>", "<|observation|>", "<|user|>"),
+    reasoning=_THINK,
+    layout=Layout(
+        call="<tool_call>{name}\n{parameters}</tool_call>",
+        between="\n",
+        parameter="<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
+    ),
+    is_untyped=True,
+)
+
+KIMI_K2 = TextFormat(
+    name="kimi_k2",
+    models=(r"kimi-k2",),
+    evidence=f"templates of Kimi K2; vLLM's parser/kimi_k2.py; Moonshot's tool_call_guidance.md, {_READ}",
+    openings=(
+        (
+            "<|tool_call_begin|>",
+            (
+                TextUntil(("<|tool_call_argument_begin|>",), "name", excludes="\n{"),
+                Blank(),
+                JsonValue("arguments", ("<|tool_call_end|>",)),
+                Blank(),
+                Optional((Mark("<|tool_call_end|>"),)),
+            ),
+        ),
+    ),
+    quiet=(
+        "<|tool_calls_section_begin|>",
+        "<|tool_calls_section_end|>",
+        "<|tool_call_section_begin|>",
+        "<|tool_call_section_end|>",
+        "<|tool_call_end|>",
+        "</think>",
+        "<|im_end|>",
+    ),
+    reasoning=_THINK,
+    layout=Layout(
+        before="<|tool_calls_section_begin|>",
+        call="<|tool_call_begin|>functions.{name}:{number}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>",
+        after="<|tool_calls_section_end|>",
+    ),
+    name_pattern=r"(?:functions[._])?(?P<name>.+?)[:._]\d+",
+    has_ids=True,
+)
+
+MINIMAX_M1 = TextFormat(
+    name="minimax_m1",
+    models=(r"minimax-m1", r"minimax-text-01"),
+    evidence=f"template of MiniMax-M1, {_READ}",
+    openings=(
+        (
+            "<tool_calls>",
+            (
+                Blank(),
+                Repeated((JsonValue("json", ("</tool_calls>",)), Blank())),
+                Optional((Mark("</tool_calls>"),)),
+            ),
+        ),
+    ),
+    quiet=("</tool_calls>", "</think>", "<end_of_sentence>"),
+    reasoning=_THINK,
+    layout=Layout(call=_OBJECT, before="<tool_calls>\n", between="\n", after="\n</tool_calls>"),
+)
+
+JAMBA = TextFormat(
+    name="tool_calls",
+    models=(r"jamba", r"hunyuan-a13b", r"apriel"),
+    evidence=f"templates of Hunyuan-A13B and Apriel 1.6; vLLM's jamba_tool_parser, {_READ}",
+    openings=(("<tool_calls>", _json("</tool_calls>")),),
+    bare=(("[", _BARE_JSON),),
+    quiet=("</tool_calls>", "</think>", "<answer>", "</answer>", "<|eos|>"),
+    reasoning=_THINK,
+    layout=Layout(call=_OBJECT, before="<tool_calls>[", between=", ", after="]</tool_calls>"),
+)
+
+NEMOTRON = TextFormat(
+    name="nemotron",
+    models=(r"nemotron-nano.*v2", r"nemotron.*v1\.5", r"nemotron"),
+    evidence=f"template of Nemotron Nano v2, {_READ}",
+    openings=(("<TOOLCALL>", _json("</TOOLCALL>")),),
+    quiet=("</TOOLCALL>", "</think>", "<SPECIAL_12>"),
+    reasoning=_THINK,
+    layout=Layout(call=_OBJECT, before="<TOOLCALL>[", between=", ", after="]</TOOLCALL>"),
+)
+
+PHI4 = TextFormat(
+    name="phi4",
+    models=(r"phi-4", r"firefunction"),
+    evidence=f"vLLM's phi4mini_tool_parser; template of Phi-4-mini, {_READ}",
+    openings=(("functools", (JsonValue("json"),)), ("<|tool_call|>", _json("<|/tool_call|>"))),
+    quiet=("<|/tool_call|>", "</think>", "<|end|>"),
+    reasoning=_THINK,
+    layout=Layout(call=_OBJECT, before="functools[", between=", ", after="]"),
+)
+
+INTERNLM = TextFormat(
+    name="internlm",
+    models=(r"internlm2", r"intern-s1"),
+    evidence=f"template of InternLM 2; vLLM's internlm2_tool_parser, {_READ}",
+    openings=(
+        ("<|action_start|><|plugin|>", _json("<|action_end|>")),
+        ("<|action_start|> <|plugin|>", _json("<|action_end|>")),
+    ),
+    bare=(("{", _BARE_JSON),),
+    quiet=("<|action_end|>", "</think>", "<|im_end|>"),
+    reasoning=_THINK,
+    layout=Layout(call=f"<|action_start|><|plugin|>\n{_OBJECT}<|action_end|>"),
+)
+
+APERTUS = TextFormat(
+    name="apertus",
+    models=(r"apertus",),
+    evidence=f"template of Apertus, {_READ}",
+    openings=(("<|tools_prefix|>", _json("<|tools_suffix|>")),),
+    quiet=("<|tools_suffix|>", "<|assistant_end|>"),
+    reasoning=(("<|inner_prefix|>", "<|inner_suffix|>"),),
+    layout=Layout(
+        call='{{"{name}": {arguments}}}', before="<|tools_prefix|>[", between=", ", after="]<|tools_suffix|>"
+    ),
+    is_keyed_by_name=True,
+)
+
+GRANITE = TextFormat(
+    name="granite",
+    models=(r"granite-3",),
+    evidence=f"vLLM's parser/granite.py and its template, {_READ}",
+    openings=(("<|tool_call|>", (Blank(), JsonValue("json"))), ("<tool_call>", (Blank(), JsonValue("json")))),
+    bare=(("[", _BARE_JSON),),
+    quiet=("</think>", "<response>", "</response>", "<|end_of_text|>"),
+    reasoning=_THINK,
+    layout=Layout(call=_OBJECT, before="<|tool_call|>[", between=", ", after="]"),
+)
+
+COHERE = TextFormat(
+    name="cohere_command",
+    models=(r"command-(r|a)", r"c4ai-command", r"aya-expanse", r"north-mini"),
+    evidence=f"templates of Command R7B and Cohere2MoE; vLLM's parser/cohere_command.py, {_READ}",
+    openings=(("<|START_ACTION|>", _json("<|END_ACTION|>")),),
+    bare=(("[", _BARE_JSON),),
+    quiet=(
+        "<|END_ACTION|>",
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "<|START_TEXT|>",
+        "<|END_TEXT|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|END_THINKING|>",
+    ),
+    reasoning=(("<|START_THINKING|>", "<|END_THINKING|>"),),
+    layout=Layout(
+        call='    {{"tool_call_id": "{number}", "tool_name": "{name}", "parameters": {arguments}}}',
+        before="<|START_ACTION|>[\n",
+        between=",\n",
+        after="\n]<|END_ACTION|>",
+    ),
+)
+
+_RECIPIENT: Steps = (
+    TextUntil(("<|message|>",), "name", excludes="\n{"),
+    Blank(),
+    JsonValue("arguments", ("<|call|>",)),
+    Blank(),
+    Optional((Mark("<|call|>"),)),
+)
+HARMONY = TextFormat(
+    name="harmony",
+    models=(r"gpt-oss",),
+    evidence=f"openai/harmony docs/format.md of 2025-11-05; template of gpt-oss-120b, {_READ}",
+    openings=(
+        ("<|channel|>commentary to=", _RECIPIENT),
+        ("<|channel|>analysis to=", _RECIPIENT),
+        (" to=functions.", _RECIPIENT),
+    ),
+    quiet=(
+        "<|channel|>commentary<|message|>",
+        "<|channel|>final<|message|>",
+        "<|start|>assistant",
+        "<|end|>",
+        "<|return|>",
+        "<|call|>",
+    ),
+    reasoning=(("<|channel|>analysis<|message|>", "<|end|>"),),
+    layout=Layout(
+        call="<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>",
+        between="<|start|>assistant",
+    ),
+    name_pattern=r"(?:functions\.)?(?P<name>[a-zA-Z0-9_.-]+)(?:\s*<\|(?:constrain|channel)\|>.*|\s.*)?",
+)
+
+LONGCAT = TextFormat(
+    name="longcat",
+    models=(r"longcat",),
+    evidence=f"vLLM's longcat_tool_parser, {_READ}",
+    openings=(("<longcat_tool_call>", _json("</longcat_tool_call>")),),
+    quiet=("</longcat_tool_call>", "</longcat_think>"),
+    reasoning=(("<longcat_think>", "</longcat_think>"),),
+    layout=Layout(call=f"<longcat_tool_call>{_OBJECT}</longcat_tool_call>", between="\n"),
+)
+
+JSON = TextFormat(
+    name="json",
+    models=(r"xlam", r"watt-tool"),
+    evidence=f"template of xLAM; vLLM's xlam_tool_parser, {_READ}",
+    bare=(
+        ("[", _BARE_JSON),
+        ("{", _BARE_JSON),
+        ("```json", (Mark("```json"), Blank(), JsonValue("json", ("```",)), Blank(), Mark("```"))),
+    ),
+    quiet=("</think>", "<|im_end|>", "<|eot_id|>"),
+    reasoning=_THINK,
+    layout=Layout(call=_OBJECT, before="[", between=", ", after="]"),
+)
+
+FORMATS: Mapping[str, TextFormat] = MappingProxyType(
+    {
+        text_format.name: text_format
+        for text_format in (
+            HERMES, QWEN3_CODER, LLAMA3_JSON, PYTHONIC, LFM2, MISTRAL_OLD, MISTRAL, DEEPSEEK_V3, DEEPSEEK_V31, DEEPSEEK_V32,
+            GLM45, KIMI_K2, MINIMAX_M2, MINIMAX_M1, SEED_OSS, GRANITE, COHERE, HARMONY, NEMOTRON, PHI4, INTERNLM, APERTUS, LONGCAT,
+            JAMBA, INVOKE, JSON,
+        )
+    }
+)  # fmt: skip
+"""The formats by name."""

@@ -1,0 +1,90 @@
+"""Reads calls that a server left in the text of its response, beside those that it parsed."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from toolshape._calls import JsonObject, WireCall
+from toolshape._families.text.format import TextFormat
+from toolshape._families.text.formats import FORMATS
+from toolshape._families.text.reading import Schemas, read_text, scanner_of, typed_calls
+from toolshape._families.text.responses import as_message, fed, piece_in, tool_call
+from toolshape._wire.content import visible_text
+from toolshape._wire.provider import Codec, Completed, Provider, Read, ResponseForm, TextDelta
+
+
+def with_text_calls(provider: Provider, name: str) -> Provider | None:
+    """Return the provider whose calls in the text are read; ``None`` if there is no such format, or no text is searched."""
+    text_format = FORMATS.get(name)
+    if text_format is None or provider.response.left_calls is None or provider.response.takes_text:
+        return None
+    form = _form(provider.response, provider.codec, text_format, {})
+    return replace(provider, name=f"{provider.name}+{name}", response=form)
+
+
+def _form(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas) -> ResponseForm:
+    return replace(
+        base,
+        read=partial(_read, base, codec, text_format, schemas),
+        fold=partial(_fold, base, text_format, schemas),
+        for_schemas=partial(_form, base, codec, text_format),
+    )
+
+
+def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
+    """Read the calls in the text, and then those that the server parsed: a text is written before its calls."""
+    reading = base.read(body)
+    if reading is None:
+        return None
+    messages, calls, finish, cut, ends_in_call = reading
+    if not messages:
+        return reading
+    *others, message = messages
+    found = read_text(text_format, visible_text(message), schemas)
+    if not found.calls:
+        return reading
+    own = {key: value for key, value in message.items() if key != "tool_calls"}
+    made, text_calls = as_message(replace(text_format, needs_ids=True), found, own)
+    given = list(message.get("tool_calls") or ())
+    (spoken,) = codec.write_calls(text_calls)  # as the server writes its own calls
+    written = spoken["tool_calls"]
+    text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
+    first = len(text_calls)
+    cut = frozenset({at for at, call in enumerate(found.calls) if call.is_cut} | {first + at for at in cut})
+    if finish in ("stop", None):
+        finish = "tool_calls"
+    assistant = {**made, "tool_calls": [*written, *given]}
+    return [*others, assistant], [*text_calls, *calls], finish, cut, ends_in_call or not calls
+
+
+def _fold(
+    base: ResponseForm, text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject
+) -> Iterable[Completed]:
+    """Merge an event: calls in the text are complete where they end, those of the server when the response ends.
+
+    The server's calls come after those in the text, so their positions are known at the end alone.
+    """
+    held: list[Completed] = body.setdefault("x-server-calls", [])
+    held += base.fold(body, event)
+    delta = base.text_delta(event)
+    if "x-scanner" not in body:
+        body["x-scanner"] = scanner_of(text_format)
+        body["x-text-calls"] = 0
+    has_ended = piece_in(event)[2] is not None
+    completed: list[Completed] = []
+    text, thinking = "", delta.thinking
+    for segment in fed(body, delta.text, has_ended=has_ended):
+        if segment.kind == "text":
+            text += segment.text
+        elif segment.kind == "reasoning":
+            thinking += segment.text
+        elif segment.kind == "call":
+            for call in typed_calls(text_format, segment, schemas):
+                wire_call = WireCall(call.id, call.name, call.arguments, tool_call(call))
+                completed.append((body["x-text-calls"], wire_call))
+                body["x-text-calls"] += 1
+    body["x-delta"] = TextDelta(text, thinking)
+    if has_ended:
+        completed += [(body["x-text-calls"] + at, call) for at, call in held]
+    return completed

@@ -1,0 +1,196 @@
+"""Reads a model's text as a response: plain text, token pieces, or a message or a server's body that holds the text."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from toolshape._calls import Finish, JsonObject, WireCall, WireMessage
+from toolshape._errors import ResponseError
+from toolshape._families import huggingface
+from toolshape._families.openai.left_calls import left_calls
+from toolshape._families.openai.responses import FINISHES
+from toolshape._families.text.calls import TextCall
+from toolshape._families.text.format import TextFormat
+from toolshape._families.text.reading import (
+    Schemas,
+    TextReading,
+    read_text,
+    scanner_of,
+    typed_calls,
+)
+from toolshape._families.text.scanner import Scanner, Segment
+from toolshape._schema.values import as_json
+from toolshape._wire.bodies import member, plain
+from toolshape._wire.content import visible_text
+from toolshape._wire.ids import with_call_ids
+from toolshape._wire.provider import Completed, Read, ResponseForm, TextDelta
+
+PIECES = "text_pieces"
+"""The key of a streamed response that holds the pieces of its text."""
+
+
+def text_in(body: Any) -> tuple[str | None, Any, str | None]:
+    """Return the text in a body, the message that holds it, if any, and the finish reason.
+
+    Bodies are a text, a stream that was assembled, a message, a chat completion, a completion, what transformers'
+    pipelines and text-generation-inference return, or an answer of Ollama.
+    """
+    if isinstance(body, (str, list)):
+        return _text_in_list(body) if isinstance(body, list) else (body, None, None)
+    pieces = member(body, PIECES)
+    if isinstance(pieces, list):
+        return "".join(pieces), None, member(body, "finish_reason")
+    choices = member(body, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else body
+    finish = member(choice, "finish_reason") or member(body, "done_reason")
+    for key in ("text", "generated_text", "response"):
+        if isinstance(member(choice, key), str):
+            return member(choice, key), None, finish
+    message = member(choice, "message") or choice
+    is_model = member(message, "role") in ("assistant", "model", "ai")
+    return (visible_text({"content": member(message, "content")}) if is_model else None), message, finish
+
+
+def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
+    """Return the text of what a pipeline returns, a list of a text or of messages, or of a list of messages."""
+    if not body:
+        return None, None, None
+    generated = member(body[0], "generated_text")
+    if generated is not None:
+        return text_in(generated)
+    return text_in(body[-1]) if isinstance(body[-1], dict) else (None, None, None)
+
+
+def recognises(body: Any) -> bool:
+    """Return whether a body holds a model's text."""
+    return text_in(body)[0] is not None
+
+
+def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
+    """Read the calls in the text, or those that a tokenizer has parsed."""
+    text, message, finish = text_in(body)
+    if text is None:
+        return None
+    if message is not None and member(message, "tool_calls"):
+        reading = huggingface.read(plain(message))
+        return None if reading is None else (*reading[:2], finish or reading[2], *reading[3:])
+    found = read_text(text_format, text, schemas)
+    own = {} if message is None else plain(message)
+    assistant, calls = as_message(text_format, found, own)
+    cut = frozenset(at for at, call in enumerate(found.calls) if call.is_cut)
+    if finish is None or str(finish) in ("eos_token", "stop_sequence"):  # the words of text-generation-inference
+        finish = "length" if cut else "tool_calls" if calls else "stop"
+    return [assistant], calls, finish, cut, bool(cut)
+
+
+def as_message(text_format: TextFormat, found: TextReading, message: WireMessage) -> tuple[WireMessage, list[WireCall]]:
+    """Return what was read as the message that a chat template takes, and its calls.
+
+    Templates write calls from ``tool_calls`` with arguments as objects, and fail without a content.
+    """
+    kept = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
+    content = found.text.strip() if found.calls else found.text
+    written: WireMessage = {"role": "assistant", **kept, "content": content}
+    if found.reasoning and "reasoning_content" not in kept:
+        written["reasoning_content"] = found.reasoning.strip()
+    if not found.calls:
+        return written, []
+    tool_calls = [tool_call(call) for call in found.calls]
+    calls = [
+        WireCall(call.id, call.name, call.arguments, tool_call)
+        for call, tool_call in zip(found.calls, tool_calls, strict=True)
+    ]
+    tool_calls, calls = with_call_ids(
+        tool_calls,
+        calls,
+        lambda _: True,
+        lambda call, call_id: {**call, "id": call_id},
+        leaves_out=not text_format.needs_ids,
+    )
+    written["tool_calls"] = tool_calls
+    return written, [call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)]
+
+
+def tool_call(call: TextCall) -> JsonObject:
+    """Return a call as chat templates take it."""
+    arguments = as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
+    made: JsonObject = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {**made, "id": call.id} if call.id else made
+
+
+def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject) -> Iterable[Completed]:
+    """Take a piece of the text; return the calls that are complete with it.
+
+    Raises:
+        ResponseError: The event holds no piece of a text.
+    """
+    piece, reasoning, finish = piece_in(event)
+    if piece is None:
+        raise ResponseError("not a piece of a model's text", body=event)
+    if "x-scanner" not in body:
+        body["x-scanner"] = scanner_of(text_format)
+        body.update({PIECES: [], "x-calls": 0})
+    body[PIECES].append(piece)
+    if finish is not None:
+        body["finish_reason"] = finish
+    completed: list[Completed] = []
+    text, thinking = "", reasoning
+    for segment in fed(body, piece, has_ended=finish is not None or event.get("is_end") is True):
+        if segment.kind == "text":
+            text += segment.text
+        elif segment.kind == "reasoning":
+            thinking += segment.text
+        elif segment.kind == "call":
+            for call in typed_calls(text_format, segment, schemas):
+                completed.append((body["x-calls"], WireCall(call.id, call.name, call.arguments, tool_call(call))))
+                body["x-calls"] += 1
+    body["x-delta"] = TextDelta(text, thinking)
+    return completed
+
+
+def fed(body: JsonObject, piece: str, *, has_ended: bool) -> list[Segment]:
+    """Feed the scanner of a streamed response, and end it if the text has ended; what follows the end is left out."""
+    scanner: Scanner = body["x-scanner"]
+    if body.get("x-has-ended"):
+        return []
+    segments = scanner.feed(piece)
+    if has_ended:
+        body["x-has-ended"] = True
+        segments += scanner.close()
+    return segments
+
+
+def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
+    """Return the piece of the text in an event, its visible reasoning, and the finish reason."""
+    if isinstance(event.get("text"), str):
+        return event["text"], "", None
+    choices = event.get("choices")
+    if isinstance(choices, list):
+        choice = choices[0] if choices else {}
+        delta = choice.get("delta") or {}
+        text = choice.get("text") if isinstance(choice.get("text"), str) else delta.get("content")
+        return text or "", delta.get("reasoning_content") or delta.get("reasoning") or "", choice.get("finish_reason")
+    message, token = event.get("message"), event.get("token")
+    if isinstance(message, dict):
+        return message.get("content") or "", message.get("thinking") or "", event.get("done_reason")
+    if isinstance(token, dict) and isinstance(token.get("text"), str):  # text-generation-inference
+        return ("" if token.get("special") and not event.get("generated_text") else token["text"]), "", None
+    if isinstance(event.get("response"), str):
+        return event["response"], "", event.get("done_reason")
+    return None, "", None
+
+
+def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
+    """Return how responses of a format are read, with the schemas that type untyped arguments."""
+    return ResponseForm(
+        recognises=recognises,
+        read=partial(read, text_format, schemas),
+        fold=partial(fold, text_format, schemas),
+        finishes=_FINISHES,
+        takes_text=True,
+        for_schemas=partial(form_of, text_format),
+        left_calls=left_calls,
+    )
+
+
+_FINISHES: dict[str, Finish] = {**FINISHES, "eos_token": "stop", "stop_sequence": "stop"}

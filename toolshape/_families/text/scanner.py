@@ -1,0 +1,468 @@
+"""Reads a model's text piece by piece: text, reasoning, and calls. Any split of a text gives what the whole gives."""
+
+import json
+import re
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from toolshape._families.text.format import Steps, TextFormat
+from toolshape._families.text.steps import (
+    Blank,
+    Choice,
+    JsonValue,
+    Mark,
+    Optional,
+    PythonCalls,
+    Repeated,
+    TextUntil,
+)
+
+Fields: TypeAlias = list[tuple[str, str]]
+"""What the steps of a call kept: names of fields and texts, in the order of the text."""
+
+
+class Segment(NamedTuple):
+    """A part of a model's text: text, reasoning, a call, or a call that the end of the text cut off.
+
+    ``text`` is the part as it was written; of text and reasoning, without marks. ``fields`` are of a call.
+    """
+
+    kind: Literal["text", "reasoning", "call", "cut"]
+    text: str
+    fields: Fields = []  # noqa: RUF012 - never changed
+
+
+class _MissError(Exception):
+    """What follows an opening mark is no call."""
+
+
+class _CutError(Exception):
+    """The text ended inside a call."""
+
+
+_Run: TypeAlias = Generator[None, None, None]
+_TextRun: TypeAlias = Generator[None, None, str]
+_OPENERS, _CLOSERS = "{[(", "}])"
+
+
+class Scanner:
+    """Scans one text. Each character is looked at a fixed number of times, however the text is split.
+
+    The scan is a generator that waits wherever the next character decides and is not there yet. It must decide by the
+    characters alone, never by where a piece ends: a mark is searched in what has come, and of what may be the beginning
+    of a mark nothing is given out. Inside a call every consumed character is kept, so that a call that turns out to be none
+    becomes text again, as it was written.
+    """
+
+    __slots__ = (
+        "_at",
+        "_buffer",
+        "_call_text",
+        "_format",
+        "_has_ended",
+        "_is_at_start",
+        "_is_call",
+        "_run",
+        "_segments",
+    )
+
+    def __init__(self, text_format: TextFormat, is_call: Callable[[Fields], bool]) -> None:
+        """Start a scan.
+
+        Args:
+            text_format: The format.
+            is_call: Returns whether the fields of what looked like a call make one; if not, it is text.
+        """
+        self._format = text_format
+        self._is_call = is_call
+        self._buffer = ""
+        self._at = 0  # what is before this position in the buffer is consumed
+        self._has_ended = False
+        self._segments: list[Segment] = []
+        self._call_text: list[str] | None = None  # what was consumed of the current call
+        self._is_at_start = True
+        self._run = self._scan()
+        next(self._run)
+
+    def feed(self, piece: str) -> list[Segment]:
+        """Take a piece of the text; return the parts that are decided with it."""
+        if piece:
+            self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
+            self._at = 0
+            next(self._run)
+        return self._taken()
+
+    def close(self) -> list[Segment]:
+        """End the text; return what was left."""
+        self._has_ended = True
+        for _ in self._run:
+            pass
+        return self._taken()
+
+    def _taken(self) -> list[Segment]:
+        taken, self._segments = self._segments, []
+        return taken
+
+    # --- the text around calls --------------------------------------------------------------------------------------
+
+    def _scan(self) -> _Run:
+        yield
+        text_format = self._format
+        calls, reasoning = dict(text_format.openings), dict(text_format.reasoning)
+        marks = (*calls, *text_format.quiet, *reasoning)
+        while True:
+            while self._is_at_start and text_format.bare and (yield from self._bare_call(marks)):
+                pass
+            mark = yield from self._text(marks, "text")
+            if mark is None:
+                return
+            if mark in calls:
+                self._call_text = [mark]
+                yield from self._call(calls[mark], [])
+            elif mark in reasoning and (yield from self._text((reasoning[mark],), "reasoning")) is None:
+                return
+
+    def _text(self, marks: tuple[str, ...], kind: Literal["text", "reasoning"]) -> Generator[None, None, str | None]:
+        """Give out text until a mark, which is consumed and returned; ``None`` if the text ends."""
+        if not marks:
+            while not self._has_ended:
+                self._say(self._take(len(self._buffer) - self._at), kind)
+                yield
+            return None
+        pattern, ambiguous, prefixes, longest = _compiled_marks(marks)
+        while True:
+            found = pattern.search(self._buffer, self._at)
+            is_open = not self._has_ended
+            if found is not None and not (is_open and found.end() == len(self._buffer) and found[0] in ambiguous):
+                self._say(self._take(found.start() - self._at), kind)
+                self._take(found.end() - found.start())
+                return found[0]
+            end = found.start() if found is not None else len(self._buffer)
+            if is_open and found is None:
+                end -= _held_back(self._buffer, self._at, prefixes, longest)
+            self._say(self._take(end - self._at), kind)
+            if not is_open:
+                return None
+            yield
+
+    def _say(self, text: str, kind: Literal["text", "reasoning"]) -> None:
+        if text:
+            self._segments.append(Segment(kind, text))
+            if kind == "text" and self._is_at_start and not text.isspace():
+                self._is_at_start = False
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def _bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
+        """Try to read a call where the text begins, unless it begins with a mark; return whether one was tried."""
+        while True:
+            at = self._at
+            while at < len(self._buffer) and self._buffer[at].isspace():
+                at += 1
+            self._say(self._take(at - self._at), "text")
+            if at < len(self._buffer):
+                break
+            if self._has_ended:
+                return False
+            yield
+        bare = dict(self._format.bare)
+        begins = sorted((*marks, *bare), key=len, reverse=True)
+        while True:  # a bare call may begin like a mark: the longest that is there decides
+            rest = self._buffer[self._at : self._at + len(begins[0])]
+            first = next((begin for begin in begins if rest.startswith(begin) or begin.startswith(rest)), None)
+            if first is None or rest.startswith(first):
+                break
+            if self._has_ended:
+                first = next((begin for begin in begins if rest.startswith(begin)), None)
+                break
+            yield
+        if first not in bare:
+            return False
+        self._call_text = []
+        yield from self._call(bare[first], [("bare", "")])
+        return True
+
+    def _call(self, steps: Steps, fields: Fields) -> _Run:
+        try:
+            yield from self._steps(steps, fields)
+        except _MissError:
+            self._back_to_text()
+        except _CutError:
+            self._take(len(self._buffer) - self._at)
+            text = "".join(self._call_text or ())
+            self._call_text = None
+            self._segments.append(Segment("cut", text, fields))
+        else:
+            if self._is_call(fields):
+                self._segments.append(Segment("call", "".join(self._call_text or ()), fields))
+                self._call_text = None
+            else:
+                self._back_to_text()
+
+    def _back_to_text(self) -> None:
+        text = "".join(self._call_text or ())
+        self._call_text = None
+        self._is_at_start = False
+        self._say(text, "text")
+
+    def _steps(self, steps: Steps, fields: Fields) -> _Run:
+        for step in steps:
+            if isinstance(step, Mark):
+                yield from self._mark(step.text)
+            elif isinstance(step, Blank):
+                yield from self._blank()
+            elif isinstance(step, TextUntil):
+                fields.append((step.field, (yield from self._until(step))))
+            elif isinstance(step, JsonValue):
+                yield from self._json(step, fields)
+            elif isinstance(step, PythonCalls):
+                fields.append((step.field, (yield from self._python_calls())))
+            elif isinstance(step, (Optional, Repeated)):
+                first = step.steps[0]
+                text = first.text if isinstance(first, Mark) else "{"  # or a JSON object
+                is_repeated = isinstance(step, Repeated)
+                while (yield from self._is_next(text, may_be_cut=is_repeated)):
+                    yield from self._steps(step.steps, fields)
+                    if not is_repeated:
+                        break
+            else:
+                yield from self._choice(step, fields)
+
+    def _choice(self, step: Choice, fields: Fields) -> _Run:
+        yield from self._need(1)
+        for first, steps in step.branches:
+            if first == "" or self._buffer[self._at] in first:
+                yield from self._steps(steps, fields)
+                return
+        raise _MissError
+
+    # --- single steps -----------------------------------------------------------------------------------------------
+
+    def _take(self, count: int) -> str:
+        text = self._buffer[self._at : self._at + count]
+        self._at += count
+        if self._call_text is not None and text:
+            self._call_text.append(text)
+        return text
+
+    def _need(self, count: int) -> _Run:
+        while len(self._buffer) - self._at < count:
+            if self._has_ended:
+                raise _CutError
+            yield
+
+    def _mark(self, text: str) -> _Run:
+        for position, character in enumerate(text):  # decided at the first character that differs
+            yield from self._need(position + 1)
+            if self._buffer[self._at + position] != character:
+                raise _MissError
+        self._take(len(text))
+
+    def _is_next(self, text: str, *, may_be_cut: bool) -> Generator[None, None, bool]:
+        for position, character in enumerate(text):
+            while len(self._buffer) - self._at <= position:
+                if self._has_ended:
+                    if may_be_cut and position:
+                        raise _CutError
+                    return False
+                yield
+            if self._buffer[self._at + position] != character:
+                return False
+        return True
+
+    def _blank(self) -> _Run:
+        while True:
+            at = self._at
+            while at < len(self._buffer) and self._buffer[at].isspace():
+                at += 1
+            self._take(at - self._at)
+            if self._at < len(self._buffer) or self._has_ended:
+                return
+            yield
+
+    def _until(self, step: TextUntil) -> _TextRun:
+        pattern, ambiguous, prefixes, longest = _compiled_marks((*step.marks, *step.excludes))
+        parts: list[str] = []
+        at = self._at
+        while True:
+            found = pattern.search(self._buffer, at)
+            if found is None:
+                held = 0 if self._has_ended else _held_back(self._buffer, at, prefixes, longest)
+                parts.append(self._take(len(self._buffer) - held - self._at))
+                if self._has_ended:
+                    raise _CutError
+                yield
+                at = self._at
+                continue
+            if found[0] in step.excludes:
+                raise _MissError
+            is_open = not self._has_ended
+            counts: bool | None = True
+            if is_open and found.end() == len(self._buffer) and found[0] in ambiguous:
+                counts = None
+            elif step.only_before and found[0] not in step.leaves:
+                counts = self._is_before(step.only_before, found.end())
+            if counts is False:
+                at = found.start() + 1
+            elif counts:
+                parts.append(self._take(found.start() - self._at))
+                if found[0] not in step.leaves:
+                    self._take(len(found[0]))
+                return "".join(parts)
+            else:
+                parts.append(self._take(found.start() - self._at))
+                yield
+                at = self._at
+
+    def _is_before(self, texts: tuple[str, ...], at: int) -> bool | None:
+        """Return whether one of some texts follows, white space aside; ``None`` if that is not decided yet."""
+        most = at + _MOST_BLANK
+        while at < min(len(self._buffer), most) and self._buffer[at].isspace():
+            at += 1
+        if at == most:
+            return False
+        if any(self._buffer.startswith(text, at) for text in texts):
+            return True
+        rest = self._buffer[at : at + max(map(len, texts))]
+        if self._has_ended:
+            return not rest
+        return None if any(text.startswith(rest) for text in texts) else False
+
+    def _json(self, step: JsonValue, fields: Fields) -> _Run:
+        """Take a JSON object or array: with the parser of Python where the whole is there, else bracket by bracket."""
+        yield from self._need(1)
+        if self._buffer[self._at] not in "{[":
+            raise _MissError
+        try:
+            _, end = _DECODE(self._buffer, self._at)
+        except (ValueError, RecursionError):
+            parts: list[str] = []
+            try:
+                yield from self._brackets(parts, step.ends)
+            finally:  # of a call that is cut off, what has come is kept
+                fields.append((step.field, "".join(parts)))
+        else:
+            fields.append((step.field, self._take(end - self._at)))
+
+    def _brackets(self, parts: list[str], ends: tuple[str, ...]) -> _Run:
+        """Take text until the brackets that it begins with close, or an end mark comes outside of a string.
+
+        It looks at quotes, brackets and escapes alone. Between pieces it keeps the depth, and whether it is in a string.
+        """
+        outside, prefixes, longest = _json_marks(ends)
+        depth, is_in_string, at = 0, False, self._at
+        while True:
+            found = (_IN_STRING if is_in_string else outside).search(self._buffer, at)
+            if found is None:
+                held = 0 if is_in_string or self._has_ended else _held_back(self._buffer, at, prefixes, longest)
+                parts.append(self._take(len(self._buffer) - held - self._at))
+                if self._has_ended:
+                    raise _CutError
+                yield
+                at = self._at
+                continue
+            mark, at = found[0], found.end()
+            if mark == "\\":
+                if at < len(self._buffer):
+                    at += 1
+                    continue
+                parts.append(self._take(found.start() - self._at))
+                yield from self._need(2)
+                at = self._at + 2
+            elif mark == '"':
+                is_in_string = not is_in_string
+            elif mark in _OPENERS:
+                depth += 1
+            elif mark in _CLOSERS:
+                depth -= 1
+                if not depth:
+                    parts.append(self._take(at - self._at))
+                    return
+            else:  # an end mark: brackets are missing
+                parts.append(self._take(found.start() - self._at))
+                return
+
+    def _python_begin(self) -> _Run:
+        """Wait for the bracket and the name that a list of calls begins with; nothing is consumed."""
+        yield from self._need(1)
+        if self._buffer[self._at] != "[":
+            raise _MissError
+        while True:  # a text may begin with any other list
+            begins = _FIRST_CALL.match(self._buffer, self._at)
+            if begins is None or begins.end() - self._at > _MOST_BEFORE_BRACKET:
+                raise _MissError
+            if begins[0].endswith("("):
+                break
+            if begins.end() < len(self._buffer) or self._has_ended:
+                raise _MissError
+            yield
+
+    def _python_calls(self) -> _TextRun:
+        """Take a list of Python calls, up to the bracket that closes it."""
+        yield from self._python_begin()
+        parts: list[str] = []
+        depth, quote, at = 0, "", self._at
+        while True:
+            found = (_PYTHON_QUOTED[quote] if quote else _PYTHON_OUTSIDE).search(self._buffer, at)
+            if found is None:
+                parts.append(self._take(len(self._buffer) - self._at))
+                yield from self._need(1)
+                at = self._at
+                continue
+            mark, at = found[0], found.end()
+            if mark == "\\":
+                if at < len(self._buffer):
+                    at += 1
+                    continue
+                parts.append(self._take(found.start() - self._at))
+                yield from self._need(2)
+                at = self._at + 2
+            elif quote:
+                quote = ""
+            elif mark in "'\"":
+                quote = mark
+            elif mark in _OPENERS:
+                depth += 1
+            else:
+                depth -= 1
+                if not depth:
+                    parts.append(self._take(at - self._at))
+                    return "".join(parts)
+
+
+_MOST_BLANK = 100  # characters of white space between an end mark and what must follow it
+_MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
+_DECODE = json.JSONDecoder(strict=False).raw_decode
+_IN_STRING = re.compile(r'["\\]')
+_FIRST_CALL = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
+_PYTHON_OUTSIDE = re.compile(r"""["'{}\[\]()]""")
+_PYTHON_QUOTED: Mapping[str, re.Pattern[str]] = {quote: re.compile(rf"[{quote}\\]") for quote in "'\""}
+
+
+@lru_cache(256)
+def _json_marks(ends: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str], int]:
+    return _alternation(("{", "}", "[", "]", '"', *ends)), _prefixes(ends), max(map(len, ends), default=0)
+
+
+@lru_cache(256)
+def _compiled_marks(marks: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str], frozenset[str], int]:
+    """Return a pattern of the marks, those that begin a longer one, all beginnings of marks, and the greatest length."""
+    ambiguous = frozenset(mark for mark in marks for other in marks if other != mark and other.startswith(mark))
+    return _alternation(marks), ambiguous, _prefixes(marks), max(map(len, marks), default=0)
+
+
+def _alternation(marks: Collection[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
+
+
+def _prefixes(marks: Sequence[str]) -> frozenset[str]:
+    return frozenset(mark[:length] for mark in marks for length in range(1, len(mark)))
+
+
+def _held_back(buffer: str, start: int, prefixes: frozenset[str], longest: int) -> int:
+    """Return how many characters at the end of the buffer may begin a mark."""
+    for length in range(min(longest - 1, len(buffer) - start), 0, -1):
+        if buffer[-length:] in prefixes:
+            return length
+    return 0

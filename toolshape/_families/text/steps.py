@@ -1,0 +1,80 @@
+"""The parts of a text format: what a call looks like, step by step, as data that the scanner and the grammars read."""
+
+from typing import NamedTuple, TypeAlias
+
+
+class Mark(NamedTuple):
+    """A text that must follow."""
+
+    text: str
+
+
+class Blank(NamedTuple):
+    """White space, or none."""
+
+
+class TextUntil(NamedTuple):
+    """Text up to the first of some marks, which is consumed; the text is kept as a field.
+
+    ``only_before``: a mark counts only if one of these texts follows it, white space aside, or nothing does. A value
+    that quotes its own end mark is read rightly that way. ``excludes`` are characters that the text cannot hold: where
+    one comes, this is no call. ``leaves``: marks among ``marks`` that are not consumed, and count whatever follows.
+    """
+
+    marks: tuple[str, ...]
+    field: str
+    only_before: tuple[str, ...] = ()
+    excludes: str = ""
+    leaves: tuple[str, ...] = ()
+
+
+class JsonValue(NamedTuple):
+    """A JSON object or array, kept as text in a field.
+
+    ``ends``: marks that end it where its brackets do not close. The model left a bracket out, and the call is answered
+    as malformed, where reading on would take the rest of the text for arguments.
+    """
+
+    field: str
+    ends: tuple[str, ...] = ()
+
+
+class PythonCalls(NamedTuple):
+    """A list of Python calls with literal arguments, as ``[f(a=1), g()]``, kept as text in a field."""
+
+    field: str
+
+
+class Optional(NamedTuple):
+    """Steps that may follow; the first of them is a mark."""
+
+    steps: "tuple[Step, ...]"
+
+
+class Repeated(NamedTuple):
+    """Steps that may follow any number of times; the first of them is a mark, or a JSON object."""
+
+    steps: "tuple[Step, ...]"
+
+
+class Choice(NamedTuple):
+    """Different steps by the next character; the branch of ``""`` is for any other character."""
+
+    branches: "tuple[tuple[str, tuple[Step, ...]], ...]"
+
+
+Step: TypeAlias = Mark | Blank | TextUntil | JsonValue | PythonCalls | Optional | Repeated | Choice
+
+
+class Layout(NamedTuple):
+    """How calls are written: the text around all, between two, and around one.
+
+    In ``call``, ``{name}``, ``{id}``, ``{number}`` and ``{arguments}`` stand for the parts of a call, ``{parameters}`` for its written
+    parameters. ``parameter`` is the text of one, with ``{key}`` and ``{value}``.
+    """
+
+    call: str
+    before: str = ""
+    between: str = ""
+    after: str = ""
+    parameter: str = ""

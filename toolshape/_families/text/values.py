@@ -1,0 +1,96 @@
+"""Types the arguments of formats that write them as texts, by the schema of the tool."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolshape._calls import JsonSchema
+from toolshape._families.text.calls import SaidText, python_literal
+from toolshape._schema.references import Resolve, resolver
+from toolshape._schema.values import WrittenObject, as_json, kind_of
+
+_KINDS = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+_MOST_NESTED = 8  # unions and references around a type
+
+
+def typed_arguments(arguments: Any, schema: JsonSchema) -> Any:
+    """Return arguments with each text read as what its parameter admits: JSON, then a Python literal, else the text.
+
+    A parameter that admits only texts keeps its text, whatever it looks like. Where a parameter admits texts among
+    other types, a text that reads as another type is of that type.
+    """
+    if not isinstance(arguments, dict):
+        return arguments
+    properties = schema.get("properties")
+    known: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+    others = schema.get("additionalProperties", True)
+    resolve = resolver(schema)
+
+    def typed(key: str, value: Any) -> Any:
+        return _typed(value, known.get(key, others), resolve) if isinstance(value, str) else value
+
+    if isinstance(arguments, WrittenObject):
+        return WrittenObject([(key, typed(key, value)) for key, value in arguments.pairs])
+    return {key: typed(key, value) for key, value in arguments.items()}
+
+
+def _typed(text: str, node: Any, resolve: Resolve) -> Any:
+    kinds, choices = _admitted(node, resolve, 0)
+    said, text = isinstance(text, SaidText), str(text)
+    if kinds == {"string"} or ("string" in kinds and (said or text in choices)):
+        return text
+    stripped = text.strip()
+    for read in _READERS:
+        try:
+            value = read(stripped)
+        except ValueError:
+            continue
+        kind = kind_of(value)
+        if kind != "string" and (kind in kinds or (kind == "integer" and "number" in kinds)):
+            return value
+        if kind == "number" and "integer" in kinds and float(value).is_integer():
+            return value  # 5.0, which pydantic takes for an integer
+    return text
+
+
+def _json(text: str) -> Any:
+    value = as_json(text)
+    if isinstance(value, str):
+        raise ValueError("not JSON, or a text")  # noqa: TRY004 - as for all that this reader does not take
+    return value
+
+
+_READERS: tuple[Callable[[str], Any], ...] = (_json, python_literal)
+
+
+def kinds_of(node: Any, resolve: Resolve) -> frozenset[str]:
+    """Return the JSON types that a schema admits."""
+    return _admitted(node, resolve, 0)[0]
+
+
+def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
+    """Return whether a parameter admits texts and other types: some texts then read as another type."""
+    kinds, _ = _admitted(node, resolve, 0)
+    return "string" in kinds and len(kinds) > 1
+
+
+def _admitted(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], frozenset[Any]]:
+    """Return the types that a schema admits, and the texts that it names as choices."""
+    if isinstance(node, dict) and "$ref" in node:
+        node = resolve(node)
+    if not isinstance(node, dict) or depth > _MOST_NESTED:
+        return _KINDS, frozenset()
+    values = node.get("enum") if isinstance(node.get("enum"), list) else [node["const"]] if "const" in node else None
+    if values is not None:
+        texts = frozenset(value for value in values if isinstance(value, str))
+        return frozenset(map(kind_of, values)), texts
+    declared = node.get("type")
+    if declared is not None:
+        kinds = frozenset([declared] if isinstance(declared, str) else declared)
+        return (kinds | {"null"} if node.get("nullable") is True else kinds), frozenset()
+    for keyword in ("anyOf", "oneOf"):
+        if isinstance(node.get(keyword), list):
+            parts = [_admitted(branch, resolve, depth + 1) for branch in node[keyword]]
+            return frozenset().union(*(kinds for kinds, _ in parts)), frozenset().union(*(texts for _, texts in parts))
+    if isinstance(node.get("allOf"), list) and node["allOf"]:
+        return _admitted(node["allOf"][0], resolve, depth + 1)
+    return _KINDS, frozenset()

@@ -1,0 +1,108 @@
+"""Writes calls as the text of a model, or refuses what the format cannot hold."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._calls import JsonSchema
+from toolshape._errors import UsageError
+from toolshape._families.text.calls import TextCall
+from toolshape._families.text.format import TextFormat
+from toolshape._families.text.reading import Schemas, read_text
+from toolshape._schema.values import is_same_text, write_json
+
+
+def written_calls(
+    text_format: TextFormat, calls: Sequence[TextCall], schemas: Schemas | None = None, *, checks: bool = True
+) -> str:
+    """Write calls as a model of the format does.
+
+    Args:
+        text_format: The format.
+        calls: The calls, with arguments as objects.
+        schemas: The schemas of the tools' parameters, by which untyped arguments are typed when they are read.
+        checks: Whether to refuse what would be read otherwise; a model does not.
+
+    Raises:
+        UsageError: Read again, the text would not give these calls: a value holds the format's own marks, or a text
+            reads as another type that its parameter admits.
+    """
+    if not calls:
+        return ""
+    layout = text_format.layout
+    parts = [_written(text_format, call, number) for number, call in enumerate(calls)]
+    text = f"{layout.before}{layout.between.join(parts)}{layout.after}"
+    if checks:
+        _refuse_misread(text_format, calls, text, schemas or {})
+    return text
+
+
+def _written(text_format: TextFormat, call: TextCall, number: int) -> str:
+    layout = text_format.layout
+    parameters = ""
+    if layout.parameter:
+        items = call.arguments.items() if isinstance(call.arguments, dict) else ()
+        texts = [_parameter(text_format, str(key), value) for key, value in items]
+        parameters = (", " if text_format.layout.parameter == "{key}={value}" else "").join(texts)
+    arguments = call.arguments if isinstance(call.arguments, str) else write_spaced(call.arguments)
+    return layout.call.format(name=call.name, id=call.id, number=number, arguments=arguments, parameters=parameters)
+
+
+def _parameter(text_format: TextFormat, key: str, value: Any) -> str:
+    if not text_format.is_untyped:  # a Python literal: a text as JSON is one, too
+        return text_format.layout.parameter.format(key=key, value=repr(value))
+    is_text = isinstance(value, str)
+    text = value if is_text else write_spaced(value)
+    return text_format.layout.parameter.format(key=key, value=text, is_text="true" if is_text else "false")
+
+
+def write_spaced(value: Any) -> str:
+    """Write JSON as chat templates do, with a space after each comma and colon."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return write_json(value)
+
+
+def _refuse_misread(text_format: TextFormat, calls: Sequence[TextCall], text: str, schemas: Schemas) -> None:
+    reading = read_text(text_format, text, schemas)
+    for position, call in enumerate(calls):
+        found = reading.calls[position] if position < len(reading.calls) else None
+        if found is not None and found.name == call.name and _is_same(call, found):
+            continue
+        message = (
+            f"a call of {call.name!r} cannot be written in the format {text_format.name!r}: read again, it would be another; "
+            f"{_reason(text_format, call, schemas.get(call.name))}"
+        )
+        raise UsageError(message)
+    if len(reading.calls) != len(calls):
+        raise UsageError(
+            f"the calls cannot be written in the format {text_format.name!r}: read again, they would be others"
+        )
+
+
+def _is_same(call: TextCall, found: TextCall) -> bool:
+    arguments = found.arguments
+    if isinstance(arguments, str) and not isinstance(call.arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return False
+    return not found.is_cut and is_same_text(call.arguments, arguments)
+
+
+def _reason(text_format: TextFormat, call: TextCall, schema: JsonSchema | None) -> str:
+    marks = [mark for mark in all_marks(text_format) if mark in write_spaced(call.arguments) or mark in call.name]
+    if marks:
+        return f"its arguments hold {marks[0]!r}, a mark of the format"
+    if text_format.is_untyped and schema is not None:
+        return "a text among its arguments reads as another type that its parameter admits"
+    return "the format has no place for its name or its arguments"
+
+
+def all_marks(text_format: TextFormat) -> tuple[str, ...]:
+    """Return the marks of a format that a value may hold, the longest first."""
+    parameter = text_format.layout.parameter
+    closing = parameter.partition("{value}")[2].strip() if parameter else ""
+    marks = {*text_format.marks, *text_format.quiet, *(mark for pair in text_format.reasoning for mark in pair)}
+    return tuple(sorted((marks | {closing}) - {""}, key=len, reverse=True))
