@@ -30,7 +30,9 @@ NOT_STRICT = {"many_optionals": ("anthropic", "bedrock")}
 def functions(name: str):
     """The zoo; for one that rewrites as another does, those of its functions that are shown otherwise all the same."""
     base = next(other for other in available() if lenses(other) == lenses(name))
-    if ":" in name and base == name:
+    if name.startswith("text:"):  # they rewrite alike, and report what their format cannot hold
+        base = "text:hermes" if name != "text:hermes" else name
+    elif ":" in name and base == name:
         base = name.partition(":")[0]
     chosen = [case.function for case_name, case in CASES.items() if base not in NOT_STRICT.get(case_name, ())]
     return chosen if name == base else [item for item in chosen if schemas(name, item) != schemas(base, item)]

@@ -118,7 +118,14 @@ def section(name: str) -> list[str]:
 
 
 def page() -> str:
-    return "\n".join([HEAD, *support(), MIDDLE, *(line for name in available() for line in section(name))])
+    return "\n".join(
+        [
+            HEAD,
+            *support(),
+            MIDDLE,
+            *(line for name in available() if not name.startswith("text:") for line in section(name)),
+        ]
+    )
 
 
 @pytest.mark.skipif(

@@ -46,8 +46,9 @@ CHOICE_TYPES = {
 
 def test_every_provider_has_a_row():
     """A new one cannot be forgotten."""
-    assert {row.provider.partition(":")[0] for row in ROWS} == {name.partition(":")[0] for name in available()}
-    assert {get(row.provider).response.read for row in ROWS} == {get(name).response.read for name in available()}
+    names = [name for name in available() if not get(name).response.takes_text]  # a text has no SDK
+    assert {row.provider.partition(":")[0] for row in ROWS} == {name.partition(":")[0] for name in names}
+    assert {get(row.provider).response.read for row in ROWS} == {get(name).response.read for name in names}
 
 
 def without_reference(messages, results):

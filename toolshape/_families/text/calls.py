@@ -54,24 +54,28 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
 def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
-    Parameters are pairs of a key and a value. Until its value comes, a key has ``None``, or what the model declared
-    of the value.
+    Parameters are pairs of a key and a value. Until its value comes, a key has a function: the one that reads the value
+    as the model declared it, or ``_as_it_came``.
     """
     if field == "id":
         return call._replace(id=text.strip())
     if field == "arguments":
         return call._replace(arguments=text)
     if field == "key":
-        call.arguments.append((text.strip().strip("\"'"), None))
+        call.arguments.append((text.strip().strip("\"'"), _as_it_came))
     elif field == "kind":
         key, _ = call.arguments.pop()
-        declared = as_json if 'string="false"' in text else SaidText if 'string="true"' in text else None
+        declared = as_json if 'string="false"' in text else SaidText if 'string="true"' in text else _as_it_came
         call.arguments.append((key, declared))
     elif field == "value":
         key, declared = call.arguments.pop()
         value = _without_line_ends(text) if text_format.has_line_ends else text
-        call.arguments.append((key, value if declared is None else declared(value)))
+        call.arguments.append((key, declared(value)))
     return call
+
+
+def _as_it_came(value: str) -> str:
+    return value
 
 
 class SaidText(str):
@@ -84,7 +88,7 @@ def _object(arguments: Any) -> Any:
     """Return pairs as an object; a key without its value was cut off."""
     if not isinstance(arguments, list):
         return arguments
-    pairs = [(key, value) for key, value in arguments if value is not None and not callable(value)]
+    pairs = [(key, value) for key, value in arguments if not callable(value)]
     return dict(pairs) if len({key for key, _ in pairs}) == len(pairs) else WrittenObject(pairs)
 
 

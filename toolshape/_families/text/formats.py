@@ -384,7 +384,7 @@ KIMI_K2 = TextFormat(
         (
             "<|tool_call_begin|>",
             (
-                TextUntil(("<|tool_call_argument_begin|>",), "name", excludes="\n{"),
+                TextUntil(("<|tool_call_argument_begin|>",), "name", excludes="{"),
                 Blank(),
                 JsonValue("arguments", ("<|tool_call_end|>",)),
                 Blank(),

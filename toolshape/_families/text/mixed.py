@@ -47,7 +47,11 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
     own = {key: value for key, value in message.items() if key != "tool_calls"}
     made, text_calls = as_message(replace(text_format, needs_ids=True), found, own)
     given = list(message.get("tool_calls") or ())
-    (spoken,) = codec.write_calls(text_calls)  # as the server writes its own calls
+    with_objects = [
+        call._replace(arguments=written["function"]["arguments"])
+        for call, written in zip(text_calls, made["tool_calls"], strict=True)
+    ]
+    (spoken,) = codec.write_calls(with_objects)  # as the server writes its own calls
     written = spoken["tool_calls"]
     text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
     first = len(text_calls)

@@ -1,0 +1,104 @@
+"""Texts that open models write, after the threads named: the format, the text, and the calls that are in it."""
+
+from typing import Any, NamedTuple
+
+SCHEMAS: dict[str, Any] = {
+    "weather": {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer"},
+            "deep": {"type": "boolean"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "until": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        },
+    },
+    "write": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}},
+    "now": {"type": "object", "properties": {}},
+}
+"""The schemas of the tools in the rows."""
+
+CALLS_BEGIN, CALLS_END = "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<\uff5ctool\u2581calls\u2581end\uff5c>"
+CALL, CALL_END = "<\uff5ctool\u2581call\u2581begin\uff5c>", "<\uff5ctool\u2581call\u2581end\uff5c>"
+SEP = "<\uff5ctool\u2581sep\uff5c>"
+DSML = "\uff5cDSML\uff5c"
+
+
+class Row(NamedTuple):
+    """A text of a model; ``calls`` as names and arguments, ``text`` what is left around them, ``cut`` if the last is cut off."""
+
+    about: str
+    format: str
+    text: str
+    calls: list[tuple[str, Any]]
+    left: str = ""
+    reasoning: str = ""
+    is_cut: bool = False
+
+
+ROWS = [
+    Row("vllm#22885", "hermes", '<tool_call>\n{"name": "weather", "arguments": {"days": 3, "deep": true}}\n</tool_call>', [("weather", {"days": 3, "deep": True})]),
+    Row("vllm#28806", "hermes", '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>', [("now", {})]),
+    Row("vllm#9693", "hermes", '<tool_call>\n{"arguments": {"days": 2}, "name": "weather"}\n</tool_call>', [("weather", {"days": 2})]),
+    Row("vllm#21544", "hermes", '<tool_call>{"name": "write", "arguments": {"content": "mkdir -p {a,b"}}</tool_call>', [("write", {"content": "mkdir -p {a,b"})]),
+    Row("vllm#17161", "hermes", '{"name": "weather", "arguments": {"city": "\u5317\u4eac"}}', [("weather", {"city": "\u5317\u4eac"})]),
+    Row("llama.cpp#12153", "hermes", '<tool_call>\n{"name": "now", "arguments": {}}\n<tool_call>\n{"name": "weather", "arguments": {"city": "a"}}\n</tool_call>', [("now", {}), ("weather", {"city": "a"})]),
+    Row("vllm#35948", "hermes", '<tool_call>\n{"name": "weather", "arguments": "{\\"city\\": \\"a\\"}"}\n</tool_call>', [("weather", '{"city": "a"}')]),
+    Row("a bracket is missing", "hermes", '<tool_call>\n{"name": "weather", "arguments": {"city": "a"}\n</tool_call>\n<tool_call>{"name": "now", "arguments": {}}</tool_call>', [("weather", '{"city": "a"}'), ("now", {})]),
+    Row("the end of the text", "hermes", 'Wait. <tool_call>\n{"name": "weather", "arguments": {"city": "Par', [("weather", '{"city": "Par')], "Wait. ", is_cut=True),
+    Row("before the name", "hermes", '<tool_call>\n{"nam', [], '<tool_call>\n{"nam'),
+    Row("reasoning", "hermes", '<think>I could <tool_call>{"name": "now", "arguments": {}}</tool_call></think>No.', [], "No.", 'I could <tool_call>{"name": "now", "arguments": {}}</tool_call>'),
+    Row("prose", "hermes", "Write <tool_call> and then the call.", [], "Write <tool_call> and then the call."),
+    Row("an answer in JSON", "hermes", '{"name": "Ada", "age": 36}', [], '{"name": "Ada", "age": 36}'),
+    Row("ollama#16686", "qwen3_coder", "I look.\n\n<function=weather>\n<parameter=city>\n*.md\n</parameter>\n</function>\n</tool_call>", [("weather", {"city": "*.md"})], "I look.\n\n"),
+    Row("ollama#12751", "qwen3_coder", "First:\n\n<function=now>\n</function>\n</tool_call>", [("now", {})], "First:\n\n"),
+    Row("ollama PR#16398", "qwen3_coder", "Such a call begins with `<function=weather>` and holds a `<parameter>`.", [], "Such a call begins with `<function=weather>` and holds a `<parameter>`."),
+    Row("llama.cpp#24644", "qwen3_coder", "<tool_call>\n<function=write>\n<parameter=content>\n{\n}\n\n</parameter>\n<parameter=path>\n/x\n</parameter>\n</function>\n</tool_call>", [("write", {"content": "{\n}\n", "path": "/x"})]),
+    Row("a tag is missing", "qwen3_coder", "<tool_call>\n<function=write>\n<parameter=content>\na\n<parameter=path>\n/x\n</parameter>\n</function>\n</tool_call>", [("write", {"content": "a", "path": "/x"})]),
+    Row("types by the schema", "qwen3_coder", "<tool_call>\n<function=weather>\n<parameter=city>\n5\n</parameter>\n<parameter=days>\n5\n</parameter>\n<parameter=deep>\nTrue\n</parameter>\n<parameter=tags>\n['a', \"b\"]\n</parameter>\n<parameter=until>\nNone\n</parameter>\n</function>\n</tool_call>", [("weather", {"city": "5", "days": 5, "deep": True, "tags": ["a", "b"], "until": None})]),
+    Row("a value quotes its end", "qwen3_coder", "<tool_call>\n<function=write>\n<parameter=content>\nprint('</parameter>') # < {\n</parameter>\n</function>\n</tool_call>", [("write", {"content": "print('</parameter>') # < {"})]),
+    Row("the template of Seed-OSS", "seed_oss", "<seed:think>hm</seed:think><seed:tool_call>\n<function=weather>\n<parameter=city>a\n</parameter>\n<parameter=tags>['x']</parameter>\n</function>\n</seed:tool_call>", [("weather", {"city": "a\n", "tags": ["x"]})], "", "hm"),
+    Row("vllm#46863", "llama3_json", '{"type": "function", "name": "weather", "parameters": {"city": "a", "days": 1}}', [("weather", {"city": "a", "days": 1})]),
+    Row("vllm#16214", "llama3_json", '<|python_start|>{"name": "weather", "parameters": {"city": "a"}}<|python_end|>', [("weather", {"city": "a"})]),
+    Row("several", "llama3_json", '<|python_tag|>{"name": "now", "parameters": {}}; {"name": "weather", "parameters": {"days": 1}}', [("now", {}), ("weather", {"days": 1})]),
+    Row("vllm#22917", "pythonic", '[now(), weather(city="Dublin, Ireland", days=-1, deep=True, tags=["a", \'b\'], until=None)]', [("now", {}), ("weather", {"city": "Dublin, Ireland", "days": -1, "deep": True, "tags": ["a", "b"], "until": None})]),
+    Row("JSON's constants", "pythonic", "[weather(deep=true, until=null)]", [("weather", {"deep": True, "until": None})]),
+    Row("nothing is evaluated", "pythonic", "[weather(city=__import__('os').getcwd())]", [("weather", "[weather(city=__import__('os').getcwd())]")]),
+    Row("a list of something else", "pythonic", "[1, 2] are numbers", [], "[1, 2] are numbers"),
+    Row("vllm#48171", "lfm2", "<|tool_call_start|>[write(content='a ] \\'b\\'', path=\"x\")]<|tool_call_end|>", [("write", {"content": "a ] 'b'", "path": "x"})]),
+    Row("mlx-lm#1374", "mistral", '[TOOL_CALLS] [{"name": "weather", "arguments": {"city": "2+3"}}]', [("weather", {"city": "2+3"})]),
+    Row("mlx-lm#1307", "mistral", '[TOOL_CALLS]weather[ARGS]{"city":"Paris"}[TOOL_CALLS]now[ARGS]{}', [("weather", '{"city":"Paris"}'), ("now", "{}")]),
+    Row("vllm#30651", "mistral", '[TOOL_CALLS]write{"path": "/x", "content": "}"}', [("write", '{"path": "/x", "content": "}"}')]),
+    Row("vllm#48975", "mistral", '[TOOL_CALLS]weather{"city":"a"}Estimating...', [("weather", '{"city":"a"}')], "Estimating..."),
+    Row("Small 3.2", "mistral", 'Hm.[TOOL_CALLS]weather[CALL_ID]abcdefgh0[ARGS]{"days": 1}', [("weather", '{"days": 1}')], "Hm."),
+    Row("triton PR#8772", "mistral_old", ' [{"name": "now", "arguments": {}, "id": "abcdefgh0"}]', [("now", {})], " "),
+    Row("vllm PR#48367", "deepseek_v3", CALLS_BEGIN + "nothing", [], "nothing"),
+    Row("Rapid-MLX PR#795", "deepseek_v3", f'{CALLS_BEGIN}{CALL}function{SEP}weather\n```json\n{{"city": "Tokyo"}}\n```{CALL_END}{CALLS_END}', [("weather", '{"city": "Tokyo"}')]),
+    Row("the fence without a line end", "deepseek_v3", f'{CALL}function{SEP}weather\n```json\n{{"days": 1}}```{CALL_END}', [("weather", '{"days": 1}')]),
+    Row("text before", "deepseek_v31", f'I look.{CALLS_BEGIN}{CALL}now{SEP}{{}}{CALL_END}{CALL}weather{SEP}{{"days": 1}}{CALL_END}{CALLS_END}', [("now", "{}"), ("weather", '{"days": 1}')], "I look."),
+    Row("vllm#48931", "deepseek_v32", f'<{DSML}invoke name="weather">\n<{DSML}parameter name="city" string="true">5</{DSML}parameter>\n<{DSML}parameter name="days" string="false">5</{DSML}parameter>\n</{DSML}invoke>\n</{DSML}tool_calls>', [("weather", {"city": "5", "days": 5})]),
+    Row("vllm#44326", "glm45", "<tool_call>now</tool_call>", [("now", {})]),
+    Row("mlx-lm#607", "glm45", "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>**/x.md</arg_value>\n</tool_call>", [("weather", {"city": "**/x.md"})]),
+    Row("frontend-crates#215", "glm45", '<tool_call>weather<arg_key>city</arg_key><arg_value>{"k": 1}</arg_value><arg_key>days</arg_key><arg_value>10</arg_value><arg_key>tags</arg_key><arg_value>[]</arg_value></tool_call>', [("weather", {"city": '{"k": 1}', "days": 10, "tags": []})]),
+    Row("JSON is another format's", "glm45", '<tool_call>{"name": "now", "arguments": {}}</tool_call>', [], '<tool_call>{"name": "now", "arguments": {}}</tool_call>'),
+    Row("Kimi-K2#89", "kimi_k2", 'Hm <|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{"days": 1}<|tool_call_end|><|tool_calls_section_end|>', [("weather", '{"days": 1}')], "Hm "),
+    Row("llama.cpp#24658", "kimi_k2", '<|tool_call_begin|>functions_write_2<|tool_call_argument_begin|>{"path": "a"}<|tool_call_end|>', [("write", '{"path": "a"}')]),
+    Row("vllm PR#38441", "kimi_k2", "<|tool_call_begin|>functions.now:0\n<|tool_call_argument_begin|>{}<|tool_call_end|>", [("now", "{}")]),
+    Row("MiniMax-M2.5#10", "minimax_m2", '<minimax:tool_call>\n  <invoke name="write">\n    <parameter name="path">ls</parameter>\n  </invoke>\n</minimax:tool_call>', [("write", {"path": "ls"})], "\n  "),
+    Row("frontend-crates#245", "minimax_m2", '<minimax:tool_call><invoke name="weather"><parameter name="city">M </minimax:tool_call> c</parameter></invoke></minimax:tool_call>', [("weather", {"city": "M </minimax:tool_call> c"})]),
+    Row("JSON lines", "minimax_m1", '<tool_calls>\n{"name": "now", "arguments": {}}\n{"name": "weather", "arguments": {"days": 1}}\n</tool_calls>', [("now", {}), ("weather", {"days": 1})]),
+    Row("vllm#11402", "granite", '<tool_call>[{"name": "now", "arguments": {}}] done', [("now", {})], " done"),
+    Row("the template of Command R7B", "cohere_command", '<|START_THINKING|>p<|END_THINKING|><|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "weather", "parameters": {"days": 1}}\n]<|END_ACTION|>', [("weather", {"days": 1})], "", "p"),
+    Row("vllm#32587", "harmony", '<|channel|>analysis<|message|>Need it.<|end|><|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{"days": 1}<|call|>', [("weather", '{"days": 1}')], "", "Need it."),
+    Row("the recipient first", "harmony", ' to=functions.weather<|channel|>commentary json<|message|>{"days": 1}', [("weather", '{"days": 1}')]),
+    Row("vllm#23694", "harmony", '<|channel|>final<|message|>{"issues":[]}<|return|>', [], '{"issues":[]}'),
+    Row("the template of Nemotron Nano v2", "nemotron", '<TOOLCALL>[{"name": "weather", "arguments": {"days": 1}}, {"name": "now", "arguments": {}}]</TOOLCALL>', [("weather", {"days": 1}), ("now", {})]),
+    Row("a list inside", "phi4", 'functools[{"name": "weather", "arguments": {"tags": ["a]"]}}]', [("weather", {"tags": ["a]"]})]),
+    Row("the template of InternLM", "internlm", '<|action_start|><|plugin|>\n{"name": "weather", "parameters": {"days": 1}}<|action_end|>', [("weather", {"days": 1})]),
+    Row("the name is the key", "apertus", '<|tools_prefix|>[{"weather": {"days": 1}}, {"now": {}}]<|tools_suffix|>', [("weather", {"days": 1}), ("now", {})]),
+    Row("vLLM's longcat_tool_parser", "longcat", '<longcat_tool_call>{"name": "now", "arguments": {}}</longcat_tool_call>', [("now", {})]),
+    Row("the template of Hunyuan", "tool_calls", '<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls>', [("now", {})]),
+    Row("Active Agent#435", "invoke", '<function_calls>\n<invoke name="weather">\n<parameter name="city">Paris</parameter>\n<parameter name="days">3</parameter>\n</invoke>\n</function_calls>', [("weather", {"city": "Paris", "days": 3})]),
+    Row("ollama#13519", "json", '```json\n{"name": "weather", "parameters": {"city": "a"}}\n```', [("weather", {"city": "a"})]),
+    Row("the template of xLAM", "json", '[{"name": "weather", "arguments": {"days": 1}}, {"name": "now", "arguments": {}}]', [("weather", {"days": 1}), ("now", {})]),
+]  # fmt: skip
