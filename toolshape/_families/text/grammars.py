@@ -182,10 +182,16 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _json(schema: Any) -> str:
+    """Return the rule of a schema. What llguidance does not know of it is left out: arguments are validated anyway."""
+    schema = schema if isinstance(schema, dict) else {}
+    return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
+
+
 def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: list[str]) -> str:
     layout = text_format.layout
     if not layout.parameter:
-        return f"%json {json.dumps(schema, ensure_ascii=False)}"
+        return _json(schema)
     if not text_format.is_untyped:
         raise UsageError(f"there is no grammar for the format {text_format.name!r}: its arguments are Python literals")
     properties: Mapping[str, Any] = schema.get("properties", {})
@@ -202,7 +208,7 @@ def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: li
             rules += [f"{name}: {_quoted(begin)} {name}_text", f"{name}_text[suffix={_quoted(end)}]: /(?s:.*)/"]
         else:
             value = {**definitions, **node} if isinstance(node, dict) else node
-            choices = " | ".join(map(_quoted, node["enum"])) if is_text else f"%json {json.dumps(value)}"
+            choices = " | ".join(map(_quoted, node["enum"])) if is_text else _json(value)
             rules.append(f"{name}: {_quoted(begin)} ({choices}) {_quoted(end)}")
         parts.append(name if key in required else f"{name}?")
     return " ".join(parts)
