@@ -17,6 +17,7 @@ MODULES = (
     "toolshape.trace",
     "toolshape.contract",
     "toolshape.provider",
+    "toolshape.text",
 )
 
 

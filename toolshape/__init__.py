@@ -20,7 +20,7 @@ from toolshape._errors import (
 from toolshape._function.annotations import Injected
 from toolshape._parts import File, Image, Text
 from toolshape._registry import Registry
-from toolshape._results import PendingCall, Result, Results
+from toolshape._results import PendingCall, ResponseWarning, Result, Results
 from toolshape._tool import Tool, tool
 from toolshape._validation.coercion import Coerce
 
@@ -63,6 +63,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "ResponseError",
+    "ResponseWarning",
     "Result",
     "Results",
     "Spec",

@@ -4,6 +4,7 @@ import json
 import logging
 import pickle
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -376,3 +377,13 @@ def test_what_has_no_grammar():
 def test_the_names_of_the_providers():
     """Each format is a provider."""
     assert {f"text:{name}" for name in FORMATS} <= set(available())
+
+
+def test_the_page_lists_the_formats():
+    """Each with its models and its source."""
+    page = (Path(__file__).parents[2] / "docs" / "open-models.md").read_text(encoding="utf-8")
+    for text_format in text.formats():
+        assert f"| `{text_format.name}` |" in page
+        assert text_format.evidence in page
+        assert all(f"`{pattern}`".replace("|", "\\|") in page for pattern in text_format.models)
+    assert f"reads and writes {len(FORMATS)} formats" in page
