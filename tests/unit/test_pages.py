@@ -118,7 +118,7 @@ def test_the_reference_has_every_public_name_with_an_example():
         assert [name for name, below in entries if "```python" not in below] == []
         named += [name for name, _ in entries]
     assert len(named) == len(set(named))
-    for module in ("", ".contract", ".evals", ".ledger", ".mcp", ".otel", ".testing", ".trace"):
+    for module in ("", ".contract", ".evals", ".ledger", ".mcp", ".otel", ".testing", ".text", ".trace"):
         if module != ".mcp" or has("mcp"):
             there = importlib.import_module(f"toolshape{module}")
             assert {f"{there.__name__}.{name}" for name in there.__all__} <= set(named)

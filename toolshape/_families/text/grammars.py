@@ -56,7 +56,7 @@ def structural_tag(
             "stop_after_first": not parallel or bool(layout.before),
         }
         return {"type": "structural_tag", "format": content}
-    trigger = _trigger(text_format, [tag["begin"] for tag in tags])
+    trigger = _trigger(text_format, [str(tag["begin"]) for tag in tags])
     content = {
         "type": "triggered_tags",
         "triggers": [trigger],
@@ -199,7 +199,7 @@ def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: li
     resolve = resolver(schema)
     parts: list[str] = []
     for number, (key, node) in enumerate(properties.items()):
-        is_text = kinds_of(node, resolve) == {"string"}
+        is_text = kinds_of(node, resolve) == frozenset({"string"})
         text = layout.parameter.format(key=key, value=_HOLE, is_text="true" if is_text else "false")
         begin, _, end = text.partition(_HOLE)
         definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}

@@ -9,6 +9,7 @@ from toolshape._schema.references import Resolve, resolver
 from toolshape._schema.values import WrittenObject, as_json, kind_of
 
 _KINDS = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+_TEXT_ALONE = frozenset({"string"})
 _MOST_NESTED = 8  # unions and references around a type
 
 
@@ -36,7 +37,7 @@ def typed_arguments(arguments: Any, schema: JsonSchema) -> Any:
 def _typed(text: str, node: Any, resolve: Resolve) -> Any:
     kinds, choices = _admitted(node, resolve, 0)
     said, text = isinstance(text, SaidText), str(text)
-    if kinds == {"string"} or ("string" in kinds and (said or text in choices)):
+    if kinds == _TEXT_ALONE or ("string" in kinds and (said or text in choices)):
         return text
     stripped = text.strip()
     for read in _READERS:
