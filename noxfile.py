@@ -28,7 +28,7 @@ FRAMEWORKS = {
     "litellm": ["litellm", "mcp"],
 }
 # The sessions that write tables of benchmarks/results, besides ``benchmarks``.
-TABLES = ["controls", "mcp_servers", "contract_peers", "fakes", "replay", "history_peers", "bfcl"]
+TABLES = ["open_text", "controls", "mcp_servers", "contract_peers", "fakes", "replay", "history_peers", "bfcl"]
 # Servers from the package index; one of them needs the SDK of before.
 REAL_SERVERS = {
     "time": ["mcp-server-time"],
@@ -263,6 +263,17 @@ def fakes(session: nox.Session) -> None:
     # What a turn of a fake costs, for each client.
     session.install(".[sdks]")
     session.run("python", "benchmarks/fakes.py")
+
+
+@nox.session(python="3.11")
+def open_text(session: nox.Session) -> None:
+    # What reading calls in text costs, beside SGLang's detectors, which are taken out of its wheel.
+    session.install(".", "orjson", "partial-json-parser", "json_repair", "regex", "jinja2", "msgspec")
+    place = Path(session.create_tmp(), "sglang")
+    session.run("pip", "download", "--quiet", "--no-deps", "--dest", str(place), "sglang==0.5.23")
+    (wheel,) = place.glob("*.whl")
+    session.run("python", "-m", "zipfile", "-e", str(wheel), str(place))
+    session.run("python", "benchmarks/open_text.py", "--sglang", str(place.resolve()))
 
 
 @nox.session(python="3.11")

@@ -43,6 +43,10 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     ),
     "mcp_servers.md": ("toolshape/mcp/_serving.py", "toolshape/_families/mcp.py"),
     "replay.md": ("toolshape/trace/_line.py", "toolshape/trace/_replay.py", "toolshape/trace/_stages.py"),
+    "open_text.md": (
+        "toolshape/_families/text/scanner.py", "toolshape/_families/text/calls.py", "toolshape/_families/text/formats.py",
+        "toolshape/_families/text/reading.py", "toolshape/_families/text/values.py", "toolshape/_families/text/steps.py",
+    ),
     "fakes.md": ("toolshape/testing/_fake/exchange.py", "toolshape/testing/_fake/fake.py"),
     # These count verdicts, and time little: they name their commit, and grow old by no path.
     "bfcl.md": (),

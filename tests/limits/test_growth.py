@@ -10,6 +10,7 @@ import pytest
 from growth import LINEAR, time_growth
 
 from toolshape import Plan, Registry, tool
+from toolshape import text as text_formats
 from toolshape._families import families
 
 PIECE = "abcdefghij" * 40  # so long that copying what came before takes longer than reading an event
@@ -350,3 +351,44 @@ def crowded(provider: str, what: str) -> Callable[[int], Callable[[], Any]]:
 @pytest.mark.parametrize("provider", ["openai", "ollama", "huggingface"])
 def test_what_is_left_out_of_a_message_is_found_in_time_that_grows_with_it(provider, what):
     assert time_growth(crowded(provider, what), 500) < LINEAR
+
+
+# --- calls in the text of open models ---------------------------------------------------------------------------------
+
+# A text of a size, by what it repeats; the formats are those that it is hard for.
+TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
+    "prose": ("hermes", lambda size: "some < text { and [ more \n" * size),
+    "an argument": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + "x\\n<y>" * size + '"}}</tool_call>'),
+    "calls": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{}}</tool_call>' * size),
+    "openings": ("hermes", lambda size: "<tool_call> {" * size),
+    "escapes": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + '\\"' * size),
+    "a value": ("qwen3_coder", lambda size: "<tool_call><function=f><parameter=a>" + "a </parameter> b " * size),
+    "blanks": ("qwen3_coder", lambda size: "<tool_call><function=f><parameter=a>" + ("x</parameter>" + " " * 90) * size),
+    "parameters": ("glm45", lambda size: "<tool_call>f\n" + "<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n" * size),
+    "brackets": ("json", lambda size: "[" * size),
+    "objects": ("json", lambda size: '{"a":' * size),
+    "Python": ("pythonic", lambda size: "[f(a=" + "[" * size),
+    "a list": ("mistral_old", lambda size: "[TOOL_CALLS][" + '{"name":"f","arguments":{}},' * size + '{"name"'),
+}
+
+
+@pytest.mark.parametrize("piece", [None, 7], ids=["whole", "pieces"])
+@pytest.mark.parametrize("about", TEXTS)
+def test_a_text_is_read_in_time_that_grows_with_it(about: str, piece: int | None):
+    """Whole, and in pieces."""
+    name, made = TEXTS[about]
+
+    def work(size: int) -> Callable[[], Any]:
+        said = made(size)
+        length = piece or len(said)
+        pieces = [said[at : at + length] for at in range(0, len(said), length)]
+
+        def read() -> None:
+            reader = text_formats.Reader(name)
+            for given in pieces:
+                reader.feed(given)
+            reader.close()
+
+        return read
+
+    assert time_growth(work, 200) < LINEAR

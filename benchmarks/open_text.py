@@ -1,0 +1,158 @@
+"""Times reading calls in the text of open models, whole and streamed, beside SGLang's detectors in one run; counts wrong splits.
+
+``nox -s open_text`` runs it, and writes benchmarks/results/open_text.md. A text is about a kilobyte: a sentence, and two calls.
+The floor of a whole text is one regular expression and ``json.loads`` of each call.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from commits import commit_of
+
+import toolshape
+from toolshape import text
+
+RESULTS = Path(__file__).parent / "results" / "open_text.md"
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "content": {"type": "string"},
+        "line": {"type": "integer"},
+        "options": {"type": "object"},
+    },
+}
+TOOLS = [{"name": "write_file", "description": "", "parameters": SCHEMA}]
+SCHEMAS = {"write_file": SCHEMA}
+CONTENT = "def total(prices: list[float]) -> float:\n    if not prices:  # nothing <to> add\n        return 0.0\n    return sum(prices)\n"
+CALLS = [
+    ("write_file", {"path": f"src/{name}.py", "content": CONTENT * 2, "line": 5, "options": {"force": True, "tags": ["a", "b"]}})
+    for name in ("first", "second")
+]
+PROSE = "I write both files now, as you asked. "
+PEERS = {
+    "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3", "pythonic": "pythonic", "mistral_old": "mistral",
+    "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
+    "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
+}  # fmt: skip
+BARE = {"llama3_json", "pythonic"}  # read where the text begins
+PIECE = 4  # characters, about a token
+REPEATS = 200
+
+
+def shortest(work: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """Return the shortest time of some work, in seconds."""
+    found = float("inf")
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        found = min(found, time.perf_counter() - began)
+    return found
+
+
+def pieces_of(said: str, size: int = PIECE) -> list[str]:
+    return [said[at : at + size] for at in range(0, len(said), size)]
+
+
+def stream(name: str, pieces: list[str]) -> list[Any]:
+    """Read a text piece by piece."""
+    reader = text.Reader(name, SCHEMAS)
+    calls = [call for piece in pieces for call in reader.feed(piece)]
+    return calls + reader.close()
+
+
+def floor_of(said: str) -> float:
+    """Time one regular expression and ``json.loads``, over a text of the same length."""
+    hermes = text.write("hermes", CALLS)
+    pattern = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+    seconds = shortest(lambda: [json.loads(found) for found in pattern.findall(hermes)])
+    return seconds * len(said) / len(hermes)
+
+
+def splits_of(said: str) -> list[list[str]]:
+    """Every cut in two, and pieces of each size up to eight."""
+    cuts = [[said[:at], said[at:]] for at in range(1, len(said))]
+    return cuts + [pieces_of(said, size) for size in range(1, 9)]
+
+
+def is_right(calls: list[Any]) -> bool:
+    """Return whether the calls are those that were written."""
+    read = []
+    for name, arguments in calls:
+        try:
+            read.append((name, json.loads(arguments) if isinstance(arguments, str) else arguments))
+        except ValueError:
+            return False
+    return read == CALLS
+
+
+class Peer:
+    """SGLang's detectors in a process of their own."""
+
+    def __init__(self, python: str, folder: str) -> None:
+        script = str(Path(__file__).with_name("sglang_detectors.py"))
+        self.process = subprocess.Popen(
+            [python, script, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+
+    def ask(self, name: str, pieces: list[str], repeats: int) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"format": name, "pieces": pieces, "tools": TOOLS, "repeats": repeats}) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def row(name: str, peer: Peer | None) -> str:
+    """Return the row of a format: microseconds for a kilobyte, and wrong splits."""
+    said = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
+    kilobytes = len(said.encode()) / 1000
+    pieces = pieces_of(said)
+    assert is_right([(call.name, call.arguments) for call in text.read(name, said, SCHEMAS).calls]), name
+    whole = shortest(lambda: text.read(name, said, SCHEMAS)) / kilobytes
+    streamed = shortest(lambda: stream(name, pieces)) / kilobytes
+    floor = floor_of(said) / kilobytes
+    splits = splits_of(said)
+    wrong = sum(not is_right([(call.name, call.arguments) for call in stream(name, split)]) for split in splits)
+    cells = [f"`{name}`", f"{floor * 1e6:.0f}", f"{whole * 1e6:.0f}", f"{streamed * 1e6:.0f}", f"{wrong} of {len(splits)}"]
+    theirs = ["-", "-", "-"]
+    if peer is not None and name in PEERS:
+        answers = [peer.ask(PEERS[name], given, REPEATS) for given in ([said], pieces)]
+        theirs = [f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong" for answer in answers]
+        bad = sum(not is_right(peer.ask(PEERS[name], split, 1).get("calls", [])) for split in splits)
+        theirs.append(f"{bad} of {len(splits)}")
+    return f"| {' | '.join([*cells, *theirs])} |"
+
+
+def main() -> None:
+    """Print the table, and write it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python", help="an interpreter with pydantic, orjson and partial-json-parser")
+    parser.add_argument("--sglang", help="the folder of an unpacked wheel of SGLang")
+    given = parser.parse_args()
+    peer = Peer(given.python or sys.executable, given.sglang) if given.sglang else None
+    lines = [
+        "# Calls in text",
+        "",
+        f"toolshape {commit_of(Path(toolshape.__file__).parent)}, beside the detectors of SGLang 0.5.23. Microseconds for a kilobyte of text, the",
+        f"shortest of {REPEATS}; streamed in pieces of {PIECE} characters. The floor is one pattern and `json.loads`. Wrong splits: every cut",
+        "in two, and pieces of 1 to 8 characters, that do not give the calls.",
+        "",
+        "| format | floor | whole | streamed | wrong splits | SGLang, whole | SGLang, streamed | SGLang, wrong splits |",
+        "|---|---|---|---|---|---|---|---|",
+        *(row(text_format.name, peer) for text_format in text.formats()),
+        "",
+    ]
+    RESULTS.write_text("\n".join(lines), encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

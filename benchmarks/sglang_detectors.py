@@ -1,0 +1,122 @@
+"""SGLang's own tool-call detectors, from an unpacked wheel, without torch: what they import besides is empty modules.
+
+``python benchmarks/sglang_detectors.py FOLDER`` reads lines of JSON, ``{format, pieces, tools, repeats}``, and answers each with the calls
+and the shortest time in seconds.
+"""
+
+import importlib.abc
+import importlib.machinery
+import json
+import logging
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+EMPTY = {"torch", "transformers", "xgrammar", "openai", "triton", "numpy", "requests", "sglang"}
+PACKAGES = (
+    "sglang", "sglang.srt", "sglang.srt.entrypoints", "sglang.srt.entrypoints.openai", "sglang.srt.function_call",
+    "sglang.srt.parser", "sglang.srt.parser.chat_parsing",
+)  # fmt: skip
+
+
+class Empty(types.ModuleType):
+    """A module in which every name is an empty class."""
+
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = type(name, (), {"__module__": self.__name__})
+        setattr(self, name, made)
+        return made
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds an empty module for what is not unpacked."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] in EMPTY else None
+
+    def create_module(self, spec: Any) -> types.ModuleType:
+        return Empty(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+class Function(BaseModel):
+    """As SGLang's protocol has it."""
+
+    name: str
+    description: str | None = None
+    parameters: object | None = None
+    strict: bool | None = None
+    defer_loading: bool | None = None
+
+
+class Tool(BaseModel):
+    """As SGLang's protocol has it."""
+
+    function: Function
+    type: str = "function"
+    defer_loading: bool | None = None
+
+
+def load(folder: Path) -> Any:
+    """Return SGLang's ``FunctionCallParser``."""
+    logging.disable(logging.CRITICAL)
+    sys.path.insert(0, str(folder))
+    for name in PACKAGES:
+        module = types.ModuleType(name)
+        module.__path__ = [str(folder / name.replace(".", "/"))]
+        sys.modules[name] = module
+    sys.meta_path.append(Finder())
+    protocol = Empty("sglang.srt.entrypoints.openai.protocol")
+    for made in (Function, Tool):
+        setattr(protocol, made.__name__, made)
+    sys.modules[protocol.__name__] = protocol
+    return importlib.import_module("sglang.srt.function_call.function_call_parser").FunctionCallParser
+
+
+def calls_of(parser_class: Any, name: str, pieces: list[str], tools: list[Tool]) -> list[list[Any]]:
+    """Return the calls in a text, as a server reads them with ``tool_choice`` auto."""
+    parser = parser_class(tools=tools, tool_call_parser=name)
+    if len(pieces) == 1:
+        if not parser.has_tool_call(pieces[0]):
+            return []
+        _, calls = parser.parse_non_stream(pieces[0])
+        return [[call.name, call.parameters] for call in calls]
+    names: dict[int, str] = {}
+    arguments: dict[int, str] = {}
+    for piece in pieces:
+        for call in parser.parse_stream_chunk(piece)[1]:
+            if call.name:
+                names[call.tool_index] = names.get(call.tool_index, "") + call.name
+            arguments[call.tool_index] = arguments.get(call.tool_index, "") + (call.parameters or "")
+    return [[names.get(at), arguments[at]] for at in sorted(arguments)]
+
+
+def main() -> None:
+    """Answer lines of JSON."""
+    parser_class = load(Path(sys.argv[1]))
+    for line in sys.stdin:
+        asked = json.loads(line)
+        tools = [Tool(function=Function(**tool)) for tool in asked["tools"]]
+        shortest, calls = float("inf"), []
+        try:
+            for _ in range(asked["repeats"]):
+                began = time.perf_counter()
+                calls = calls_of(parser_class, asked["format"], asked["pieces"], tools)
+                shortest = min(shortest, time.perf_counter() - began)
+            print(json.dumps({"calls": calls, "seconds": shortest}), flush=True)
+        except Exception as error:  # noqa: BLE001 - their parsers may raise anything
+            print(json.dumps({"error": type(error).__name__}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
