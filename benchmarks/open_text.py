@@ -33,7 +33,10 @@ TOOLS = [{"name": "write_file", "description": "", "parameters": SCHEMA}]
 SCHEMAS = {"write_file": SCHEMA}
 CONTENT = "def total(prices: list[float]) -> float:\n    if not prices:  # nothing <to> add\n        return 0.0\n    return sum(prices)\n"
 CALLS = [
-    ("write_file", {"path": f"src/{name}.py", "content": CONTENT * 2, "line": 5, "options": {"force": True, "tags": ["a", "b"]}})
+    (
+        "write_file",
+        {"path": f"src/{name}.py", "content": CONTENT * 2, "line": 5, "options": {"force": True, "tags": ["a", "b"]}},
+    )
     for name in ("first", "second")
 ]
 PROSE = "I write both files now, as you asked. "
@@ -105,7 +108,9 @@ class Peer:
     def ask(self, name: str, pieces: list[str], repeats: int) -> Any:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"format": name, "pieces": pieces, "tools": TOOLS, "repeats": repeats}) + "\n")
+        self.process.stdin.write(
+            json.dumps({"format": name, "pieces": pieces, "tools": TOOLS, "repeats": repeats}) + "\n"
+        )
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
@@ -121,11 +126,20 @@ def row(name: str, peer: Peer | None) -> str:
     floor = floor_of(said) / kilobytes
     splits = splits_of(said)
     wrong = sum(not is_right([(call.name, call.arguments) for call in stream(name, split)]) for split in splits)
-    cells = [f"`{name}`", f"{floor * 1e6:.0f}", f"{whole * 1e6:.0f}", f"{streamed * 1e6:.0f}", f"{wrong} of {len(splits)}"]
+    cells = [
+        f"`{name}`",
+        f"{floor * 1e6:.0f}",
+        f"{whole * 1e6:.0f}",
+        f"{streamed * 1e6:.0f}",
+        f"{wrong} of {len(splits)}",
+    ]
     theirs = ["-", "-", "-"]
     if peer is not None and name in PEERS:
         answers = [peer.ask(PEERS[name], given, REPEATS) for given in ([said], pieces)]
-        theirs = [f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong" for answer in answers]
+        theirs = [
+            f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong"
+            for answer in answers
+        ]
         bad = sum(not is_right(peer.ask(PEERS[name], split, 1).get("calls", [])) for split in splits)
         theirs.append(f"{bad} of {len(splits)}")
     return f"| {' | '.join([*cells, *theirs])} |"

@@ -358,12 +358,18 @@ def test_what_is_left_out_of_a_message_is_found_in_time_that_grows_with_it(provi
 # A text of a size, by what it repeats; the formats are those that it is hard for.
 TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
     "prose": ("hermes", lambda size: "some < text { and [ more \n" * size),
-    "an argument": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + "x\\n<y>" * size + '"}}</tool_call>'),
+    "an argument": (
+        "hermes",
+        lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + "x\\n<y>" * size + '"}}</tool_call>',
+    ),
     "calls": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{}}</tool_call>' * size),
     "openings": ("hermes", lambda size: "<tool_call> {" * size),
     "escapes": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + '\\"' * size),
     "a value": ("qwen3_coder", lambda size: "<tool_call><function=f><parameter=a>" + "a </parameter> b " * size),
-    "blanks": ("qwen3_coder", lambda size: "<tool_call><function=f><parameter=a>" + ("x</parameter>" + " " * 90) * size),
+    "blanks": (
+        "qwen3_coder",
+        lambda size: "<tool_call><function=f><parameter=a>" + ("x</parameter>" + " " * 90) * size,
+    ),
     "parameters": ("glm45", lambda size: "<tool_call>f\n" + "<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n" * size),
     "brackets": ("json", lambda size: "[" * size),
     "objects": ("json", lambda size: '{"a":' * size),

@@ -100,7 +100,8 @@ def _name_in(text_format: TextFormat, text: str) -> str:
 
 
 def _without_line_ends(text: str) -> str:
-    return text.removeprefix("\n").removesuffix("\n")
+    """Return a value without the line ends of the template, which writes them on both sides or, in some models, on none."""
+    return text[1:].removesuffix("\n") if text.startswith("\n") else text
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -257,6 +258,16 @@ def python_literal(text: str) -> Any:
 _ESCAPE = re.compile(r"\\(?:[\\'\"abfnrtvxuUN\n0-3]|(.))", re.DOTALL)
 
 
+_STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_NUMBER_AND_WORD = re.compile(r"(?<![\w.])\d[\d.]*(?![eE][+-]?\d)[A-Za-z_]")
+
+
 def _with_right_escapes(text: str) -> str:
-    """Double each backslash that begins no escape of Python: Python warns of it, and keeps it as it stands."""
+    """Double each backslash that begins no escape of Python: Python warns of it, and keeps it as it stands.
+
+    Raises:
+        ValueError: A word follows a number directly, which Python warns of, too; it is no literal.
+    """
+    if _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
+        raise ValueError("a number and a word without a space")
     return _ESCAPE.sub(lambda found: found[0] if found[1] is None else f"\\\\{found[1]}", text)
