@@ -12,7 +12,7 @@ import sys
 import time
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
@@ -26,7 +26,7 @@ PACKAGES = (
 class Empty(types.ModuleType):
     """A module in which every name is an empty class."""
 
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -39,8 +39,12 @@ class Empty(types.ModuleType):
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds an empty module for what is not unpacked."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] in EMPTY else None
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
+        return (
+            importlib.machinery.ModuleSpec(name, self, is_package=True)
+            if name.split(".", maxsplit=1)[0] in EMPTY
+            else None
+        )
 
     def create_module(self, spec: Any) -> types.ModuleType:
         return Empty(spec.name)
@@ -114,7 +118,7 @@ def main() -> None:
                 calls = calls_of(parser_class, asked["format"], asked["pieces"], tools)
                 shortest = min(shortest, time.perf_counter() - began)
             print(json.dumps({"calls": calls, "seconds": shortest}), flush=True)
-        except Exception as error:  # noqa: BLE001 - their parsers may raise anything
+        except Exception as error:
             print(json.dumps({"error": type(error).__name__}), flush=True)
 
 
