@@ -35,14 +35,18 @@ CONTENT = "def total(prices: list[float]) -> float:\n    if not prices:  # nothi
 CALLS = [
     (
         "write_file",
-        {"path": f"src/{name}.py", "content": CONTENT * 2, "line": 5, "options": {"force": True, "tags": ["a", "b"]}},
+        {
+            "path": f"src/{name}.py",
+            "content": (CONTENT * 2).strip(),
+            "line": 5,
+            "options": {"force": True, "tags": ["a", "b"]},
+        },
     )
     for name in ("first", "second")
 ]
 PROSE = "I write both files now, as you asked. "
 PEERS = {
-    "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3", "pythonic": "pythonic", "mistral_old": "mistral",
-    "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
+    "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3",    "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
     "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
 }  # fmt: skip
 BARE = {"llama3_json", "pythonic"}  # read where the text begins

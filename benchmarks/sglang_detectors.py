@@ -97,12 +97,25 @@ def calls_of(parser_class: Any, name: str, pieces: list[str], tools: list[Tool])
         return [[call.name, call.parameters] for call in calls]
     names: dict[int, str] = {}
     arguments: dict[int, str] = {}
-    for piece in pieces:
-        for call in parser.parse_stream_chunk(piece)[1]:
-            if call.name:
-                names[call.tool_index] = names.get(call.tool_index, "") + call.name
-            arguments[call.tool_index] = arguments.get(call.tool_index, "") + (call.parameters or "")
+    answers = [parser.parse_stream_chunk(piece)[1] for piece in pieces]
+    for call in [call for calls in [*answers, parser.parse_stream_end()[1]] for call in calls]:
+        if call.name:
+            names[call.tool_index] = names.get(call.tool_index, "") + call.name
+        arguments[call.tool_index] = arguments.get(call.tool_index, "") + (call.parameters or "")
+    add_held_back(parser.detector, arguments)
     return [[names.get(at), arguments[at]] for at in sorted(arguments)]
+
+
+def add_held_back(detector: Any, arguments: dict[int, str]) -> None:
+    """Add what the detector held back of the last call's arguments, as SGLang's server does at the end of a stream."""
+    found, sent = getattr(detector, "prev_tool_call_arr", None), getattr(detector, "streamed_args_for_tool", None)
+    at = len(found or ()) - 1
+    if not found or not sent or at >= len(sent):
+        return
+    expected = found[at].get("arguments", {})
+    expected = expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
+    if expected.startswith(sent[at]):
+        arguments[at] = arguments.get(at, "") + expected[len(sent[at]) :]
 
 
 def main() -> None:
