@@ -46,10 +46,10 @@ CALLS = [
 ]
 PROSE = "I write both files now, as you asked. "
 PEERS = {
-    "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3",    "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
+    "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3", "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
     "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
 }  # fmt: skip
-BARE = {"llama3_json", "pythonic"}  # read where the text begins
+BARE = {"llama3_json", "pythonic", "json"}  # read where the text begins
 STEP = 17  # characters from one cut in two to the next
 PIECE = 4  # characters, about a token
 REPEATS = 50
