@@ -1,5 +1,6 @@
 """docs/providers.md is made from the providers; ``nox -s pages`` writes it anew."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSO
 
 
 def support() -> list[str]:
-    """The table of all providers, then what they limit, then what they need besides."""
+    """The table of all providers, then the table of their limits and other requirements."""
     names = [name for name in available() if ":" not in name]
     lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
     for name in names:
@@ -44,7 +45,7 @@ def support() -> list[str]:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        "| provider | limits that are checked, for the set and for each tool | needs besides |",
+        "| provider | limits that toolshape checks | other requirements |",
         "|---|---|---|",
     ]
     lines += [f"| `{name}` | {limits(get(name))} | {get(name).facts.needs or '-'} |" for name in names]
@@ -73,11 +74,11 @@ def paths(entry: Any, parameters: Any, path: str = "") -> Iterator[str]:
 
 
 def limits(provider: Provider) -> str:
-    found = [f"names: {provider.names.evidence}"]
+    found = [f"names: {name_rule(provider)}"]
     if provider.request.most_tools is not None:
-        found.append(f"{provider.request.most_tools.most} tools a request")
+        found.append(f"at most {provider.request.most_tools.most} tools per request")
     if provider.request.longest_description is not None:
-        found.append(f"{provider.request.longest_description.most} characters of description")
+        found.append(f"descriptions of at most {provider.request.longest_description.most} characters")
     if budget := provider.schema.budget:
         parts = {
             "strict tools": budget.tools,
@@ -91,6 +92,14 @@ def limits(provider: Provider) -> str:
     return "; ".join(found)
 
 
+def name_rule(provider: Provider) -> str:
+    """The rule for names, then its source in parentheses."""
+    rule, _, source = provider.names.evidence.partition("; ")
+    rule = re.sub(r"(\d+ to \d+) of ([^,]+)", r"\1 characters from `\2`", rule)
+    source = re.sub(r" \((\w+)\)$", r", \1", source)
+    return f"{rule} ({source})" if source else rule
+
+
 BUDGETED = ("many_optionals",)
 
 
@@ -98,6 +107,9 @@ def entries(provider: Provider, strict: bool) -> list[Entry]:
     tools = (case.function for name, case in CASES.items() if name not in BUDGETED)
     reports = (Registry([tool]).bind(provider, strict).report() for tool in tools)
     return [entry for report in reports for entry in report if entry.kind != "finding"]
+
+
+PAIRS = "fields that are not in `properties`, sent as pairs in one extra field"
 
 
 def section(name: str) -> list[str]:
@@ -109,11 +121,11 @@ def section(name: str) -> list[str]:
         for entry in entries(provider, strict):
             note = "another name" if entry.kind == "renamed" else entry.note.replace("|", "or")
             note = "branches look alike once rewritten" if "look alike" in note and "branches" in note else note
-            note = "unnamed fields, sent in a field of their own" if "unnamed fields" in note else note
+            note = PAIRS if note.startswith("fields that are not in") else note
             rows.add((form, entry.severity, entry.rule, entry.kind, note))
     if not rows:
         return [*lines, "Nothing is changed.", ""]
-    lines += ["| form | | keyword | kind | what |", "|---|---|---|---|---|"]
+    lines += ["| form | severity | rule | kind | note |", "|---|---|---|---|---|"]
     return [*lines, *(f"| {' | '.join(row)} |" for row in sorted(rows)), ""]
 
 

@@ -211,7 +211,7 @@ EXTRAS = "additional_properties"
 
 
 def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """Send the unnamed fields of an object as one more field that holds a list of pairs."""
+    """Send the fields that are not in ``properties`` as one more field, which holds a list of pairs."""
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
@@ -245,15 +245,16 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         extras = [{"key": key, "value": item} for key, item in value.items() if key not in named]
         return {**kept, name: extras} if extras else kept
 
+    note = f"fields that are not in `properties`, sent as pairs in {name!r}"
     losses = (
-        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=f"unnamed fields, sent in {name!r}"),
+        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=note),
         Loss(path=path, keyword="uniqueItems", kind="widened", note="a field may be repeated; toolshape rejects it"),
     )
     return Change(node=rewritten, back=back, out=out, losses=losses)
 
 
 def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) -> dict[str, Any]:
-    """Return the unnamed fields of an object, which are sent as pairs in the field ``name``.
+    """Return the fields that are not in ``properties``, which are sent as pairs in the field ``name``.
 
     Raises:
         UnreadableError: ``pairs`` is not a list of pairs, a field is repeated, or a field is one of the named ones.
@@ -396,10 +397,13 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         out=out if optional else None,
         losses=(
             *reshaped,
-            *(_of_null(at, name, "narrowed", "cannot be omitted, because null is a value") for name in kept),
+            *(_of_null(at, name, "narrowed", _NULL_IS_A_VALUE) for name in kept),
         ),
         drops=(names, left_out),
     )
+
+
+_NULL_IS_A_VALUE = 'cannot be omitted: null is a valid value here, so it cannot mean "omitted"'
 
 
 def _of_null(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note: str) -> Loss:
@@ -446,8 +450,9 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
     """Make one field required, for providers that reject an object without a required field.
 
     If a field has a default other than null, that field is required, and the model sends its value explicitly.
-    Otherwise the object is sent as JSON text. At the root, one field is sent as JSON text instead; null, or an empty
-    string, then means that it is omitted.
+    Otherwise the object is sent as JSON text. The root must stay an object, so there one field becomes required and is
+    sent as JSON text. The text ``null`` means that the field is omitted; if null is a valid value of the field, an
+    empty string means that.
     """
     properties = node.get("properties", {})
     if not properties or node.get("required"):

@@ -73,7 +73,10 @@ AZURE = replace(
         ),
         refuses=request_rules("the model stands in the address of Azure", required_fields("messages")),
     ),
-    facts=_FACTS._replace(needs="toolshape assumes the limits of 2025-01; no parallel calls with strict tools"),
+    facts=_FACTS._replace(
+        needs="toolshape assumes the limits that Azure documented in 2025-01; "
+        "parallel calls are off if tools are strict"
+    ),
 )
 
 # Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. DeepSeek spells $defs
