@@ -864,5 +864,5 @@ def _merged(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject
             merged[key] = _merged(merged[key], value, f"{path}{key}.")
         elif value is not None:
             way_out = "pass native= for the provider's own tools" if key == "tools" else "leave it out"
-            raise UsageError(f"{path}{name} is made from the conversation: {way_out}")
+            raise UsageError(f"{path}{name}= is set by the conversation: {way_out}")
     return merged

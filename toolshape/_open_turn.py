@@ -176,5 +176,5 @@ def refuse_unguarded(turn: OpenTurn) -> None:
         if may_write and turn.results.answers[entry[0]] is None:
             raise UsageError(
                 f"{entry[1].name} ({entry[1].id}) may have run since this conversation was stored: pass the ledger that "
-                "its calls run under as ledger=, or resume it by the token that pause gave"
+                "records its calls as ledger=, or call resume() with the token that pause() returned"
             )

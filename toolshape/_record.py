@@ -290,7 +290,7 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
                 message = f"inject={{{meant!r}: ...}} is not a parameter of {record.name}: did you mean {name!r}?"
                 raise UsageError(message)
         else:
-            given = f", was given {sorted(map(str, inject))}" if inject else ""
+            given = f", but inject= has only {sorted(map(str, inject))}" if inject else ""
             raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{given}")
 
 

@@ -339,7 +339,7 @@ def test_gemini_s_config_is_merged():
     assert request["model"] == "gemini-3-pro"
     with pytest.raises(UsageError, match="native="):
         conversation.request("openai", tools=[])
-    with pytest.raises(UsageError, match=r"config\.systemInstruction is made from the conversation"):
+    with pytest.raises(UsageError, match=r"config\.systemInstruction= is set by the conversation"):
         conversation.request("gemini", config={"systemInstruction": "x"})
 
 

@@ -181,7 +181,7 @@ MISTAKES = {
     "an injected value missing": (
         lambda: Registry([find]).dispatch({"name": "find", "arguments": {"name": "a"}}, inject={"bd": {}}),
         UsageError,
-        "find needs inject={'db': ...}, was given ['bd']",
+        "find needs inject={'db': ...}, but inject= has only ['bd']",
     ),
     "a method of no object": (lambda: Registry([Shop.sell]), UsageError, "get it from an object"),
     "an async tool in a running loop": (lambda: asyncio.run(in_a_loop()), UsageError, "await adispatch, arun or acall"),

@@ -404,9 +404,9 @@ def test_what_is_no_ledger_is_refused(given, said, tmp_path, monkeypatch):
 def test_a_ledger_is_a_ledger_and_a_scope_is_a_text(ledger):
     for wrong, said in (
         ({"ledger": "calls.db"}, "takes a toolshape.ledger.Ledger, not str"),
-        ({"ledger": ledger, "scope": 5}, "scope= is a text"),
-        ({"ledger": ledger, "scope": "\ud800"}, "a character that no database keeps"),
-        ({"ledger": ledger, "scope": "c\0"}, "a character that no database keeps"),
+        ({"ledger": ledger, "scope": 5}, "scope= must be a string"),
+        ({"ledger": ledger, "scope": "\ud800"}, "a character that databases cannot store"),
+        ({"ledger": ledger, "scope": "c\0"}, "a character that databases cannot store"),
     ):
         with pytest.raises(UsageError, match=said):
             TOOLS.dispatch(BODY, **wrong)

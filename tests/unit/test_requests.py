@@ -369,7 +369,7 @@ def test_strictness_that_is_shared(provider):
     flag = "strict_tools" if provider == "cohere" else '"strict": true'
     assert flag in json.dumps(Registry([strict]).request(provider, strict=True))
     assert flag not in json.dumps(Registry([strict, lenient]).request(provider))
-    with pytest.raises(ExportError, match="strict applies to all tools at once: s is strict, l not"):
+    with pytest.raises(ExportError, match=r"or none of them \(must be strict: s; not strict: l\): set strict=False"):
         Registry([strict, lenient]).export(provider, strict=True)
     report = Registry([strict]).bind("deepseek", strict=True).report()
     assert any("api.deepseek.com/beta" in entry.note for entry in report)

@@ -62,12 +62,12 @@ def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
     """Return the ledger.
 
     Raises:
-        UsageError: The value is not a ledger, or the scope is not a text.
+        UsageError: The value is not a ledger, or the scope is not a string.
     """
     if not isinstance(ledger, LedgerStore):
         raise UsageError(f"ledger= takes a toolshape.ledger.Ledger, not {type(ledger).__name__}")
     if scope is not None and not isinstance(scope, str):
-        raise UsageError(f"scope= is a text, as the ids of a conversation and a turn, not {scope!r}")
+        raise UsageError(f"scope= must be a string, for example the ids of a conversation and a turn, not {scope!r}")
     if scope is not None and ("\0" in scope or b"?" in scope.replace("?", "").encode(errors="replace")):
-        raise UsageError(f"scope= holds a character that no database keeps: {scope!r}")
+        raise UsageError(f"scope= contains a character that databases cannot store: {scope!r}")
     return ledger

@@ -39,8 +39,8 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
             raise _too_much(
                 provider,
                 budget,
-                f"strict applies to all tools at once: {asked[0]} is strict, {lenient} not: "
-                f"relax {asked[0]}, or make all tools strict",
+                f"all tools of a request must be strict, or none of them (must be strict: {', '.join(asked)}; "
+                f"not strict: {lenient}): set strict=False on the former, or make all tools strict",
             )
         return frozenset(tool.name for tool in strict)
     sizes = {tool.name: grammar_size(tool.schema) for tool in strict}
