@@ -141,7 +141,10 @@ class UsageError(ToolshapeError):
 
 
 class ResponseError(ToolshapeError):
-    """The body is not a response of any known family. No tool was run; ``body`` is the body as given, or as parsed."""
+    """A response, a stream or a list of messages cannot be read. No tool was run.
+
+    ``body`` is the value that cannot be read, as given or as parsed.
+    """
 
     def __init__(self, message: str, *, body: object) -> None:
         self.body = body

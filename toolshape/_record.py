@@ -276,7 +276,8 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
     """Check that a tool can be called with these injected values.
 
     Raises:
-        UsageError: The tool is an unbound method, it has no function, or a value is missing.
+        UsageError: The tool is an unbound method or has no function, or an injected value is missing or has a misspelt
+            name.
     """
     require_object(record)
     if record.function is None:

@@ -115,7 +115,7 @@ class FunctionSource:
 
     def compile_invoke(self, function: Callable[..., Any] | None) -> Invoke:
         """Compile the call of the function or bound method."""
-        assert function is not None  # noqa: S101 - the decorated function
+        assert function is not None  # noqa: S101 - only tools from definitions can lack a function
         return compile_invoke(function, self.definition.layout)
 
     def written(self, validated: Any) -> JsonObject:

@@ -171,7 +171,7 @@ def registry_of_tool(target: str) -> tuple[Registry, str]:
 
 
 def tool_of(target: str) -> Tool[..., Any]:
-    """Return the tool that a target names, or a new tool of the function that it names.
+    """Return the tool that a target names. A function is made a tool; a registry must have exactly one tool.
 
     Raises:
         TargetError: The target names no single tool.

@@ -428,10 +428,9 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
               of strict tools, destructive tools become strict first. A call of a ``"write"`` or ``"destructive"`` tool
               runs alone: after all earlier calls of the response, and before all later calls.
             - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for each call. The
-              function takes the arguments as JSON (a dict: validated, coerced, with defaults), and as a second
-              parameter, if it has one, the injected values. It returns whether the call waits. If it raises, the call
-              waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would
-              wait.
+              function gets the arguments as JSON (a dict: validated, coerced, with defaults). If it has a second
+              parameter, that gets the injected values. The function returns whether the call waits. If it raises, the
+              call waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would wait.
             - ``deferred``: Whether models see the tool only after they search for it, at providers that have a tool
               search; or the ``Namespace`` that groups it. Other providers are sent the whole tool, and the report says
               so.

@@ -21,7 +21,10 @@ class Claim(NamedTuple):
 
 @runtime_checkable
 class LedgerStore(Protocol):
-    """Records which calls have run; ``toolshape.ledger.Ledger`` is one. Each method may block."""
+    """The interface of a ledger, which records the calls that have run. ``toolshape.ledger.Ledger`` implements it.
+
+    Each method may block.
+    """
 
     @property
     def wait(self) -> float:

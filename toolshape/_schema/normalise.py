@@ -234,7 +234,10 @@ class SchemaReader:
         return None
 
     def texts(self, node: JsonSchema, at: Place) -> None:
-        """Drop titles and descriptions that are not strings; read synonyms of description, enum and examples."""
+        """Drop titles and descriptions that are not strings, and empty enums.
+
+        Synonyms are renamed to ``description``, ``enum`` and ``examples``.
+        """
         if "desc" in node and "description" not in node:
             node["description"] = node.pop("desc")
         for keyword in ("title", "description"):

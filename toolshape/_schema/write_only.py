@@ -47,7 +47,10 @@ def _of_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
 
 
 def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) -> bool:
-    """Whether a part of a value is at a place that the schema marks as secret; true if it is nested too deeply."""
+    """Whether a part of the value may be at a place that the schema marks as secret.
+
+    Also true if the value is nested too deeply to search.
+    """
     if is_secret(node) or not depth:
         return True
     if not isinstance(node, dict):

@@ -39,9 +39,9 @@ IN_ONE_MESSAGE = "in one message"
 class HistoryRule(NamedTuple):
     """One thing that a provider refuses in a history, with dated evidence.
 
-    ``models`` is searched in the model's name: if it is given, the rule holds only for models that match. A missing
-    name counts as an empty text. ``pattern`` must match the whole subject of the rule: an id, or a name. Some rules use
-    ``pattern`` in another way:
+    ``models`` is a regular expression. If it is given, the rule holds only for models whose name contains a match. A
+    missing name counts as an empty text. ``pattern`` must match the whole subject of the rule: an id, or a name. Some
+    rules use ``pattern`` in another way:
 
     - ``missing_reasoning``: the key that holds reasoning.
     - ``refused_reasoning``: the keys that may not hold reasoning.

@@ -33,7 +33,8 @@ def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[st
     Args:
         tools: The tools.
         path: The lock file.
-        providers: The providers to lock the tools for when the file is written; as for ``toolshape lock --to``.
+        providers: The providers whose entries the lock file covers, as with ``toolshape lock --to``. If there are none,
+            an updated file keeps its providers.
 
     Raises:
         ContractError: The tools have changed; the message lists the changes and the calls that break.

@@ -16,9 +16,9 @@ from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, NameRule
 
 _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # constrained decoding uses automata, which cannot express these
-# Structured Outputs guide, Feb and Aug 2026, and the refusals cited here. "default" was refused in 2025
-# (dotnet/extensions#6266) and accepted in 2026: it goes into the description. Lengths: coder/mux#1220, 2025-12.
-# uniqueItems: mastra#23321, 2026-09.
+# Sources: OpenAI's Structured Outputs guide (Feb and Aug 2026) and the rejections cited below. OpenAI rejected
+# "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026: it goes into the description. Lengths:
+# coder/mux#1220, 2025-12. uniqueItems: mastra#23321, 2026-09.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
     "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",

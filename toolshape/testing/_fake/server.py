@@ -49,7 +49,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
         return len(self._open)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a new thread, recorded before it starts."""
+        """Serve a connection in a new thread, recorded before it starts so that ``stop`` cannot miss it."""
         thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
         with self._guard:
             self._open[request] = thread
