@@ -302,7 +302,7 @@ def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | Non
 
     names = words if isinstance(words, (list, tuple)) else list(words)
     if len(names) > _MOST_COMPARED:
-        names = _sharing_pieces(word, tuple(names))
+        names = _names_sharing_pieces(word, tuple(names))
     by_folded = {name.casefold(): name for name in names}
     matches = difflib.get_close_matches(word.casefold(), by_folded, 1, likeness)
     return by_folded[matches[0]] if matches else None
@@ -312,7 +312,7 @@ _MOST_COMPARED = 50
 _PIECE = 3
 
 
-def _sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
+def _names_sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
     """Return the names that share the rarest three-letter pieces with a word: comparing all names can take seconds."""
     by_piece = _by_piece(names)
     candidates: dict[str, None] = {}

@@ -65,7 +65,7 @@ def _no_such(name: str, names: Iterable[str], kind: str) -> str:
 
 def _module(place: str, target: str) -> ModuleType:
     if place.endswith(".py") or "/" in place or "\\" in place:
-        return _of_file(Path(place))
+        return _import_file(Path(place))
     if not place.replace(".", "").isidentifier() or place.startswith("."):
         raise TargetError(f"{target!r} is not of the form MODULE:NAME or PATH.py:NAME")
     if str(Path.cwd()) not in sys.path:
@@ -86,7 +86,7 @@ def _module(place: str, target: str) -> ModuleType:
         raise _failed(place, error) from error
 
 
-def _of_file(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """Import a module from a file. As when Python runs a script, it can import its neighbours in the directory."""
     if not path.is_file():
         raise TargetError(f"there is no file {path}")

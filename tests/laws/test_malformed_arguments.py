@@ -70,8 +70,8 @@ def test_right_calls_of_others_and_their_slips():
 
 def test_a_rule_that_guesses_is_found(monkeypatch):
     """The check can fail: an extra field that is a misspelt one must not be ignored."""
-    monkeypatch.setattr(coercion, "_NEAR", 1.0)
-    monkeypatch.setattr(coercion, "_NEAR_AND_SHORT", 1.0)
+    monkeypatch.setattr(coercion, "_LIKENESS", 1.0)
+    monkeypatch.setattr(coercion, "_LIKENESS_IF_SHORT", 1.0)
 
     def book(city: str, nights: int = 1) -> None: ...
 

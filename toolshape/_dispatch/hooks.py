@@ -133,7 +133,7 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
             made = hook(context, proceed)
     except BaseException as error:
         running.cancellation.cancel()
-        return _of_error(running, error, in_loop=in_loop)
+        return _result_of_error(running, error, in_loop=in_loop)
     return _settled(running, hook, made, given)
 
 
@@ -210,7 +210,7 @@ async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
     return await aio.alone(running, given_up)  # in a task of its own: what it cancels is itself
 
 
-def _of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
+def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
     """Return the answer to a call whose hook raised: a ``CallError`` itself, the text of a ``ToolError``, or a hidden error."""
     work = running.work
     if isinstance(error, CallError):

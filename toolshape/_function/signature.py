@@ -158,8 +158,8 @@ def _parameters(
 ) -> list[Parameter]:
     # The model does not fill the arguments that a partial has bound, whether by keyword or by position.
     fixed = function.keywords if isinstance(function, functools.partial) else {}
-    is_open = isinstance(function, functools.partial) and not function.args
-    dispatches = dispatches_on(function.func if is_open else function)
+    binds_only_keywords = isinstance(function, functools.partial) and not function.args
+    dispatches = dispatches_on(function.func if binds_only_keywords else function)
     is_bound = skip_first or dispatches == "method"  # its signature still shows the object
     shown = [parameter for parameter in list(described.parameters.values())[is_bound:] if parameter.name not in fixed]
     if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it reads the first positional argument

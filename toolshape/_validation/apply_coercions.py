@@ -59,7 +59,7 @@ class Checker(NamedTuple):
     slowness: int = 1
     of_node: Callable[[Any, Location], Expected] | None = None
 
-    def expected_by(self, fault: Fault) -> Expected | None:
+    def expected_at(self, fault: Fault) -> Expected | None:
         """Return what is expected at the place of a fault."""
         expected = self.expected(fault.at[:-1] if fault.rule == "unknown" else fault.at)
         if fault.node is None or self.of_node is None or (expected is not None and expected.kinds):
@@ -188,7 +188,7 @@ def _coerced(
     for fault in faults:
         place, rule = fault.at, fault.rule
         coercer.spend(WORK_OF_FAULT + len(place))
-        expected = checker.expected_by(fault)
+        expected = checker.expected_at(fault)
         if expected is None or expected.strict or rule == "missing":
             continue
         location = expected.location

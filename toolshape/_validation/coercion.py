@@ -42,7 +42,9 @@ _SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
 _EXACT_FLOATS = 2**53
 _LONGEST_NUMBER = 300  # digits; no float has more, and Python rejects very long integers
 _LONGEST_NAME = 100
-_NEAR, _NEAR_AND_SHORT, _SHORT = 0.8, 0.6, 5
+_LIKENESS = 0.8
+_LIKENESS_IF_SHORT = 0.6
+_SHORT_NAME = 5  # letters
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "None")
 _CONTAINERS = frozenset({"array", "object"})
@@ -173,7 +175,7 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
     names = list(known)
     plain = re.sub(r"[\W_]", "", name).casefold()
     same = any(re.sub(r"[\W_]", "", other).casefold() == plain for other in names)
-    return same or nearest(name, names, _NEAR if len(name) > _SHORT else _NEAR_AND_SHORT) is not None
+    return same or nearest(name, names, _LIKENESS if len(name) > _SHORT_NAME else _LIKENESS_IF_SHORT) is not None
 
 
 def proposal(

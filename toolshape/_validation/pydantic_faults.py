@@ -36,8 +36,8 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
     only that the value is rejected.
     """
     outside, unions = _sorted(errors, expected)
-    are_same: dict[Location, bool] = {}
-    faults = [_fault(error, rule, place, value, are_same) for error, rule, place in outside]
+    is_same_at: dict[Location, bool] = {}
+    faults = [_fault(error, rule, place, value, is_same_at) for error, rule, place in outside]
     for error, _, place in outside:
         faults += _unknown_to_all(error, place, value)
     for place, inside in unions:
@@ -92,10 +92,12 @@ def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> F
 _TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
 
 
-def _fault(error: ErrorDetails, rule: str, place: Expected | None, value: Any, are_same: dict[Location, bool]) -> Fault:
+def _fault(
+    error: ErrorDetails, rule: str, place: Expected | None, value: Any, is_same_at: dict[Location, bool]
+) -> Fault:
     at = error["loc"]
     location, found = _in_value(at, value)
-    if not _is_of_model(error, rule, place, location, found, are_same):
+    if not _is_of_model(error, rule, place, location, found, is_same_at):
         return Fault(at, location, None, "refused", "the value is rejected")
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
@@ -130,7 +132,7 @@ def _is_of_model(
     place: Expected | None,
     location: Location,
     found: Any,
-    are_same: dict[Location, bool],
+    is_same_at: dict[Location, bool],
 ) -> bool:
     """Whether an error is about the value that the model wrote: ``found`` is the value at the error's place."""
     seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
@@ -144,9 +146,9 @@ def _is_of_model(
         return False
     if not isinstance(found, (dict, list)):
         return alike(found, seen)
-    if location not in are_same:
-        are_same[location] = is_same(found, seen)
-    return are_same[location]
+    if location not in is_same_at:
+        is_same_at[location] = is_same(found, seen)
+    return is_same_at[location]
 
 
 def is_same(found: Any, seen: Any) -> bool:

@@ -22,12 +22,12 @@ from toolshape._wire.server_json import KEY, mapping
 _FACTS = OPENAI.facts
 
 
-def _asked_by_openai(**variables: str) -> Endpoint:
+def _endpoint_for_openai_sdk(**variables: str) -> Endpoint:
     """Return the endpoint of a vendor that is called through OpenAI's SDK; ``variables`` add its own key."""
     return ENDPOINT._replace(variables={**VARIABLES, **variables})
 
 
-def _asked_by_its_own(name: str, path: str = "") -> Endpoint:
+def _endpoint_for_own_sdk(name: str, path: str = "") -> Endpoint:
     """Return the endpoint of a vendor that has an SDK of its own, on httpx."""
     return ENDPOINT._replace(variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx")
 
@@ -131,7 +131,7 @@ DEEPSEEK = replace(
     ),
     server=replace(
         VENDOR_SERVER,
-        endpoint=_asked_by_openai(DEEPSEEK_API_KEY=KEY),
+        endpoint=_endpoint_for_openai_sdk(DEEPSEEK_API_KEY=KEY),
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
             *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
@@ -157,7 +157,7 @@ GROQ = replace(
     histories=_histories(
         *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
     ),
-    server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("GROQ")),
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("GROQ")),
     facts=_FACTS._replace(
         malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
         strict="`function.strict`, its dialect undocumented",
@@ -167,7 +167,7 @@ XAI = replace(
     VENDOR,
     name="xai",
     request=replace(VENDOR.request, most_tools=Limit(128, "xai-sdk 1.21.0")),
-    server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(XAI_API_KEY=KEY)),
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(XAI_API_KEY=KEY)),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 # The router passes tools on: the model behind it sets the limits and the dialect (its documentation, 2026).
@@ -176,19 +176,19 @@ OPENROUTER = replace(
     name="openrouter",
     # "Video Inputs" of its documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
-    server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(OPENROUTER_API_KEY=KEY)),
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(OPENROUTER_API_KEY=KEY)),
     facts=_FACTS._replace(
         strict="`function.strict`, if the model behind it has it",
         needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
     ),
 )
 TOGETHER = replace(
-    _NO_STRICT, name="together", server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("TOGETHER", "/v1"))
+    _NO_STRICT, name="together", server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("TOGETHER", "/v1"))
 )
 FIREWORKS = replace(
     VENDOR,
     name="fireworks",
-    server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("FIREWORKS", "/v1")),
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("FIREWORKS", "/v1")),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 CEREBRAS = replace(
@@ -197,7 +197,7 @@ CEREBRAS = replace(
     histories=_histories(
         *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
     ),
-    server=replace(VENDOR_SERVER, endpoint=_asked_by_its_own("CEREBRAS")),
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("CEREBRAS")),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 VLLM = replace(
@@ -241,7 +241,7 @@ MOONSHOT = replace(
         input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
         media_types=frozenset({"image/*", "video/*"}),
     ),
-    server=replace(VENDOR_SERVER, endpoint=_asked_by_openai(MOONSHOT_API_KEY=KEY)),
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(MOONSHOT_API_KEY=KEY)),
 )
 
 PROVIDERS = (AZURE, DEEPSEEK, GROQ, XAI, OPENROUTER, TOGETHER, FIREWORKS, CEREBRAS, VLLM, LLAMA_CPP, MOONSHOT)
