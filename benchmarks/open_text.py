@@ -160,7 +160,7 @@ def main() -> None:
     lines = [
         "# Calls in text",
         "",
-        f"toolshape {commit_of(Path(toolshape.__file__).parent)}, beside the detectors of SGLang 0.5.23. Microseconds for a kilobyte of text, the",
+        f"toolshape {commit_of(Path(toolshape.__file__))}, beside the detectors of SGLang 0.5.23. Microseconds for a kilobyte of text, the",
         f"shortest of {REPEATS}; streamed in pieces of {PIECE} characters. The floor is one pattern and `json.loads`. Wrong splits: cuts in",
         f"two, every {STEP} characters, and pieces of 1 to 8 characters, that do not give the calls.",
         "",
