@@ -626,8 +626,16 @@ class Conversation:
             return response.plan(), response.model
         if response is None:
             return self._waiting()
-        body = parsed_body(response)
+        body = self._body_of(response, provider)
         return self._bound_for(body, provider).plan(body), model_of(body)
+
+    def _body_of(self, response: Any, provider: AnyProvider | None) -> Any:
+        """Return the body of a response; a text stays a text if the provider that it comes from writes texts."""
+        asked = None if self._asked is None else self._asked[0].provider
+        found = asked if provider is None else get(provider)
+        if found is None or not found.response.takes_text or not isinstance(response, (str, bytes, bytearray)):
+            return parsed_body(response)
+        return response if isinstance(response, str) else bytes(response).decode(errors="replace")
 
     def _waiting(self) -> tuple[Plan, str | None]:
         """Return the plan of the last messages, whose calls have no results yet, and the model that wrote them.

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from text_rows import ROWS, SCHEMAS, Row
 
-from toolshape import ExportError, Registry, UsageError, text, tool
-from toolshape._families import available
+from toolshape import Conversation, ExportError, Registry, UsageError, text, tool
+from toolshape._families import available, get
 from toolshape.testing import Fake
 
 EVERY = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.format}-{row.about}")
@@ -237,6 +237,31 @@ def test_ids():
     assert len(mistral.turn[0]["tool_calls"][0]["id"]) == 9
     assert mistral.turn[1]["tool_call_id"] == mistral.turn[0]["tool_calls"][0]["id"]
     assert "id" not in REGISTRY.bind("text:hermes").dispatch(text_of("hermes")).turn[0]["tool_calls"][0]
+
+
+def test_a_conversation_goes_on_over_a_text():
+    """From a text to a server that leaves calls in the text, and on to another provider."""
+    chat = Conversation(Registry([refund]))
+    chat.user("Refund it.")
+    assert "tools" in chat.request("text:qwen3_coder")
+    assert [result.arguments for result in chat.dispatch(f"Sure. {text_of('qwen3_coder')}")] == [ARGUMENTS]
+    messages = chat.request("text:qwen3_coder")["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+    assert messages[1]["tool_calls"][0]["function"]["arguments"] == ARGUMENTS
+    chat.user("Again.")
+    provider = get("vllm+hermes")
+    chat.request(provider)
+    assert [result.arguments for result in chat.dispatch(completion(text_of("hermes")))] == [ARGUMENTS]
+    chat.user("And here.")
+    blocks = [
+        block
+        for message in chat.request("anthropic")["messages"]
+        for block in message["content"]
+        if isinstance(block, dict)
+    ]
+    assert [block["input"] for block in blocks if block["type"] == "tool_use"] == [ARGUMENTS, ARGUMENTS]
+    stored = Conversation.from_json(chat.to_json(), Registry([refund]))
+    assert stored.request("text:hermes") == chat.request("text:hermes")
 
 
 def test_what_a_format_cannot_hold_is_in_the_report():
