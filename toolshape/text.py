@@ -100,20 +100,28 @@ class Reader:
         UsageError: There is no such format.
     """
 
-    __slots__ = ("_format", "_scanner", "_schemas", "reasoning", "text")
+    __slots__ = ("_format", "_has_ended", "_scanner", "_schemas", "reasoning", "text")
 
     def __init__(self, format: str, schemas: Mapping[str, Any] | None = None) -> None:  # noqa: A002 - its name
         self._format = _format(format)
         self._scanner = scanner_of(self._format)
         self._schemas = schemas or {}
+        self._has_ended = False
         self.text = self.reasoning = ""
 
     def feed(self, piece: str) -> list[TextCall]:
-        """Take a piece; return the calls that are complete with it."""
+        """Take a piece; return the calls that are complete with it.
+
+        Raises:
+            UsageError: The text has ended.
+        """
+        if self._has_ended:
+            raise UsageError("the text has ended: make another Reader for another text")
         return self._taken(self._scanner.feed(piece))
 
     def close(self) -> list[TextCall]:
         """End the text; return the calls that were left, the last perhaps cut off."""
+        self._has_ended = True
         return self._taken(self._scanner.close())
 
     def _taken(self, segments: Iterable[Any]) -> list[TextCall]:

@@ -48,6 +48,16 @@ def test_every_split_reads_as_the_whole(row: Row):
         assert streamed(row.format, pieces) == whole, pieces
 
 
+def test_a_text_that_has_ended_takes_no_more():
+    """It can be ended twice."""
+    reader = text.Reader("hermes")
+    assert reader.feed('<tool_call>{"name": "now", "arguments": {}}') == []
+    assert [call.name for call in reader.close()] == ["now"]
+    assert reader.close() == []
+    with pytest.raises(UsageError, match="has ended"):
+        reader.feed("more")
+
+
 def test_every_format_has_rows():
     """And a source with its date."""
     assert {row.format for row in ROWS} == set(FORMATS)
