@@ -346,10 +346,19 @@ def test_calls_in_the_text_are_read_where_that_is_asked_for(name: str):
     for event in (*events, chunk({"tool_calls": [{**call, "index": 0}]}), chunk({}, "tool_calls")):
         found += collector.feed(event)
         shown += collector.text
-    found += collector.close()
+    assert len(found) == 2  # the server's call is complete when the response ends
+    assert collector.close() == []
     assert shown == "Sure. "
     assert [call.id for call in found] == [result.call.id for result in results]
     assert collector.plan().run().turn == results.turn
+
+
+def test_a_call_in_the_text_of_a_server_is_cut_off():
+    """It is answered as cut off; the server's own call after it runs."""
+    call = {"id": "a", "type": "function", "function": {"name": "refund", "arguments": '{"order": "1", "amount": 1}'}}
+    bound = Registry([refund]).bind("vllm", text_calls="hermes")
+    results = bound.dispatch(completion(text_of("hermes")[:-30], tool_calls=[call]))
+    assert [result.error and result.error.code for result in results] == ["truncated_arguments", None]
 
 
 def test_reading_text_calls_survives_a_pickle_and_a_pause():
