@@ -351,13 +351,15 @@ def test_calls_in_the_text_are_read_where_that_is_asked_for(name: str):
     assert shown == "Sure. "
     assert [call.id for call in found] == [result.call.id for result in results]
     assert collector.plan().run().turn == results.turn
+    assert collector.feed(chunk({"content": "late"})) == []  # after the end: a broken gateway
 
 
-def test_a_call_in_the_text_of_a_server_is_cut_off():
+@pytest.mark.parametrize("name", ["hermes", "qwen3_coder"])
+def test_a_call_in_the_text_of_a_server_is_cut_off(name: str):
     """It is answered as cut off; the server's own call after it runs."""
     call = {"id": "a", "type": "function", "function": {"name": "refund", "arguments": '{"order": "1", "amount": 1}'}}
-    bound = Registry([refund]).bind("vllm", text_calls="hermes")
-    results = bound.dispatch(completion(text_of("hermes")[:-30], tool_calls=[call]))
+    bound = Registry([refund]).bind("vllm", text_calls=name)
+    results = bound.dispatch(completion(text_of(name)[:-40], tool_calls=[call]))
     assert [result.error and result.error.code for result in results] == ["truncated_arguments", None]
 
 
