@@ -5,7 +5,6 @@ from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import read_text
 from toolshape._results import ResponseWarning
 
-
 # Searching each mark takes a fifth of the time of one pattern for all: most texts hold none.
 _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
 
