@@ -20,8 +20,9 @@ HEAD = """# Providers
 
 Made from the providers themselves and the functions of the test zoo by `nox -s pages`.
 
-`provider:option` is a provider with one thing otherwise; both are exported, bound and tested alike. Where it says
-"undocumented", `strict="auto"` stays lenient and `True` sends what OpenAI takes.
+`provider:option` is the same provider with one difference, exported, bound and tested like it. Where the table says
+"undocumented", `strict="auto"` stays lenient and `True` sends what OpenAI accepts. `text:` and a format stand for models that write
+calls as text: [open models](open-models.md) lists the formats.
 """
 MIDDLE = """
 # How the form of each differs
