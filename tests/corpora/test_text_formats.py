@@ -19,7 +19,7 @@ def golds() -> list[tuple[list[Tool[..., Any]], list[Any]]]:
     """The tools and the calls of each row whose tools are known and whose calls are valid."""
     rows = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
     found = []
-    for gold in corpus("gold_calls.jsonl")[::5]:
+    for gold in corpus("gold_calls.jsonl")[::10]:
         ids = {rows[item]["name"]: item for item in gold["tool_ids"] or ()}
         if gold["calls"] and all(call["name"] in ids and call["valid_as_jsonschema"] for call in gold["calls"]):
             found.append(([Tool.from_definition(entry(rows[item])) for item in ids.values()], gold["calls"]))
@@ -49,5 +49,5 @@ def test_gold_calls_are_written_and_read(name: str, golds: Any):
         got = [(result.call.name, result.call.arguments) for result in read]
         assert json.dumps(got) == json.dumps([(call["name"], call["arguments"]) for call in calls])
         outcomes["read"] += 1
-    assert outcomes["read"] > 250
+    assert outcomes["read"] > 150
     assert outcomes["refused"] <= outcomes["read"] // 50, outcomes
