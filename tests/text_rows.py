@@ -66,6 +66,7 @@ ROWS = [
     Row("vllm#22917", "pythonic", '[now(), weather(city="Dublin, Ireland", days=-1, deep=True, tags=["a", \'b\'], until=None)]', [("now", {}), ("weather", {"city": "Dublin, Ireland", "days": -1, "deep": True, "tags": ["a", "b"], "until": None})]),
     Row("JSON's constants", "pythonic", "[weather(deep=true, until=null)]", [("weather", {"deep": True, "until": None})]),
     Row("nothing is evaluated", "pythonic", "[weather(city=__import__('os').getcwd())]", [("weather", "[weather(city=__import__('os').getcwd())]")]),
+    Row("the end of a list", "pythonic", "[weather(city='Par", [("weather", "[weather(city='Par")], is_cut=True),
     Row("a list of something else", "pythonic", "[1, 2] are numbers", [], "[1, 2] are numbers"),
     Row("vllm#48171", "lfm2", "<|tool_call_start|>[write(content='a ] \\'b\\'', path=\"x\")]<|tool_call_end|>", [("write", {"content": "a ] 'b'", "path": "x"})]),
     Row("mlx-lm#1374", "mistral", '[TOOL_CALLS] [{"name": "weather", "arguments": {"city": "2+3"}}]', [("weather", {"city": "2+3"})]),

@@ -4,14 +4,14 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape._errors import UsageError, nearest
-from toolshape._families.text.calls import TextCall
-from toolshape._families.text.format import TextFormat
+from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.formats import FORMATS
-from toolshape._families.text.reading import TextReading, read_text, scanner_of, typed_calls
+from toolshape._families.text.reading import TextReading, gathered, read_text, scanner_of
+from toolshape._families.text.scanner import Segment
 from toolshape._families.text.writing import written_calls
 
 __all__ = ["Reader", "TextCall", "TextFormat", "TextReading", "format_for", "formats", "read", "write"]
@@ -100,12 +100,10 @@ class Reader:
         UsageError: There is no such format.
     """
 
-    __slots__ = ("_format", "_has_ended", "_scanner", "_schemas", "reasoning", "text")
+    __slots__ = ("_has_ended", "_scanner", "reasoning", "text")
 
     def __init__(self, format: str, schemas: Mapping[str, Any] | None = None) -> None:  # noqa: A002 - its name
-        self._format = _format(format)
-        self._scanner = scanner_of(self._format)
-        self._schemas = schemas or {}
+        self._scanner = scanner_of(_format(format), schemas or {})
         self._has_ended = False
         self.text = self.reasoning = ""
 
@@ -124,14 +122,6 @@ class Reader:
         self._has_ended = True
         return self._taken(self._scanner.close())
 
-    def _taken(self, segments: Iterable[Any]) -> list[TextCall]:
-        self.text = self.reasoning = ""
-        calls: list[TextCall] = []
-        for segment in segments:
-            if segment.kind == "reasoning":
-                self.reasoning += segment.text
-            elif segment.kind == "text" or not (found := typed_calls(self._format, segment, self._schemas)):
-                self.text += segment.text
-            else:
-                calls += found
-        return calls
+    def _taken(self, segments: Sequence[Segment]) -> list[TextCall]:
+        self.text, self.reasoning, calls = gathered(segments)
+        return list(calls)

@@ -223,6 +223,19 @@ def test_a_call_that_is_cut_off():
     assert collector.plan().run()[0].text == results[0].text
 
 
+@pytest.mark.parametrize("pieces", [1, 7, 1000])
+def test_a_list_of_calls_that_is_cut_off(pieces: int):
+    """What is whole runs, in a stream too; the last is answered as cut off."""
+    written = '[TOOL_CALLS][{"name": "refund", "arguments": {"order": "7", "amount": 5}}, {"name": "refund", "arguments": {"order": "8"'
+    bound = REGISTRY.bind("text:mistral_old")
+    collector = bound.collector()
+    for at in range(0, len(written), pieces):
+        collector.feed(written[at : at + pieces])
+    assert [call.arguments for call in collector.close()] == [{"order": "7", "amount": 5}, None]
+    for results in (bound.dispatch(written), collector.plan().run()):
+        assert [result.error and result.error.code for result in results] == [None, "truncated_arguments"]
+
+
 def test_an_unknown_tool_and_malformed_arguments():
     """As at any provider."""
     bound = REGISTRY.bind("text:hermes")

@@ -20,7 +20,7 @@ from toolshape._wire.provider import Facts, NameRule, Provider
 FAMILY = "text"
 
 
-def _said_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
+def _with_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
     """Report what a format without types cannot hold; the schema stays as it is."""
     properties = schema.get("properties", {})
     resolve = resolver(schema)
@@ -41,9 +41,10 @@ def _said_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
 
 def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[WireMessage]:
     """Write calls with arguments as objects; with ids where the template needs them or the format has them."""
-    if text_format.has_ids:
+    if text_format.id_form:
         calls = [
-            call._replace(id=call.id or f"functions.{call.wire_name}:{number}") for number, call in enumerate(calls)
+            call._replace(id=call.id or text_format.id_form.format(name=call.wire_name, number=number))
+            for number, call in enumerate(calls)
         ]
     elif text_format.needs_ids:
         calls = [
@@ -55,8 +56,8 @@ def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[Wir
 
 def _provider(text_format: TextFormat) -> Provider:
     base = huggingface.HUGGINGFACE
-    form = replace_form(text_format)
-    said = (partial(_said_losses, text_format),) if text_format.is_untyped else ()
+    form = _form_of_results(text_format)
+    said = (partial(_with_losses, text_format),) if text_format.is_untyped else ()
     return replace(
         base,
         name=f"text:{text_format.name}",
@@ -80,7 +81,7 @@ def _provider(text_format: TextFormat) -> Provider:
             arguments="texts, typed by the schema"
             if text_format.is_untyped
             else "JSON"
-            if not text_format.names.endswith("*")
+            if not text_format.is_python
             else "Python literals",
             malformed="the text as the model wrote it",
             declined="no call in the text",
@@ -90,7 +91,7 @@ def _provider(text_format: TextFormat) -> Provider:
     )
 
 
-def replace_form(text_format: TextFormat) -> openai_messages.VendorForm:
+def _form_of_results(text_format: TextFormat) -> openai_messages.VendorForm:
     """Return the form of results: with the id of the call where the template needs one."""
     return huggingface.FORM._replace(sends_made_up_ids=text_format.needs_ids)
 

@@ -3,30 +3,15 @@
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from toolshape._families.text.format import TextFormat
-from toolshape._families.text.scanner import Fields, Segment
+from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._schema.values import WrittenObject, as_json, read_json
 
 _NAMES = ("name", "tool_name", "function", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "args")
 _IDS = ("id", "tool_call_id", "call_id")
-
-
-class TextCall(NamedTuple):
-    """A call in a text: ``arguments`` are an object, or the text that the model wrote for one."""
-
-    name: str
-    arguments: Any
-    id: str = ""
-    is_cut: bool = False
-
-
-def calls_of(text_format: TextFormat, segment: Segment) -> tuple[TextCall, ...]:
-    """Return the calls of a segment; none if it makes no call."""
-    return calls_in(text_format, segment.fields, is_cut=segment.kind == "cut")
 
 
 def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -> tuple[TextCall, ...]:
@@ -40,7 +25,7 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
             calls += _calls_of_python(text)
         elif field == "name":
             written = text.strip()
-            calls.append(TextCall(_name_in(text_format, written), [], written if text_format.has_ids else ""))
+            calls.append(TextCall(_name_in(text_format, written), [], written if text_format.id_form else ""))
         elif calls:
             calls[-1] = _with_field(text_format, calls[-1], field, text)
     if any(not call.name for call in calls):
@@ -65,8 +50,8 @@ def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) 
         call.arguments.append((text.strip().strip("\"'"), _as_it_came))
     elif field == "kind":
         key, _ = call.arguments.pop()
-        declared = as_json if 'string="false"' in text else SaidText if 'string="true"' in text else _as_it_came
-        call.arguments.append((key, declared))
+        declared = next((kind for mark, kind in text_format.declared if mark in text), "")
+        call.arguments.append((key, _READERS.get(declared, _as_it_came)))
     elif field == "value":
         key, declared = call.arguments.pop()
         value = _without_line_ends(text) if text_format.has_line_ends else text
@@ -82,6 +67,9 @@ class SaidText(str):
     """A value that the model itself declared to be a text."""
 
     __slots__ = ()
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {"json": as_json, "text": SaidText}
 
 
 def _object(arguments: Any) -> Any:

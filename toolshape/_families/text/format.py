@@ -1,11 +1,22 @@
 """``TextFormat``: how the models of one family write tool calls as text."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._families.text.steps import Layout, Step
 
 Steps: TypeAlias = tuple[Step, ...]
+Fields: TypeAlias = list[tuple[str, str]]
+"""What the steps of a call kept: names of fields and texts, in the order of the text."""
+
+
+class TextCall(NamedTuple):
+    """A call in a text: ``arguments`` are an object, or the text that the model wrote for one."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +36,9 @@ class TextFormat:
         is_untyped: The arguments are texts without types: the schema of the tool says what each one is.
         has_line_ends: The template puts one line end on each side of an untyped argument.
         name_pattern: A pattern of the text that names a call, with the group ``name``.
-        has_ids: The text that names a call is its id, too.
+        id_form: The id of a call, with ``{name}`` and ``{number}``, where the text that names a call is its id, too.
+        declared: What the model may write of a value, and whether the value is then a ``"text"`` or ``"json"``.
+        xml_style: The style of parameters in tags, by xgrammar's name; empty if it has none for this format.
         names: The pattern of tool names that the format can hold.
         needs_ids: The chat template wants an id of each call, also where the model wrote none.
         begins_in_reasoning: The chat template writes the opening mark of the reasoning into the prompt, so that the
@@ -44,10 +57,17 @@ class TextFormat:
     is_untyped: bool = False
     has_line_ends: bool = False
     name_pattern: str = ""
-    has_ids: bool = False
+    id_form: str = ""
+    declared: tuple[tuple[str, Literal["text", "json"]], ...] = ()
+    xml_style: str = ""
     names: str = r"[a-zA-Z0-9_-]+"
     needs_ids: bool = False
     begins_in_reasoning: bool = False
+
+    @property
+    def is_python(self) -> bool:
+        """Whether arguments are Python literals."""
+        return bool(self.layout.parameter) and not self.is_untyped
 
     @property
     def marks(self) -> tuple[str, ...]:

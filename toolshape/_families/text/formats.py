@@ -96,6 +96,7 @@ QWEN3_CODER = TextFormat(
         parameter="<parameter={key}>\n{value}\n</parameter>\n",
     ),
     is_untyped=True,
+    xml_style="qwen_xml",
     has_line_ends=True,
 )
 
@@ -140,7 +141,14 @@ PYTHONIC = TextFormat(
     openings=(("<|python_start|>", (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|python_end|>"),)))),),
     bare=(("[", (PythonCalls("python"),)),),
     quiet=("<|eot_id|>", "<|eot|>", "<end_of_turn>"),
-    layout=Layout(call="{name}({parameters})", before="[", between=", ", after="]", parameter="{key}={value}"),
+    layout=Layout(
+        call="{name}({parameters})",
+        before="[",
+        between=", ",
+        after="]",
+        parameter="{key}={value}",
+        between_parameters=", ",
+    ),
     names=_PYTHON_NAMES,
 )
 
@@ -160,6 +168,7 @@ LFM2 = TextFormat(
         between=", ",
         after="]<|tool_call_end|>",
         parameter="{key}={value}",
+        between_parameters=", ",
     ),
     names=_PYTHON_NAMES,
 )
@@ -305,6 +314,8 @@ DEEPSEEK_V32 = TextFormat(
         parameter=f'<{_DSML}parameter name="{{key}}" string="{{is_text}}">{{value}}</{_DSML}parameter>\n',
     ),
     is_untyped=True,
+    xml_style="deepseek_xml",
+    declared=(('string="true"', "text"), ('string="false"', "json")),
 )
 
 MINIMAX_M2 = TextFormat(
@@ -321,6 +332,7 @@ MINIMAX_M2 = TextFormat(
         parameter='<parameter name="{key}">{value}</parameter>\n',
     ),
     is_untyped=True,
+    xml_style="minimax_xml",
 )
 
 INVOKE = TextFormat(
@@ -374,6 +386,7 @@ GLM45 = TextFormat(
         parameter="<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
     ),
     is_untyped=True,
+    xml_style="glm_xml",
 )
 
 KIMI_K2 = TextFormat(
@@ -408,7 +421,7 @@ KIMI_K2 = TextFormat(
         after="<|tool_calls_section_end|>",
     ),
     name_pattern=r"(?:functions[._])?(?P<name>.+?)[:._]\d+",
-    has_ids=True,
+    id_form="functions.{name}:{number}",
 )
 
 MINIMAX_M1 = TextFormat(

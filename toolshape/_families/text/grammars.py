@@ -34,7 +34,7 @@ def structural_tag(
         UsageError: The format has parameters in tags that are no structural tag, or no mark that begins a call.
     """
     layout = text_format.layout
-    if layout.parameter and text_format.name not in _XML_STYLES:
+    if layout.parameter and not text_format.xml_style:
         raise UsageError(f'there is no structural tag for the format {text_format.name!r}: use grammar("lark")')
     tags = [_tag(text_format, name, schema) for name, schema in schemas.items()]
     if layout.before or layout.after:
@@ -67,21 +67,11 @@ def structural_tag(
     return {"type": "structural_tag", "format": content}
 
 
-_XML_STYLES = {
-    "qwen3_coder": "qwen_xml",
-    "minimax_m2": "minimax_xml",
-    "deepseek_v32": "deepseek_xml",
-    "glm45": "glm_xml",
-}
-"""The styles of xgrammar's ``json_schema`` for parameters in tags."""
-
-
 def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
     (begin, *between), ends = _around(text_format, name)
     content: JsonObject = {"type": "json_schema", "json_schema": schema}
-    style = _XML_STYLES.get(text_format.name)
-    if style is not None:
-        content["style"] = style
+    if text_format.xml_style:
+        content["style"] = text_format.xml_style
     *after, end = ends
     if between or after:  # ids stand in the middle of a call
         content = {"type": "sequence", "elements": [*_elements(between, 0), content, *_elements(after, 1)]}
@@ -192,7 +182,7 @@ def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: li
     layout = text_format.layout
     if not layout.parameter:
         return _json(schema)
-    if not text_format.is_untyped:
+    if text_format.is_python:
         raise UsageError(f"there is no grammar for the format {text_format.name!r}: its arguments are Python literals")
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = set(schema.get("required", ()))

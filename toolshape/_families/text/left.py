@@ -12,7 +12,7 @@ _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_forma
 def left_in_text(text: str, provider: str) -> tuple[ResponseWarning, ...]:
     """Return a warning if a text holds the opening mark of a known format.
 
-    A model may only quote the call, so that nothing is run: whoever knows the model binds with ``text_calls=``.
+    A model may only quote the call, so that nothing is run: a caller who knows the model binds with ``text_calls=``.
     """
     found = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
     if not found:

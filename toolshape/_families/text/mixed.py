@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall
+from toolshape._calls import JsonObject
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
-from toolshape._families.text.reading import Schemas, read_text, scanner_of, typed_calls
-from toolshape._families.text.responses import as_message, fed, piece_in, tool_call
+from toolshape._families.text.reading import Schemas, read_text
+from toolshape._families.text.responses import advanced, as_message, piece_in
 from toolshape._wire.content import visible_text
 from toolshape._wire.provider import Codec, Completed, Provider, Read, ResponseForm, TextDelta
 
@@ -72,23 +72,9 @@ def _fold(
     held: list[Completed] = body.setdefault("x-server-calls", [])
     held += base.fold(body, event)
     delta = base.text_delta(event)
-    if "x-scanner" not in body:
-        body["x-scanner"] = scanner_of(text_format)
-        body["x-text-calls"] = 0
     has_ended = piece_in(event)[2] is not None
-    completed: list[Completed] = []
-    text, thinking = "", delta.thinking
-    for segment in fed(body, delta.text, has_ended=has_ended):
-        if segment.kind == "text":
-            text += segment.text
-        elif segment.kind == "reasoning":
-            thinking += segment.text
-        elif segment.kind == "call":
-            for call in typed_calls(text_format, segment, schemas):
-                wire_call = WireCall(call.id, call.name, call.arguments, tool_call(call))
-                completed.append((body["x-text-calls"], wire_call))
-                body["x-text-calls"] += 1
-    body["x-delta"] = TextDelta(text, thinking)
+    found, completed = advanced(body, text_format, schemas, delta.text, has_ended=has_ended)
+    body["x-delta"] = TextDelta(found.text, delta.thinking + found.reasoning)
     if has_ended:
-        completed += [(body["x-text-calls"] + at, call) for at, call in held]
+        completed += [(body["x-calls"] + at, call) for at, call in held]
     return completed

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from toolshape._calls import JsonSchema
-from toolshape._families.text.calls import TextCall, calls_in, calls_of
-from toolshape._families.text.format import TextFormat
+from toolshape._families.text.calls import calls_in
+from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._families.text.scanner import Scanner, Segment
 from toolshape._families.text.values import typed_arguments
 
@@ -21,9 +21,21 @@ class TextReading(NamedTuple):
     calls: tuple[TextCall, ...]
 
 
-def scanner_of(text_format: TextFormat) -> Scanner:
-    """Return a scanner of the format."""
-    return Scanner(text_format, lambda fields: bool(calls_in(text_format, fields)))
+def scanner_of(text_format: TextFormat, schemas: Schemas) -> Scanner:
+    """Return a scanner of the format, whose calls have typed arguments where the schema of the tool is known."""
+
+    def calls_of(fields: Fields, is_cut: bool) -> tuple[TextCall, ...]:
+        calls = calls_in(text_format, fields, is_cut=is_cut)
+        if not text_format.is_untyped:
+            return calls
+        return tuple(
+            call._replace(arguments=typed_arguments(call.arguments, schemas[call.name]))
+            if call.name in schemas
+            else call
+            for call in calls
+        )
+
+    return Scanner(text_format, calls_of)
 
 
 def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None) -> TextReading:
@@ -34,33 +46,14 @@ def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None
         text: The text of the model.
         schemas: The schemas of the tools' parameters, by which untyped arguments are typed.
     """
-    scanner = scanner_of(text_format)
-    return reading_of_segments(text_format, [*scanner.feed(text), *scanner.close()], schemas or {})
+    scanner = scanner_of(text_format, schemas or {})
+    return gathered([*scanner.feed(text), *scanner.close()])
 
 
-def reading_of_segments(text_format: TextFormat, segments: Sequence[Segment], schemas: Schemas) -> TextReading:
-    """Return what segments hold; what was cut off before the name of its tool is text."""
-    texts: list[str] = []
-    reasoning: list[str] = []
-    calls: list[TextCall] = []
-    for segment in segments:
-        if segment.kind == "reasoning":
-            reasoning.append(segment.text)
-        elif segment.kind == "text":
-            texts.append(segment.text)
-        elif found := typed_calls(text_format, segment, schemas):
-            calls += found
-        else:
-            texts.append(segment.text)
-    return TextReading("".join(texts), "".join(reasoning), tuple(calls))
-
-
-def typed_calls(text_format: TextFormat, segment: Segment, schemas: Schemas) -> tuple[TextCall, ...]:
-    """Return the calls of a segment, with untyped arguments typed by the schema of the tool, if it is known."""
-    calls = calls_of(text_format, segment)
-    if not text_format.is_untyped:
-        return calls
-    return tuple(
-        call._replace(arguments=typed_arguments(call.arguments, schemas[call.name])) if call.name in schemas else call
-        for call in calls
+def gathered(segments: Sequence[Segment]) -> TextReading:
+    """Return what segments hold together."""
+    return TextReading(
+        text="".join(segment.text for segment in segments if segment.kind == "text"),
+        reasoning="".join(segment.text for segment in segments if segment.kind == "reasoning"),
+        calls=tuple(call for segment in segments for call in segment.calls),
     )

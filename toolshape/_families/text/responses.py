@@ -2,28 +2,23 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolshape._calls import Finish, JsonObject, WireCall, WireMessage
 from toolshape._errors import ResponseError
 from toolshape._families import huggingface
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.responses import FINISHES
-from toolshape._families.text.calls import TextCall
-from toolshape._families.text.format import TextFormat
-from toolshape._families.text.reading import (
-    Schemas,
-    TextReading,
-    read_text,
-    scanner_of,
-    typed_calls,
-)
-from toolshape._families.text.scanner import Scanner, Segment
+from toolshape._families.text.format import TextCall, TextFormat
+from toolshape._families.text.reading import Schemas, TextReading, gathered, read_text, scanner_of
 from toolshape._schema.values import as_json
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.content import visible_text
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Completed, Read, ResponseForm, TextDelta
+
+if TYPE_CHECKING:
+    from toolshape._families.text.scanner import Scanner
 
 PIECES = "text_pieces"
 """The key of a streamed response that holds the pieces of its text."""
@@ -127,37 +122,37 @@ def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: Jso
     piece, reasoning, finish = piece_in(event)
     if piece is None:
         raise ResponseError("not a piece of a model's text", body=event)
-    if "x-scanner" not in body:
-        body["x-scanner"] = scanner_of(text_format)
-        body.update({PIECES: [], "x-calls": 0})
-    body[PIECES].append(piece)
+    body.setdefault(PIECES, []).append(piece)
     if finish is not None:
         body["finish_reason"] = finish
-    completed: list[Completed] = []
-    text, thinking = "", reasoning
-    for segment in fed(body, piece, has_ended=finish is not None or event.get("is_end") is True):
-        if segment.kind == "text":
-            text += segment.text
-        elif segment.kind == "reasoning":
-            thinking += segment.text
-        elif segment.kind == "call":
-            for call in typed_calls(text_format, segment, schemas):
-                completed.append((body["x-calls"], WireCall(call.id, call.name, call.arguments, tool_call(call))))
-                body["x-calls"] += 1
-    body["x-delta"] = TextDelta(text, thinking)
+    has_ended = finish is not None or event.get("is_end") is True
+    found, completed = advanced(body, text_format, schemas, piece, has_ended=has_ended)
+    body["x-delta"] = TextDelta(found.text, reasoning + found.reasoning)
     return completed
 
 
-def fed(body: JsonObject, piece: str, *, has_ended: bool) -> list[Segment]:
-    """Feed the scanner of a streamed response, and end it if the text has ended; what follows the end is left out."""
+def advanced(
+    body: JsonObject, text_format: TextFormat, schemas: Schemas, piece: str, *, has_ended: bool
+) -> tuple[TextReading, list[Completed]]:
+    """Scan a piece of a streamed text; return what it brings, and the calls that are complete with it.
+
+    What follows the end of a text is left out. The scanner and the number of calls are kept in the response so far.
+    """
+    if "x-scanner" not in body:
+        body.update({"x-scanner": scanner_of(text_format, schemas), "x-calls": 0, "x-has-ended": False})
+    if body["x-has-ended"]:
+        return gathered(()), []
     scanner: Scanner = body["x-scanner"]
-    if body.get("x-has-ended"):
-        return []
-    segments = scanner.feed(piece)
-    if has_ended:
-        body["x-has-ended"] = True
-        segments += scanner.close()
-    return segments
+    found = gathered([*scanner.feed(piece), *(scanner.close() if has_ended else ())])
+    body["x-has-ended"] = has_ended
+    first = body["x-calls"]
+    body["x-calls"] += len(found.calls)
+    completed = [
+        (first + at, WireCall(call.id, call.name, call.arguments, tool_call(call)))
+        for at, call in enumerate(found.calls)
+        if not call.is_cut
+    ]
+    return found, completed
 
 
 def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolshape._families.text.format import Steps, TextFormat
+from toolshape._families.text.format import Fields, Steps, TextCall, TextFormat
 from toolshape._families.text.steps import (
     Blank,
     Choice,
@@ -18,19 +18,16 @@ from toolshape._families.text.steps import (
     TextUntil,
 )
 
-Fields: TypeAlias = list[tuple[str, str]]
-"""What the steps of a call kept: names of fields and texts, in the order of the text."""
-
 
 class Segment(NamedTuple):
-    """A part of a model's text: text, reasoning, a call, or a call that the end of the text cut off.
+    """A part of a model's text: text, reasoning, or calls, of which the last may be cut off by the end of the text.
 
-    ``text`` is the part as it was written; of text and reasoning, without marks. ``fields`` are of a call.
+    ``text`` is the part as it was written; of text and reasoning, without marks.
     """
 
-    kind: Literal["text", "reasoning", "call", "cut"]
+    kind: Literal["text", "reasoning", "calls"]
     text: str
-    fields: Fields = []  # noqa: RUF012 - never changed
+    calls: tuple[TextCall, ...] = ()
 
 
 class _MissError(Exception):
@@ -59,23 +56,24 @@ class Scanner:
         "_at",
         "_buffer",
         "_call_text",
+        "_calls_in",
         "_format",
         "_has_ended",
         "_is_at_start",
-        "_is_call",
         "_run",
         "_segments",
     )
 
-    def __init__(self, text_format: TextFormat, is_call: Callable[[Fields], bool]) -> None:
+    def __init__(self, text_format: TextFormat, calls_in: Callable[[Fields, bool], tuple[TextCall, ...]]) -> None:
         """Start a scan.
 
         Args:
             text_format: The format.
-            is_call: Returns whether the fields of what looked like a call make one; if not, it is text.
+            calls_in: Returns the calls that fields make, and takes whether the text was cut off there. If there are none,
+                what looked like a call is text.
         """
         self._format = text_format
-        self._is_call = is_call
+        self._calls_in = calls_in
         self._buffer = ""
         self._at = 0  # what is before this position in the buffer is consumed
         self._has_ended = False
@@ -184,27 +182,21 @@ class Scanner:
         return True
 
     def _call(self, steps: Steps, fields: Fields) -> _Run:
+        calls: tuple[TextCall, ...] = ()
         try:
             yield from self._steps(steps, fields)
+            calls = self._calls_in(fields, False)
         except _MissError:
-            self._back_to_text()
+            pass
         except _CutError:
             self._take(len(self._buffer) - self._at)
-            text = "".join(self._call_text or ())
-            self._call_text = None
-            self._segments.append(Segment("cut", text, fields))
+            calls = self._calls_in(fields, True)
+        text, self._call_text = "".join(self._call_text or ()), None
+        if calls:
+            self._segments.append(Segment("calls", text, calls))
         else:
-            if self._is_call(fields):
-                self._segments.append(Segment("call", "".join(self._call_text or ()), fields))
-                self._call_text = None
-            else:
-                self._back_to_text()
-
-    def _back_to_text(self) -> None:
-        text = "".join(self._call_text or ())
-        self._call_text = None
-        self._is_at_start = False
-        self._say(text, "text")
+            self._is_at_start = False
+            self._say(text, "text")
 
     def _steps(self, steps: Steps, fields: Fields) -> _Run:
         for step in steps:
@@ -217,7 +209,8 @@ class Scanner:
             elif isinstance(step, JsonValue):
                 yield from self._json(step, fields)
             elif isinstance(step, PythonCalls):
-                fields.append((step.field, (yield from self._python_calls())))
+                yield from self._python_begin()
+                yield from self._brackets(step.field, fields, _PYTHON)
             elif isinstance(step, (Optional, Repeated)):
                 first = step.steps[0]
                 text = first.text if isinstance(first, Mark) else "{"  # or a JSON object
@@ -337,51 +330,57 @@ class Scanner:
         try:
             _, end = _DECODE(self._buffer, self._at)
         except (ValueError, RecursionError):
-            parts: list[str] = []
-            try:
-                yield from self._brackets(parts, step.ends)
-            finally:  # of a call that is cut off, what has come is kept
-                fields.append((step.field, "".join(parts)))
+            yield from self._brackets(step.field, fields, _json_brackets(step.ends))
         else:
             fields.append((step.field, self._take(end - self._at)))
 
-    def _brackets(self, parts: list[str], ends: tuple[str, ...]) -> _Run:
+    def _brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
         """Take text until the brackets that it begins with close, or an end mark comes outside of a string.
 
-        It looks at quotes, brackets and escapes alone. Between pieces it keeps the depth, and whether it is in a string.
+        It looks at quotes, brackets and escapes alone. Between pieces it keeps the depth, and the quote of the string that
+        it is in. Of a call that is cut off, what has come is kept.
         """
-        outside, prefixes, longest = _json_marks(ends)
-        depth, is_in_string, at = 0, False, self._at
-        while True:
-            found = (_IN_STRING if is_in_string else outside).search(self._buffer, at)
-            if found is None:
-                held = 0 if is_in_string or self._has_ended else _held_back(self._buffer, at, prefixes, longest)
-                parts.append(self._take(len(self._buffer) - held - self._at))
-                if self._has_ended:
-                    raise _CutError
-                yield
-                at = self._at
-                continue
-            mark, at = found[0], found.end()
-            if mark == "\\":
-                if at < len(self._buffer):
-                    at += 1
+        parts: list[str] = []
+        depth, quote, at = 0, "", self._at
+        try:
+            while True:
+                found = (_QUOTED[quote] if quote else brackets.pattern).search(self._buffer, at)
+                if found is None:
+                    is_sure = quote or self._has_ended
+                    held = 0 if is_sure else _held_back(self._buffer, at, brackets.prefixes, brackets.longest)
+                    parts.append(self._take(len(self._buffer) - held - self._at))
+                    if self._has_ended:
+                        raise _CutError
+                    yield
+                    at = self._at
                     continue
-                parts.append(self._take(found.start() - self._at))
-                yield from self._need(2)
-                at = self._at + 2
-            elif mark == '"':
-                is_in_string = not is_in_string
-            elif mark in _OPENERS:
-                depth += 1
-            elif mark in _CLOSERS:
-                depth -= 1
-                if not depth:
+                mark, at = found[0], found.end()
+                if mark == "\\":
+                    at = yield from self._after_escape(parts, found.start())
+                elif quote:
+                    quote = ""
+                elif mark in _QUOTED:
+                    quote = mark
+                elif mark in _OPENERS:
+                    depth += 1
+                elif mark not in _CLOSERS:  # an end mark: brackets are missing
+                    parts.append(self._take(found.start() - self._at))
+                    return
+                elif depth == 1:
                     parts.append(self._take(at - self._at))
                     return
-            else:  # an end mark: brackets are missing
-                parts.append(self._take(found.start() - self._at))
-                return
+                else:
+                    depth -= 1
+        finally:
+            fields.append((field, "".join(parts)))
+
+    def _after_escape(self, parts: list[str], backslash: int) -> Generator[None, None, int]:
+        """Return the position after an escaped character, once it is there."""
+        if backslash + 1 < len(self._buffer):
+            return backslash + 2
+        parts.append(self._take(backslash - self._at))
+        yield from self._need(2)
+        return self._at + 2
 
     def _python_begin(self) -> _Run:
         """Wait for the bracket and the name that a list of calls begins with; nothing is consumed."""
@@ -398,51 +397,27 @@ class Scanner:
                 raise _MissError
             yield
 
-    def _python_calls(self) -> _TextRun:
-        """Take a list of Python calls, up to the bracket that closes it."""
-        yield from self._python_begin()
-        parts: list[str] = []
-        depth, quote, at = 0, "", self._at
-        while True:
-            found = (_PYTHON_QUOTED[quote] if quote else _PYTHON_OUTSIDE).search(self._buffer, at)
-            if found is None:
-                parts.append(self._take(len(self._buffer) - self._at))
-                yield from self._need(1)
-                at = self._at
-                continue
-            mark, at = found[0], found.end()
-            if mark == "\\":
-                if at < len(self._buffer):
-                    at += 1
-                    continue
-                parts.append(self._take(found.start() - self._at))
-                yield from self._need(2)
-                at = self._at + 2
-            elif quote:
-                quote = ""
-            elif mark in "'\"":
-                quote = mark
-            elif mark in _OPENERS:
-                depth += 1
-            else:
-                depth -= 1
-                if not depth:
-                    parts.append(self._take(at - self._at))
-                    return "".join(parts)
+
+class _Brackets(NamedTuple):
+    """What is searched outside of strings: quotes, brackets and end marks; and the beginnings of end marks."""
+
+    pattern: re.Pattern[str]
+    prefixes: frozenset[str]
+    longest: int
 
 
 _MOST_BLANK = 100  # characters of white space between an end mark and what must follow it
 _MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
 _DECODE = json.JSONDecoder(strict=False).raw_decode
-_IN_STRING = re.compile(r'["\\]')
 _FIRST_CALL = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
-_PYTHON_OUTSIDE = re.compile(r"""["'{}\[\]()]""")
-_PYTHON_QUOTED: Mapping[str, re.Pattern[str]] = {quote: re.compile(rf"[{quote}\\]") for quote in "'\""}
+_QUOTED: Mapping[str, re.Pattern[str]] = {quote: re.compile(rf"[{quote}\\]") for quote in "'\""}
+_PYTHON = _Brackets(re.compile(r"""["'{}\[\]()]"""), frozenset(), 0)
 
 
 @lru_cache(256)
-def _json_marks(ends: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str], int]:
-    return _alternation(("{", "}", "[", "]", '"', *ends)), _prefixes(ends), max(map(len, ends), default=0)
+def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
+    pattern = _alternation(("{", "}", "[", "]", '"', *ends))
+    return _Brackets(pattern, _prefixes(ends), max(map(len, ends), default=0))
 
 
 @lru_cache(256)

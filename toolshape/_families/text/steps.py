@@ -70,7 +70,7 @@ class Layout(NamedTuple):
     """How calls are written: the text around all, between two, and around one.
 
     In ``call``, ``{name}``, ``{id}``, ``{number}`` and ``{arguments}`` stand for the parts of a call, ``{parameters}`` for its written
-    parameters. ``parameter`` is the text of one, with ``{key}`` and ``{value}``.
+    parameters. ``parameter`` is the text of one, with ``{key}`` and ``{value}``; ``between_parameters`` stands between two.
     """
 
     call: str
@@ -78,3 +78,4 @@ class Layout(NamedTuple):
     between: str = ""
     after: str = ""
     parameter: str = ""
+    between_parameters: str = ""

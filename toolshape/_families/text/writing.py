@@ -6,8 +6,7 @@ from typing import Any
 
 from toolshape._calls import JsonSchema
 from toolshape._errors import UsageError
-from toolshape._families.text.calls import TextCall
-from toolshape._families.text.format import TextFormat
+from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.reading import Schemas, read_text
 from toolshape._schema.values import is_same_text, write_json
 
@@ -43,13 +42,13 @@ def _written(text_format: TextFormat, call: TextCall, number: int) -> str:
     if layout.parameter:
         items = call.arguments.items() if isinstance(call.arguments, dict) else ()
         texts = [_parameter(text_format, str(key), value) for key, value in items]
-        parameters = (", " if text_format.layout.parameter == "{key}={value}" else "").join(texts)
+        parameters = layout.between_parameters.join(texts)
     arguments = call.arguments if isinstance(call.arguments, str) else write_spaced(call.arguments)
     return layout.call.format(name=call.name, id=call.id, number=number, arguments=arguments, parameters=parameters)
 
 
 def _parameter(text_format: TextFormat, key: str, value: Any) -> str:
-    if not text_format.is_untyped:  # a Python literal: a text as JSON is one, too
+    if text_format.is_python:
         return text_format.layout.parameter.format(key=key, value=repr(value))
     is_text = isinstance(value, str)
     text = value if is_text else write_spaced(value)

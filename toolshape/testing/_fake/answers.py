@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from toolshape._calls import Finish, JsonObject, WireCall
-from toolshape._families.text.calls import TextCall
+from toolshape._families.text.format import TextCall
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.writing import written_calls
 from toolshape._schema.generate import generated
