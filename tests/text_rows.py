@@ -48,6 +48,7 @@ ROWS = [
     Row("the end of the text", "hermes", 'Wait. <tool_call>\n{"name": "weather", "arguments": {"city": "Par', [("weather", '{"city": "Par')], "Wait. ", is_cut=True),
     Row("before the name", "hermes", '<tool_call>\n{"nam', [], '<tool_call>\n{"nam'),
     Row("reasoning", "hermes", '<think>I could <tool_call>{"name": "now", "arguments": {}}</tool_call></think>No.', [], "No.", 'I could <tool_call>{"name": "now", "arguments": {}}</tool_call>'),
+    Row("a mark where a name should be", "minimax_m2", "<invoke name=[e~[<", [], "<invoke name=[e~[<"),
     Row("prose", "hermes", "Write <tool_call> and then the call.", [], "Write <tool_call> and then the call."),
     Row("an answer in JSON", "hermes", '{"name": "Ada", "age": 36}', [], '{"name": "Ada", "age": 36}'),
     Row("ollama#16686", "qwen3_coder", "I look.\n\n<function=weather>\n<parameter=city>\n*.md\n</parameter>\n</function>\n</tool_call>", [("weather", {"city": "*.md"})], "I look.\n\n"),

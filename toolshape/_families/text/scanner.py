@@ -289,6 +289,7 @@ class Scanner:
                 at = self._at
                 continue
             if found[0] in step.excludes:
+                self._take(found.start() - self._at)  # as in a stream, so that any split reads alike
                 raise _MissError
             is_open = not self._has_ended
             counts: bool | None = True
