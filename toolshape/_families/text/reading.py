@@ -51,9 +51,20 @@ def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None
 
 
 def gathered(segments: Sequence[Segment]) -> TextReading:
-    """Return what segments hold together."""
-    return TextReading(
-        text="".join(segment.text for segment in segments if segment.kind == "text"),
-        reasoning="".join(segment.text for segment in segments if segment.kind == "reasoning"),
-        calls=tuple(call for segment in segments for call in segment.calls),
-    )
+    """Return what segments hold together; most pieces of a stream bring one segment or none."""
+    if not segments:
+        return _NOTHING
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[TextCall] = []
+    for kind, text, made in segments:
+        if kind == "text":
+            texts.append(text)
+        elif kind == "reasoning":
+            thoughts.append(text)
+        else:
+            calls += made
+    return TextReading("".join(texts), "".join(thoughts), tuple(calls))
+
+
+_NOTHING = TextReading("", "", ())
