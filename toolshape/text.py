@@ -123,5 +123,8 @@ class Reader:
         return self._taken(self._scanner.close())
 
     def _taken(self, segments: Sequence[Segment]) -> list[TextCall]:
+        if not segments:
+            self.text = self.reasoning = ""
+            return []
         self.text, self.reasoning, calls = gathered(segments)
         return list(calls)
