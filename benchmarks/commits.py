@@ -27,7 +27,7 @@ HOT_PATH = (
     "toolshape/_execution/aio.py",
     "toolshape/_execution/run.py",
     "toolshape/_function/invoke.py",
-    "toolshape/_function/output.py",
+    "toolshape/_function/result_form.py",
     "toolshape/_families/__init__.py",
     "toolshape/_families/openai/messages.py",
     "toolshape/_families/openai/responses.py",  # the provider of the calls that are timed

@@ -16,7 +16,7 @@ from toolshape._errors import CallError, DefinitionError, Problem, UsageError, n
 from toolshape._execution.returned import is_async
 from toolshape._execution.run import compile_call, final_value, refuse_running_loop
 from toolshape._function.invoke import Invoke
-from toolshape._function.output import Output
+from toolshape._function.result_form import ResultForm
 from toolshape._options import Options
 from toolshape._source import Definition, DefinitionSource, FunctionSource
 from toolshape._validation.coercion import chosen_rules, is_installed
@@ -59,7 +59,7 @@ class Record:
         return self.options.name or self.definition.name
 
     @property
-    def output(self) -> Output:
+    def output(self) -> ResultForm:
         return self.source.output
 
     @property

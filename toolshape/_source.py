@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from toolshape._calls import Finding, JsonObject, JsonSchema, Verbatim
 from toolshape._definitions.record import SchemaDefinition
 from toolshape._errors import DefinitionError, Problem, UsageError
-from toolshape._function import output as outputs
+from toolshape._function import result_form as result_forms
 from toolshape._function import signature as signatures
 from toolshape._function.arguments import ParameterForm, exact_arguments, written_arguments
 from toolshape._function.invoke import Invoke, Layout, compile_invoke
 from toolshape._function.model import FunctionDefinition, define_model
-from toolshape._function.output import Output
+from toolshape._function.result_form import ResultForm
 from toolshape._function.signature import Kind
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.model_traits import ModelTraits, traits_of
@@ -88,11 +88,11 @@ class FunctionSource:
         return traits_of(self.definition)
 
     @functools.cached_property
-    def output(self) -> Output:
+    def output(self) -> ResultForm:
         """The writer of results, with their schema."""
         if self.origin is not None:
             return self.origin.output
-        return outputs.describe(self.definition.signature)
+        return result_forms.describe(self.definition.signature)
 
     @functools.cached_property
     def as_method(self) -> "FunctionSource":
@@ -155,7 +155,7 @@ class DefinitionSource:
     limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)
 
     @property
-    def output(self) -> Output:
+    def output(self) -> ResultForm:
         """The writer of results, with their schema."""
         return self.definition.output
 

@@ -12,11 +12,11 @@ from toolshape._calls import Verbatim
 from toolshape._definitions.formats import Foreign, ForeignError, entries, read_definition
 from toolshape._definitions.record import Choose, SchemaDefinition
 from toolshape._errors import DefinitionError, Problem, UsageError
-from toolshape._function import output as outputs
+from toolshape._function import result_form as result_forms
 from toolshape._function import signature as signatures
 from toolshape._function.annotations import is_context
 from toolshape._function.invoke import Invoke, Layout
-from toolshape._function.output import Output
+from toolshape._function.result_form import ResultForm
 from toolshape._function.signature import POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Signature
 from toolshape._schema.lens import UnsupportedError
 from toolshape._validation.coercion import Coerce
@@ -229,7 +229,7 @@ def _compiled(function: Callable[..., Any] | None, signature: Signature | None, 
     return call
 
 
-def _output(foreign: Foreign, signature: Signature | None) -> Output:
-    described = outputs.undescribed() if signature is None else outputs.describe(signature)
+def _output(foreign: Foreign, signature: Signature | None) -> ResultForm:
+    described = result_forms.undescribed() if signature is None else result_forms.describe(signature)
     schema = described.schema if foreign.output is None else foreign.output
-    return Output(schema=schema, write=described.write, findings=described.findings)
+    return ResultForm(schema=schema, write=described.write, findings=described.findings)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
 from toolshape._function.invoke import Invoke, Layout
-from toolshape._function.output import Output
+from toolshape._function.result_form import ResultForm
 from toolshape._function.signature import Kind
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
@@ -26,7 +26,7 @@ class SchemaDefinition(NamedTuple):
     location: str
     kind: Kind
     schema: JsonSchema
-    output: Output
+    output: ResultForm
     layout: Layout
     invoke: Invoke
     known: frozenset[str] | None

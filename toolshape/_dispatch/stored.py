@@ -6,14 +6,14 @@ from typing import Any
 
 from toolshape._calls import Call, JsonObject
 from toolshape._errors import CallError, Problem
-from toolshape._function.output import Output
+from toolshape._function.result_form import ResultForm
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import Result
 
 _ERROR = ("code", "tool", "text", "names", "retryable", "reference")
 
 
-def stored(result: Result, output: Output | None) -> JsonObject:
+def stored(result: Result, output: ResultForm | None) -> JsonObject:
     """Convert the outcome of a call to JSON: the text for the model, and the value if JSON can express it.
 
     Args:
@@ -35,7 +35,7 @@ def stored(result: Result, output: Output | None) -> JsonObject:
     return made
 
 
-def _value(result: Result, output: Output | None) -> Any:
+def _value(result: Result, output: ResultForm | None) -> Any:
     if result.is_text or result.value is None or result.parts or output is None:
         return result.text if result.is_text else None
     try:

@@ -34,10 +34,10 @@ _AWAITING = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
 Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 
 
-class Output(NamedTuple):
-    """The output of a tool: its JSON Schema (``None``: not described) and ``write``, which writes a value as text.
+class ResultForm(NamedTuple):
+    """How the results of a tool are written: their JSON Schema, and a function that writes a value as text.
 
-    ``write`` returns the text, and whether it is a plain string rather than JSON. Values whose JSON is a string (a
+    ``schema`` is ``None`` if the results are not described. ``write`` returns the text, and whether it is a plain string rather than JSON. Values whose JSON is a string (a
     date, an enum of strings) are written as that string without quotes, all others as compact JSON. NaN and infinities
     become ``null``; bytes that are not UTF-8 become base64. ``write`` raises ``ValueError`` if JSON cannot express the
     value.
@@ -53,17 +53,17 @@ class Output(NamedTuple):
         return self.write is _untyped_text
 
 
-def describe(signature: Signature) -> Output:
+def describe(signature: Signature) -> ResultForm:
     """Read the return annotation. If it cannot be resolved or has no schema, values are written by their own types."""
     try:
         annotation = signature.returns()
     except Exception as error:  # subscripting a type may raise anything
         finding = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
-        return Output(schema=None, write=_untyped_text, findings=(finding,))
+        return ResultForm(schema=None, write=_untyped_text, findings=(finding,))
     annotation = _value_type(annotation)
     never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
     if annotation is _EMPTY or annotation is Any or never_returns or _holds_parts(annotation):
-        return Output(schema=None, write=_untyped_text)
+        return ResultForm(schema=None, write=_untyped_text)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         core = rebuilt(adapter.core_schema, _by_own_names)
@@ -71,18 +71,18 @@ def describe(signature: Signature) -> Output:
         serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
     except Exception:  # the type has no schema; its values may still be written
         finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
-        return Output(schema=None, write=_untyped_text, findings=() if _holds_arrays(annotation) else (finding,))
+        return ResultForm(schema=None, write=_untyped_text, findings=() if _holds_arrays(annotation) else (finding,))
     try:
         schema, _ = generate(core, "serialization")
     except Exception:
-        return Output(schema=None, write=_typed_text(serializer))
+        return ResultForm(schema=None, write=_typed_text(serializer))
     if _may_be_parts(schema):
-        return Output(schema=None, write=_typed_text(serializer))
+        return ResultForm(schema=None, write=_typed_text(serializer))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
     findings = (Finding(path="", rule="bytes_as_text", message=_BYTES),) if annotation is bytes else ()
     write = _untyped_text if annotation is str else _typed_text(serializer)
-    return Output(schema=schema, write=write, findings=findings)
+    return ResultForm(schema=schema, write=write, findings=findings)
 
 
 _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
@@ -108,9 +108,9 @@ def _by_own_names(node: Node, config: Node | None) -> Node:
     return {key: value for key, value in node.items() if key != "serialization_alias"}
 
 
-def undescribed() -> Output:
+def undescribed() -> ResultForm:
     """Return the output of a tool without a known return type: no schema, and values written by their own types."""
-    return Output(schema=None, write=_untyped_text)
+    return ResultForm(schema=None, write=_untyped_text)
 
 
 def _holds_parts(annotation: Any) -> bool:
