@@ -6,6 +6,7 @@ import typing
 from toolshape._calls import Call, Coercion, Finding, Namespace, Spec
 from toolshape._context import CallContext, Progress
 from toolshape._errors import (
+    AnswerError,
     CallError,
     DefinitionError,
     ExportError,
@@ -25,17 +26,24 @@ from toolshape._tool import Tool, tool
 from toolshape._validation.coercion import Coerce
 
 if typing.TYPE_CHECKING:
+    from toolshape._answer import Answer
     from toolshape._bound import Bound
+    from toolshape._bound_output import AnswerCollector, BoundOutput
     from toolshape._conversation import Conversation
     from toolshape._dispatch.approval import Deny
     from toolshape._dispatch.collector import Collector
     from toolshape._dispatch.partial_calls import PartialCall
     from toolshape._dispatch.plan import Plan
     from toolshape._failures.explain import Failure, explain
+    from toolshape._output import Output
     from toolshape.messages import Message, Repair, Repaired
 
 __all__ = [
+    "Answer",
+    "AnswerCollector",
+    "AnswerError",
     "Bound",
+    "BoundOutput",
     "Call",
     "CallContext",
     "CallError",
@@ -54,6 +62,7 @@ __all__ = [
     "Injected",
     "Message",
     "Namespace",
+    "Output",
     "PartialCall",
     "PendingCall",
     "Plan",
@@ -84,12 +93,16 @@ for _name in __all__:
         _found.__module__ = __name__  # tracebacks and pickles name the public place of a class, which does not move
 
 _LATER = {
+    "Answer": "toolshape._answer",
+    "AnswerCollector": "toolshape._bound_output",
     "Bound": "toolshape._bound",
+    "BoundOutput": "toolshape._bound_output",
     "Collector": "toolshape._dispatch.collector",
     "Conversation": "toolshape._conversation",
     "Deny": "toolshape._dispatch.approval",
     "Failure": "toolshape._failures.explain",
     "Message": "toolshape.messages",
+    "Output": "toolshape._output",
     "PartialCall": "toolshape._dispatch.partial_calls",
     "Plan": "toolshape._dispatch.plan",
     "Repair": "toolshape.messages",

@@ -108,6 +108,7 @@ class Finding(NamedTuple):
         "not_strict",
         "bytes_as_text",
         "timeout_not_kept",
+        "answered_by_tool",
     ]
     message: str
 

@@ -7,6 +7,7 @@ ToolshapeError
 |- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
 |- ResponseError     the integrator: the body is not a response of any known family
 |- TokenError        the integrator: the given token cannot resume a paused plan
+|- AnswerError       the model: carried in ``Answer.error``; raised only by ``Answer.unwrap``
 `- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
 
 ``ToolError`` is outside the tree: a tool raises it to send its own message to the model.
@@ -33,6 +34,16 @@ CallErrorCode = Literal[
     "duplicate_call",
     "unknown_outcome",
     "unserialisable_result",
+]
+
+AnswerErrorCode = Literal[
+    "refused_answer",
+    "empty_answer",
+    "truncated_answer",
+    "answer_in_prose",
+    "malformed_answer",
+    "invalid_answer",
+    "validator_crashed",
 ]
 
 TokenRule = Literal[
@@ -88,20 +99,26 @@ class ToolshapeError(Exception):
 
 
 class DefinitionError(ToolshapeError):
-    """A function cannot be a tool. ``problems`` lists every reason; ``location`` is ``file:line``."""
+    """A function cannot be a tool, or a type cannot be an output.
 
-    def __init__(self, *, tool: str, location: str, problems: Sequence[Problem]) -> None:
+    ``tool`` is the name of either, ``problems`` lists every reason, ``location`` is ``file:line``.
+    """
+
+    def __init__(
+        self, *, tool: str, location: str, problems: Sequence[Problem], kind: Literal["a tool", "an output"] = "a tool"
+    ) -> None:
         self.tool = tool
         self.location = location
         self.problems = tuple(problems)
+        self.kind: Literal["a tool", "an output"] = kind
         reasons = "\n".join(f"  - {problem}" for problem in self.problems)
-        super().__init__(f"{tool} cannot be a tool ({location}):\n{reasons}")
+        super().__init__(f"{tool} cannot be {kind} ({location}):\n{reasons}")
 
     def __reduce__(self) -> Any:
         return _unpickle_error, (
             type(self),
             (),
-            {"tool": self.tool, "location": self.location, "problems": self.problems},
+            {"tool": self.tool, "location": self.location, "problems": self.problems, "kind": self.kind},
         )
 
 
@@ -226,6 +243,59 @@ class CallError(ToolshapeError):
         # The cause is not pickled: the log has it, under the reference.
         names = ("tool", "problems", "text", "names", "retryable", "reference", "arguments", "annotated")
         return _unpickle_error, (type(self), (self.code,), {name: getattr(self, name) for name in names})
+
+
+class AnswerError(ToolshapeError):
+    """A response holds no answer of the type that was asked for.
+
+    ``code`` is the kind of failure, ``output`` the name of the ``Output``, and ``problems`` are the invalid places.
+    ``retryable`` is whether another answer may do. ``text`` is the words of a refusal. ``reference`` is the id under which
+    a crash of a validator was logged, ``__cause__`` the original exception. ``str()`` is the text that the model reads,
+    which asks for the answer again.
+    """
+
+    def __init__(
+        self,
+        code: AnswerErrorCode,
+        *,
+        output: str,
+        problems: Sequence[Problem] = (),
+        text: str = "",
+        reference: str | None = None,
+    ) -> None:
+        self.code: AnswerErrorCode = code
+        self.output = output
+        self.problems = tuple(problems)
+        self.text = text
+        self.reference = reference
+        self.retryable = code not in ("refused_answer", "validator_crashed")
+        super().__init__(code)
+
+    def __str__(self) -> str:
+        return _sentence_of_answer(self).encode("utf-8", "backslashreplace").decode()
+
+    def __reduce__(self) -> Any:
+        names = ("output", "problems", "text", "reference")
+        return _unpickle_error, (type(self), (self.code,), {name: getattr(self, name) for name in names})
+
+
+def _sentence_of_answer(error: AnswerError) -> str:
+    if error.code == "validator_crashed":
+        return f"The answer could not be checked for an internal reason (reference {error.reference})."
+    name = error.output
+    if error.code == "invalid_answer":
+        return f"The answer does not fit the schema of {name}. Send it again, whole, with these corrected:\n{_problems(error)}"
+    return f"{_WRONG_ANSWERS[error.code].format(problems=_problems(error))} {_SEND_AGAIN.format(name=name)}"
+
+
+_SEND_AGAIN = "Send {name} as JSON that fits the schema, and nothing else."
+_WRONG_ANSWERS = {
+    "refused_answer": "No answer was given. Answer if you can.",
+    "empty_answer": "The answer was empty.",
+    "truncated_answer": "The answer was cut off. Keep it shorter if necessary.",
+    "answer_in_prose": "The answer holds more than JSON: {problems}.",
+    "malformed_answer": "The answer is not JSON: {problems}.",
+}
 
 
 def _unpickle_error(kind: type[Exception], given: tuple[Any, ...], named: dict[str, Any]) -> Exception:
@@ -358,7 +428,7 @@ def preview(value: Any) -> str:
 _encoder = json.JSONEncoder(ensure_ascii=False, default=lambda unknown: type(unknown).__name__)
 
 
-def _problems(error: CallError) -> str:
+def _problems(error: CallError | AnswerError) -> str:
     lines = [str(problem) for problem in error.problems[:_MOST_PROBLEMS_SHOWN]]
     more = sum(int(problem.got) if problem.rule == "more" else 1 for problem in error.problems[_MOST_PROBLEMS_SHOWN:])
     if more:

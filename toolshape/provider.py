@@ -14,6 +14,7 @@ from toolshape._schema import arrows, checks, constrained, lens, limits, rewrite
 from toolshape._wire import bodies, ids
 from toolshape._wire.histories import IN_ONE_MESSAGE, Histories, HistoryRule, history_rules
 from toolshape._wire.provider import (
+    AnswerText,
     Budget,
     Choice,
     Codec,
@@ -22,6 +23,8 @@ from toolshape._wire.provider import (
     Facts,
     Limit,
     NameRule,
+    OutputForm,
+    OutputSchema,
     Provider,
     ProviderName,
     Read,
@@ -58,6 +61,7 @@ from toolshape.messages import (
 
 __all__ = [
     "IN_ONE_MESSAGE",
+    "AnswerText",
     "Budget",
     "Choice",
     "Codec",
@@ -78,6 +82,8 @@ __all__ = [
     "Message",
     "MessagePart",
     "NameRule",
+    "OutputForm",
+    "OutputSchema",
     "Part",
     "Provider",
     "ProviderName",

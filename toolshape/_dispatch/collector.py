@@ -1,6 +1,7 @@
 """Reads a streamed response: returns each call when it is complete, and the plan of all calls."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from toolshape._calls import Call, JsonObject
@@ -192,6 +193,9 @@ class Collector:
         self._complete.update(at for at, _ in done)
         return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]
 
+
+response_of: Callable[[Collector], JsonObject] = attrgetter("_response")
+"""Returns what has come of the response, for the reader of a streamed answer."""
 
 _NOBODYS: JsonObject = {"": None}  # an event that only a provider which keeps whatever comes takes for its own
 

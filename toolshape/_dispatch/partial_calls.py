@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic_core import from_json
 
 from toolshape._calls import Call, Finding, JsonObject, Loss
 from toolshape._dispatch.handler import Handler
+from toolshape._schema.arrows import Arrow
 
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _NUMBER_AT_END = re.compile(r"[-+.\deE]+\Z")
@@ -37,18 +38,38 @@ def partial_call(call: Call) -> PartialCall:
     mapped back. The last may still grow. It is left out if the form changes anything inside it, and otherwise passes
     through; without its nulls, as some of these mean that a field was omitted, and which do may depend on what comes next.
     """
-    given = _read(call.arguments_raw)
     handler = call.reader
-    if not isinstance(handler, Handler) or handler.back is None or not given:
-        return PartialCall(call.id, call.name, given)
-    *whole, last = given
-    arguments = {name: given[name] for name in whole}
-    if not _is_reshaped(handler, last):
-        arguments[last] = _without_nulls(given[last])
+    if not isinstance(handler, Handler):
+        return PartialCall(call.id, call.name, _read(call.arguments_raw))
+    definitions = tuple(handler.record.definition.schema.get("$defs", ()))
+    arguments = beginning(call.arguments_raw, handler.back, handler.shape.differences, definitions)
+    return PartialCall(call.id, call.name, arguments)
+
+
+def beginning(
+    written: Any, back: Arrow | None, differences: Sequence[Loss | Finding], definitions: Sequence[str]
+) -> JsonObject:
+    """Return the beginning of a JSON object that a model is still writing, in canonical form.
+
+    Args:
+        written: What has come: JSON text, or an object.
+        back: Maps whole objects from the form that was sent to canonical form.
+        differences: What the form that was sent changes.
+        definitions: The names of the definitions in the canonical schema.
+    """
+    given = _read(written)
+    if back is None or not given:
+        return given
+    beginning_of_object = given
+    if not (isinstance(written, str) and _is_whole(written)):
+        *whole, last = given
+        beginning_of_object = {name: given[name] for name in whole}
+        if not _is_reshaped(last, back, differences, definitions):
+            beginning_of_object[last] = _without_nulls(given[last])
     try:
-        return PartialCall(call.id, call.name, handler.back(arguments))
-    except ValueError:  # the model has not kept to the form: the whole call will be answered with that
-        return PartialCall(call.id, call.name, {})
+        return cast("JsonObject", back(beginning_of_object))
+    except ValueError:  # the model has not kept to the form: the whole object will be answered with that
+        return {}
 
 
 def _read(arguments: Any) -> JsonObject:
@@ -64,18 +85,27 @@ def _read(arguments: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _is_reshaped(handler: Handler, wire_name: str) -> bool:
+def _is_whole(text: str) -> bool:
+    try:
+        from_json(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_reshaped(
+    wire_name: str, back: Arrow, differences: Sequence[Loss | Finding], definitions: Sequence[str]
+) -> bool:
     """Whether the form of the provider changes anything inside a field that the model writes under a name.
 
     The path of a change begins with the field, or with the definition that it is in; a definition may be used by any
     field. Another name for the field itself is no change inside it, and neither is null for an omitted field.
     """
     try:
-        name = next(iter(handler.back({wire_name: ""})), "") if handler.back else wire_name
+        name = next(iter(back({wire_name: ""})), "")
     except ValueError:
         return True
-    definitions = tuple(handler.record.definition.schema.get("$defs", ()))
-    for change in _changes_of_form(handler.shape.differences):
+    for change in _changes_of_form(differences):
         is_own_name = change.kind == "renamed" and change.path == name
         if not is_own_name and (change.path == "" or _begins_with(change.path, (name, *definitions))):
             return True

@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -12,6 +12,7 @@ from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._parts import File, Image, Part, Text, as_text, named_by_url
 from toolshape._schema.values import as_json, as_plain_json
 from toolshape._wire.bodies import member
+from toolshape._wire.provider import AnswerText
 from toolshape.messages import MediaPart, Message, MessagePart, ProviderPart, TextPart, ToolCallPart, ToolResultPart
 
 _READ_KEYS = frozenset(
@@ -124,6 +125,11 @@ def visible_text(message: WireMessage) -> str:
         return content
     parts = content if isinstance(content, (list, tuple)) else ()
     return "".join(text for part in parts if isinstance(text := member(part, "text"), str))
+
+
+def answer_text(assistant: Sequence[WireMessage]) -> AnswerText:
+    """Return the text of the last message as the text of an answer; blocks of reasoning hold none."""
+    return AnswerText(visible_text(assistant[-1]) if assistant else "")
 
 
 def is_nothing(value: Any) -> bool:

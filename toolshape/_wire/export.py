@@ -1,7 +1,7 @@
 """Exports a tool to one provider: builds its entry and the lens for its arguments, or reports why it cannot."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Strictness, Verbatim
@@ -10,7 +10,7 @@ from toolshape._schema.checks import broken
 from toolshape._schema.lens import Lens, Pass, UnsupportedError
 from toolshape._schema.values import copied
 from toolshape._schema.walk import compose
-from toolshape._wire.provider import Provider
+from toolshape._wire.provider import Provider, SchemaRules
 
 
 class WireTool(NamedTuple):
@@ -54,7 +54,7 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     if longest is not None and len(description) > longest.most:
         parameters, description, loss = _overflowing(provider, spec, longest.most)
         notes.append(loss)
-    lens, is_strict, problems, hindrances = _lens(provider, parameters, strict)
+    lens, is_strict, problems, hindrances = rewritten(provider.schema, parameters, strict)
     if problems:
         raise _cannot(provider, spec, problems)
     notes += hindrances
@@ -87,9 +87,14 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     return lens, payload, [*lost, *deferral_losses]
 
 
-def refusals(provider: Provider, schema: Any, *, is_strict: bool) -> list[Problem]:
-    """Return what the provider would refuse in a schema in wire form."""
-    return broken(schema, (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())))
+def is_felt(loss: Loss) -> bool:
+    """Return whether a loss is more than a new name, null for an omitted field, or another way to write choices."""
+    return loss.kind != "renamed" and loss.keyword not in _HARMLESS
+
+
+def refusals(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
+    """Return what a provider with these rules would refuse in a schema in wire form."""
+    return broken(schema, (*rules.refuses, *(rules.refuses_strict if is_strict else ())))
 
 
 def wire_name_of(provider: Provider, name: str) -> str:
@@ -107,7 +112,7 @@ def wire_name_of(provider: Provider, name: str) -> str:
     raise ExportError(provider=provider.name, tool=name, problems=[problem])
 
 
-class _Rewritten(NamedTuple):
+class Rewritten(NamedTuple):
     """A schema rewritten for a provider: whether it is strict, the problems that remain, and why it is not strict."""
 
     lens: Lens
@@ -116,36 +121,45 @@ class _Rewritten(NamedTuple):
     hindrances: list[Finding]
 
 
-def _lens(provider: Provider, schema: JsonSchema, strict: Strictness) -> _Rewritten:
-    """Rewrite a schema for a provider, strictly if that is asked for, or if it changes nothing that matters."""
-    wish = provider.schema.is_strict_by_auto if strict == "auto" else strict
+def rewritten(
+    rules: SchemaRules, schema: JsonSchema, strict: Strictness, is_harmful: Callable[[Loss], bool] = is_felt
+) -> Rewritten:
+    """Rewrite a schema by a provider's rules.
+
+    Args:
+        rules: The provider's rules.
+        schema: The canonical schema.
+        strict: Whether the provider constrains the values. ``"auto"``: if no loss is harmful and the schema stays short.
+        is_harmful: Returns whether a loss of the strict form matters to ``"auto"``.
+    """
+    wish = rules.is_strict_by_auto if strict == "auto" else strict
     hindrances: list[Finding] = []
-    if wish and provider.schema.strict is not None:
-        lens, problems = _tried(provider, provider.schema.strict, schema, is_strict=True)
-        is_harmless = all(loss.kind == "renamed" or loss.keyword in _HARMLESS for loss in lens.losses)
+    if wish and rules.strict is not None:
+        lens, problems = _tried(rules, rules.strict, schema, is_strict=True)
+        is_harmless = not any(map(is_harmful, lens.losses))
         # Inlining reports no loss, but the model reads the inlined schema at every turn, so its growth is limited.
         is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
         if strict is True or (is_harmless and not problems):
-            return _Rewritten(lens, True, problems, [])
-        hindrances = _hindrances(lens, problems)
-    lens, problems = _tried(provider, provider.schema.lenient, schema, is_strict=False)
-    return _Rewritten(lens, False, problems, hindrances)
+            return Rewritten(lens, True, problems, [])
+        hindrances = _hindrances(lens, problems, is_harmful)
+    lens, problems = _tried(rules, rules.lenient, schema, is_strict=False)
+    return Rewritten(lens, False, problems, hindrances)
 
 
-def _hindrances(lens: Lens, problems: Sequence[Problem]) -> list[Finding]:
+def _hindrances(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]) -> list[Finding]:
     """Say what keeps a tool from being strict: what the strict form cannot take, or could not enforce or send."""
     found = [
         Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}") for problem in problems
     ]
     for loss in lens.losses:
-        if loss.kind != "renamed" and loss.keyword not in _HARMLESS:
+        if is_harmful(loss):
             message = f"not strict: strict mode would change {loss.keyword} ({loss.note}); strict=True accepts that"
             found.append(Finding(path=loss.path, rule="not_strict", message=message))
     return found[:1] or [Finding(path="", rule="not_strict", message="not strict: its schema would grow too long")]
 
 
 def _tried(
-    provider: Provider, passes: tuple[Pass, ...], schema: JsonSchema, *, is_strict: bool
+    rules: SchemaRules, passes: tuple[Pass, ...], schema: JsonSchema, *, is_strict: bool
 ) -> tuple[Lens, list[Problem]]:
     try:
         lens = compose(passes)(schema)
@@ -153,12 +167,12 @@ def _tried(
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
     except RecursionError:
         return Lens(schema=schema), [Problem(path="", rule="too_large", message="the schema is nested too deeply")]
-    return lens, refusals(provider, lens.schema, is_strict=is_strict)
+    return lens, refusals(rules, lens.schema, is_strict=is_strict)
 
 
 def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
     """Return the entry as written, if the provider accepts it and no option contradicts it."""
-    problems = refusals(provider, verbatim.schema, is_strict=verbatim.is_strict)
+    problems = refusals(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         strictness = "strict" if verbatim.is_strict else "not strict"
         message = f"the definition is sent as written, which is {strictness}: leave out strict= or verbatim="

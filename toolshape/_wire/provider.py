@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import ChoiceMode, Finish, JsonObject, Namespace, Spec, WireCall, WireMessage
+from toolshape._calls import ChoiceMode, Finish, JsonObject, JsonSchema, Namespace, Spec, WireCall, WireMessage
 from toolshape._errors import ExportError, Problem, ResponseError
 from toolshape._parts import File, Image, by_media_type, is_taken, kind_of
 from toolshape._results import ResponseWarning, Result
@@ -265,6 +265,45 @@ class Codec:
     carries: frozenset[str] = frozenset()
 
 
+class OutputSchema(NamedTuple):
+    """The schema of an answer as it is sent, with the name and the description that some providers send beside it."""
+
+    name: str
+    description: str
+    schema: JsonSchema
+    is_strict: bool
+
+
+class AnswerText(NamedTuple):
+    """What the assistant's messages say: the ``text`` of the answer, or the words of a ``refusal``."""
+
+    text: str
+    refusal: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OutputForm:
+    """How a provider is asked for an answer in a schema, and how the answer is found in a response.
+
+    Args:
+        keywords: Writes the schema as keyword arguments of a request.
+        answer: Returns the text of the answer in the assistant's messages.
+        schema: Which schemas the provider accepts here; ``None``: those that it accepts for tools.
+        names: The rule for the name that is sent with a schema; ``None`` if none is sent.
+        has_description: Whether the request has a place for the description beside the schema.
+        is_always_strict: Whether every answer is constrained, so that ``strict=False`` has no form.
+        evidence: The source of the form, with its date.
+    """
+
+    keywords: Callable[[OutputSchema], JsonObject]
+    answer: Callable[[Sequence[WireMessage]], AnswerText]
+    schema: SchemaRules | None = None
+    names: NameRule | None = None
+    has_description: bool = False
+    is_always_strict: bool = False
+    evidence: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Provider:
     """One provider's API, as data and pure functions over JSON.
@@ -282,6 +321,7 @@ class Provider:
         codec: How calls and results are written.
         histories: How messages are read and written; ``None`` if the library cannot continue conversations there.
         server: How the server reads and answers; ``None`` if the provider has no HTTP API, or none that is described.
+        output: How an answer in a schema is asked for; ``None``: by a tool that the model must call.
         facts: For the documentation.
     """
 
@@ -295,6 +335,7 @@ class Provider:
     codec: Codec
     histories: "Histories | None" = None
     server: "Server | None" = None
+    output: OutputForm | None = None
     facts: Facts
 
     def takes(self, part: Image | File) -> bool:

@@ -11,7 +11,7 @@ if typing.TYPE_CHECKING:
     from toolshape.testing._fake.fake import Fake
     from toolshape.testing._fake.refusals import Refused
     from toolshape.testing._fake.turn import Turn
-    from toolshape.testing._laws import LawBrokenError, check_provider, check_slips, check_tool, values
+    from toolshape.testing._laws import LawBrokenError, check_output, check_provider, check_slips, check_tool, values
     from toolshape.testing._mistakes import SilentlyWrongError, Slip, check_slip, slips
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "SilentlyWrongError",
     "Slip",
     "Turn",
+    "check_output",
     "check_provider",
     "check_slip",
     "check_slips",
@@ -36,7 +37,8 @@ _PLACES = {
     "Refused": "toolshape.testing._fake.refusals",
     "Turn": "toolshape.testing._fake.turn",
     **dict.fromkeys(
-        ("LawBrokenError", "check_provider", "check_slips", "check_tool", "values"), "toolshape.testing._laws"
+        ("LawBrokenError", "check_output", "check_provider", "check_slips", "check_tool", "values"),
+        "toolshape.testing._laws",
     ),
     **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"),
 }

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from toolshape._calls import JsonObject, JsonSchema, WireCall
-from toolshape._errors import CallError
+from toolshape._answer import ReadAnswer, compile_answer_reading
+from toolshape._calls import JsonObject, JsonSchema, Strictness, WireCall
+from toolshape._errors import AnswerError, CallError
 from toolshape._families import get
+from toolshape._output import Output, record_of_output
 from toolshape._schema.lens import Change, Lens, Place, UnsupportedError
 from toolshape._schema.references import definition_name, resolver
 from toolshape._schema.rewrites import merge_all_of
@@ -24,6 +26,7 @@ from toolshape._tool import Tool, as_tool, record_of
 from toolshape._validation.faults import path_of
 from toolshape._validation.settings import Validate, ValidationSettings
 from toolshape._wire.export import WireTool, to_wire
+from toolshape._wire.outputs import output_to_wire
 from toolshape._wire.provider import AnyProvider, Provider, Read
 from toolshape._wire.server import Completion
 from toolshape.testing._mistakes import Outcome, SlipKind, check_slip, slips
@@ -257,7 +260,7 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     plain = WireTool(
         wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=record_of(made).definition.schema)
     )
-    laws = _Laws(made, plain)
+    laws = _laws_of_tool(made, plain)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
     _profile(examples)(given(_changed(arguments))(laws.true))()
     if not record_of(made).source.entry:
@@ -387,15 +390,88 @@ def check_shape(tool: Tool[..., Any], shown: WireTool, again: WireTool, *, examp
     Raises:
         LawBrokenError: A law is broken.
     """
+    _check_laws(_laws_of_tool(tool, shown), again, examples)
+
+
+def _check_laws(laws: "_Laws", again: WireTool, examples: int) -> None:
+    shown = laws.shown
     if json.dumps(shown.payload) != json.dumps(again.payload):
         raise LawBrokenError("still", shown, "two exports differ", shown.payload)
     try:
         Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
     except Exception as error:
         raise LawBrokenError("obedient", shown, str(error).split("\n")[0], shown.lens.schema) from error
-    laws = _Laws(tool, shown)
     _profile(examples)(given(values(shown.lens.schema))(laws.sound))()
     _profile(examples)(given(values(laws.canonical))(laws.sayable))()
+
+
+def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 50) -> None:
+    """Check that an output keeps the laws at a provider, in every form that it has there.
+
+    The laws are those of ``check_provider``, for the answer instead of arguments. *Folding*: an answer that is written
+    into a response of the provider is read as the same value, whole and streamed; checked if the provider has a
+    ``server``.
+
+    Args:
+        provider: The name of a provider, or a ``Provider`` of your own.
+        output: The output.
+        examples: The number of values tried per law.
+
+    Raises:
+        LawBrokenError: A law is broken; the message names the law, the output and a minimal value.
+        ExportError: The output cannot be exported to the provider.
+    """
+    found, record = get(provider), record_of_output(output)
+    form = found.output
+    rules = found.schema if form is None or form.schema is None else form.schema
+    has_lenient = form is None or not form.is_always_strict
+    forms: list[Strictness] = [*([False] if has_lenient else []), *([True] if rules.strict is not None else [])]
+    for strict in forms or ["auto"]:
+        shown, again = (_wire_form(found, output, strict) for _ in range(2))
+        plain = compile_answer_reading(
+            record.definition, Lens(schema=record.spec.schema), frozenset(), is_wrapped=record.is_wrapped
+        )
+        laws = _Laws(record.spec.schema, functools.partial(_read_answer, plain), shown)
+        _check_laws(laws, again, examples)
+        _check_answers(found, output, strict, laws, examples)
+
+
+def _wire_form(provider: Provider, output: Output[Any], strict: Strictness) -> WireTool:
+    wire = output_to_wire(provider, record_of_output(output).spec, strict)
+    return WireTool(wire_name=output.name, is_strict=wire.is_strict, payload=wire.keywords, lens=wire.lens)
+
+
+def _read_answer(read: ReadAnswer, value: Any) -> Any:
+    try:
+        return {"value": read(json.dumps(value), False).value}
+    except AnswerError:
+        return None
+
+
+def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, laws: "_Laws", examples: int) -> None:
+    """Check that an answer in a response is read as its value, whole and streamed."""
+    server, bound = provider.server, output.bind(provider, strict)
+    if server is None:
+        return
+
+    @_profile(examples)
+    @given(values(laws.canonical))
+    def law(value: Any) -> None:
+        meant = laws.read(value)
+        if meant is None or laws.narrow or laws.closed or laws.branches_alike:
+            return
+        written = json.dumps(laws.out(value))
+        call = WireCall("call00001", bound.tool or "", json.loads(written))
+        said = Completion("m", "0", "" if bound.tool else written, (call,) if bound.tool else ())
+        body: JsonObject = json.loads(json.dumps(server.respond(said)))
+        collector = bound.collector()
+        for event in server.unfold(copy.deepcopy(body)):
+            collector.feed(json.loads(json.dumps(event)))
+        for answer in (bound.read(body), collector.close()):
+            if not answer.ok or {"value": answer.value} != meant:
+                raise LawBrokenError("folding", laws.shown, f"is read as {answer!r}: {answer.error}", value)
+
+    law()
 
 
 def in_2020_12(schema: JsonSchema) -> JsonSchema:
@@ -413,14 +489,16 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
 
 @dataclasses.dataclass
 class _Laws:
-    """Checks of single values against the laws, for one tool in one wire form."""
+    """Checks of single values against the laws, for one tool or output in one wire form.
 
-    tool: Tool[..., Any]
+    ``read`` validates a canonical value and returns what a program gets, comparable by ``==``; ``None`` if it is rejected.
+    """
+
+    canonical: JsonSchema
+    read: Callable[[Any], Any]
     shown: WireTool
 
     def __post_init__(self) -> None:
-        self.canonical: JsonSchema = record_of(self.tool).definition.schema
-        self.takes = record_of(self.tool).compile_validation(ValidationSettings(self.tool.name, frozenset()))
         self.admitted = Draft202012Validator(self.canonical)
         self.showable = Draft202012Validator(in_2020_12(self.shown.lens.schema))
         losses = self.shown.lens.losses
@@ -471,15 +549,22 @@ class _Laws:
                 "forgiving", self.shown, f"is mapped back to {json.dumps(self.back(value))[:500]}", value
             )
 
-    def read(self, value: Any) -> Any:
-        """Validate a value; return the fields with defaults, comparable by ``==``, or ``None`` if it is rejected."""
-        if record_of(self.tool).source.entry:
-            return {"fields": value, "extra": None} if self.admitted.is_valid(value) else None
+
+def _laws_of_tool(tool: Tool[..., Any], shown: WireTool) -> _Laws:
+    canonical: JsonSchema = record_of(tool).definition.schema
+    admitted = Draft202012Validator(canonical)
+    takes = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
+
+    def read(value: Any) -> Any:
+        if record_of(tool).source.entry:
+            return {"fields": value, "extra": None} if admitted.is_valid(value) else None
         try:
-            model, _ = self.takes(json.dumps(value))
+            model, _ = takes(json.dumps(value))
         except CallError:
             return None
         return {"fields": model.__dict__, "extra": model.__pydantic_extra__}
+
+    return _Laws(canonical, read, shown)
 
 
 def _covers(loss: str, path: str) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.anthropic import messages, server
 from toolshape._families.anthropic.messages import write_calls, write_results
+from toolshape._families.anthropic.output import OUTPUT
 from toolshape._families.anthropic.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.anthropic.schema import DEFERRAL, DIALECT, KEY, KEYS, MOVED, STRICT, envelope, request
 from toolshape._schema import checks as rules
@@ -50,6 +51,7 @@ ANTHROPIC = Provider(
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="an object",
         malformed="nothing: an object arrives; with `eager_input_streaming`, broken text may",

@@ -4,6 +4,7 @@ from toolshape._families.anthropic import ANTHROPIC
 from toolshape._families.anthropic import schema as anthropic_schema
 from toolshape._families.bedrock import messages, server
 from toolshape._families.bedrock.messages import write_calls, write_results
+from toolshape._families.bedrock.output import OUTPUT
 from toolshape._families.bedrock.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.bedrock.schema import envelope, gather, request
 from toolshape._schema import checks as rules
@@ -29,6 +30,7 @@ BEDROCK = Provider(
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="an object",
         malformed="no call: `stopReason` `malformed_tool_use`",

@@ -2,6 +2,7 @@
 
 from toolshape._families.cohere import server
 from toolshape._families.cohere.messages import HISTORIES, write_calls, write_results
+from toolshape._families.cohere.output import OUTPUT
 from toolshape._families.cohere.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.cohere.schema import FORMATS, STRICT, STRICT_KEYWORDS, envelope, request
 from toolshape._families.openai import OPENAI
@@ -37,6 +38,7 @@ COHERE = Provider(
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="JSON text",
         malformed="the text as the model wrote it",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.gemini import messages, server
 from toolshape._families.gemini.messages import write_calls, write_results
+from toolshape._families.gemini.output import OPENAPI_OUTPUT, OUTPUT
 from toolshape._families.gemini.responses import fold, read, recognises, text_delta
 from toolshape._families.gemini.schema import (
     EVIDENCE,
@@ -68,6 +69,7 @@ GEMINI = Provider(
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="an object, or nothing",
         malformed="no call: `finishReason` `MALFORMED_FUNCTION_CALL`",
@@ -97,6 +99,7 @@ GEMINI_OPENAPI = replace(
         strict=OPENAPI,
     ),
     request=replace(GEMINI.request, envelope=openapi_envelope),
+    output=OPENAPI_OUTPUT,
 )
 
 

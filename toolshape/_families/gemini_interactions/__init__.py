@@ -4,6 +4,7 @@ from toolshape._families.gemini import GEMINI
 from toolshape._families.gemini import schema as gemini_schema
 from toolshape._families.gemini_interactions import messages, server
 from toolshape._families.gemini_interactions.messages import write_calls, write_results
+from toolshape._families.gemini_interactions.output import OUTPUT
 from toolshape._families.gemini_interactions.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.gemini_interactions.schema import envelope, request
 from toolshape._wire.provider import Codec, Facts, Provider, RequestForm, ResponseForm, SchemaRules
@@ -23,6 +24,7 @@ GEMINI_INTERACTIONS = Provider(
     response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="an object",
         malformed="no call: `status` `failed` or `incomplete`",

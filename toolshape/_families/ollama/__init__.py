@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from toolshape._families.ollama import messages, server
 from toolshape._families.ollama.messages import write_calls, write_results
+from toolshape._families.ollama.output import OUTPUT
 from toolshape._families.ollama.responses import fold, read, recognises, text_delta
 from toolshape._families.ollama.schema import CLIENT, SERVER, SERVER_KEYWORDS, client_keywords, envelope, request
 from toolshape._families.openai.left_calls import left_calls
@@ -36,6 +37,7 @@ OLLAMA = Provider(
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="an object",
         malformed="text: what does not parse is no call",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from toolshape._families.openai import messages, server
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.messages import write_calls, write_results
+from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.openai.schema import (
     FORMATS,
@@ -59,6 +60,7 @@ OPENAI = Provider(
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',

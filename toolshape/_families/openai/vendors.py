@@ -7,6 +7,7 @@ from dataclasses import replace
 from toolshape._calls import JsonObject
 from toolshape._families.openai import OLDER, OPENAI, messages
 from toolshape._families.openai import schema as openai_schema
+from toolshape._families.openai import vendor_outputs as outputs
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES, VENDOR_SERVER, WORDINGS
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
@@ -99,6 +100,8 @@ def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
 DEEPSEEK = replace(
     VENDOR,
     name="deepseek",
+    # json_schema is refused: "This response_format type is unavailable now" (inspect_ai#4916, 2026-08).
+    output=None,
     schema=replace(
         VENDOR.schema,
         refuses=cited("cc-switch#5490, 2026", rules.root_is_object),
@@ -153,6 +156,7 @@ DEEPSEEK = replace(
 GROQ = replace(
     VENDOR,
     name="groq",
+    output=outputs.GROQ,
     request=replace(VENDOR.request, most_tools=Limit(128, "types of groq 1.7.0")),
     histories=_histories(
         *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
@@ -166,6 +170,7 @@ GROQ = replace(
 XAI = replace(
     VENDOR,
     name="xai",
+    output=outputs.XAI,
     request=replace(VENDOR.request, most_tools=Limit(128, "xai-sdk 1.21.0")),
     server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(XAI_API_KEY=KEY)),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
@@ -174,6 +179,7 @@ XAI = replace(
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
+    output=outputs.OPENROUTER,
     # "Video Inputs" of its documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
     server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(OPENROUTER_API_KEY=KEY)),
@@ -183,17 +189,22 @@ OPENROUTER = replace(
     ),
 )
 TOGETHER = replace(
-    _NO_STRICT, name="together", server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("TOGETHER", "/v1"))
+    _NO_STRICT,
+    name="together",
+    output=outputs.TOGETHER,
+    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("TOGETHER", "/v1")),
 )
 FIREWORKS = replace(
     VENDOR,
     name="fireworks",
+    output=outputs.FIREWORKS,
     server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("FIREWORKS", "/v1")),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 CEREBRAS = replace(
     VENDOR,
     name="cerebras",
+    output=outputs.CEREBRAS,
     histories=_histories(
         *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
     ),
@@ -203,6 +214,7 @@ CEREBRAS = replace(
 VLLM = replace(
     VENDOR,
     name="vllm",
+    output=outputs.VLLM,
     # "Multimodal Inputs" of its documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
     facts=_FACTS._replace(
@@ -214,6 +226,7 @@ VLLM = replace(
 LLAMA_CPP = replace(
     _NO_STRICT,
     name="llama-cpp",
+    output=outputs.LLAMA_CPP,
     facts=_NO_STRICT.facts._replace(
         needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
     ),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from toolshape._families.openai import OLDER, OPENAI
 from toolshape._families.openai_responses import messages, server
 from toolshape._families.openai_responses.messages import write_calls, write_results
+from toolshape._families.openai_responses.output import OUTPUT
 from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta
 from toolshape._families.openai_responses.schema import (
     deferred,
@@ -57,6 +58,7 @@ OPENAI_RESPONSES = replace(
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,
+    output=OUTPUT,
     facts=Facts(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',

@@ -77,6 +77,7 @@ def _provider(text_format: TextFormat) -> Provider:
         ),
         response=form_of(text_format, {}),
         server=None,
+        output=None,
         facts=Facts(
             arguments="texts, typed by the schema"
             if text_format.is_untyped

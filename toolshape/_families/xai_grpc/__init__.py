@@ -5,6 +5,7 @@ from dataclasses import replace
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._families.xai_grpc import messages
 from toolshape._families.xai_grpc.messages import write_calls, write_results
+from toolshape._families.xai_grpc.output import OUTPUT
 from toolshape._families.xai_grpc.responses import fold, read, recognises, text_delta
 from toolshape._families.xai_grpc.schema import envelope, request
 
@@ -30,5 +31,6 @@ XAI_GRPC = replace(
     ),
     histories=messages.HISTORIES,
     server=None,  # gRPC: the fake speaks HTTP only
+    output=OUTPUT,
 )
 PROVIDERS = (XAI_GRPC,)

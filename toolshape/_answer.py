@@ -1,0 +1,291 @@
+"""``Answer``: what a response says as a value of an output's type; validates its JSON, and words what is wrong with it."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+
+from pydantic_core import from_json
+
+from toolshape._calls import Call, Coercion, Finish, WireCall, WireMessage, shortened
+from toolshape._errors import AnswerError, CallError, Problem, preview
+from toolshape._execution.failures import validation_error
+from toolshape._function.model import FunctionDefinition
+from toolshape._results import Result, sendable
+from toolshape._schema.arrows import in_object
+from toolshape._schema.lens import Lens
+from toolshape._schema.values import UnreadableError
+from toolshape._validation.fast_path import compile_model_validation
+from toolshape._validation.json_text import parse_json
+from toolshape._validation.model_traits import traits_of
+from toolshape._validation.settings import Validated, ValidationSettings
+from toolshape._wire.ids import generated_id, id_seed, sendable_id
+from toolshape._wire.provider import AnswerText, Provider
+from toolshape.messages import Message, TextPart
+
+if TYPE_CHECKING:
+    from toolshape._wire.provider import Read
+
+T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
+
+FIELD = "value"
+"""The only argument of the model that validates answers, and the field in which an answer that is no object is sent."""
+
+
+class ReadValue(NamedTuple):
+    """The value of an answer, and the coercions that made it valid."""
+
+    value: Any
+    coercions: tuple[Coercion, ...]
+
+
+ReadAnswer = Callable[[Any, bool], ReadValue]
+"""Validates the JSON of an answer, a text or a dict; the second argument is whether the response was cut off.
+
+Raises ``AnswerError``."""
+
+
+def compile_answer_reading(
+    definition: FunctionDefinition, lens: Lens, rules: frozenset[str], *, is_wrapped: bool
+) -> ReadAnswer:
+    """Compile the validation of answers.
+
+    The model that validates has one argument, the answer. A model writes either this object, if the answer is no object
+    that a provider accepts as a root, or the answer alone. An answer alone is put into such an object as text: one
+    concatenation, so that the engine that validates the arguments of tools validates answers in the same single parse.
+
+    Args:
+        definition: The definition of the function whose only argument is the answer.
+        lens: What was sent, and how an answer in that form is mapped back.
+        rules: The coercion rules that are on.
+        is_wrapped: Whether the model writes the object with the answer, not the answer alone.
+    """
+    name = definition.name
+    back = lens.back if is_wrapped else in_object({FIELD: lens.back})
+    validate = compile_model_validation(traits_of(definition), ValidationSettings(name, rules, back, lens.drops))
+
+    def read_text(text: str, is_cut: bool) -> ReadValue:
+        try:
+            model, coercions = validate(text if is_wrapped else f'{{"{FIELD}":{text}}}')
+        except BaseException as error:
+            found = validation_error(error, tool=name)
+            model, coercions = _read_again(validate, text, found, is_cut=is_cut, is_wrapped=is_wrapped)
+        return ReadValue(model.__dict__[FIELD], _inside(coercions) if coercions and not is_wrapped else coercions)
+
+    def read(given: Any, is_cut: bool) -> ReadValue:
+        if type(given) is str:
+            return read_text(given, is_cut)
+        if isinstance(given, (bytes, bytearray)):
+            return read_text(bytes(given).decode(errors="replace"), is_cut)
+        return read_text("" if given is None else json.dumps(given), is_cut)
+
+    return read
+
+
+def _read_again(
+    validate: Callable[[Any], Validated], text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
+) -> Validated:
+    """Read an answer that was sent without the object around it; raise the ``AnswerError`` about any other."""
+    error = _answer_error(text, found, is_cut=is_cut, is_wrapped=is_wrapped)
+    if is_wrapped and error.code == "invalid_answer":
+        value = from_json(text)
+        if not (isinstance(value, dict) and FIELD in value):
+            try:
+                return validate(f'{{"{FIELD}":{text}}}')
+            except BaseException as other:
+                validation_error(other, tool=error.output)
+    raise error from (found.__cause__ or found)
+
+
+def _answer_error(text: str, found: CallError, *, is_cut: bool, is_wrapped: bool) -> AnswerError:
+    """Turn the error about the arguments of the model into the error about the answer that the model reads."""
+    name = found.tool
+    if not text.strip():
+        return AnswerError("empty_answer", output=name)
+    try:
+        parse_json(text, None)
+    except UnreadableError as error:
+        return _unreadable(name, text, error, is_cut=is_cut)
+    except RecursionError:
+        problem = Problem("", "too_deep", message="nested too deeply to be read")
+        return AnswerError("malformed_answer", output=name, problems=[problem])
+    if found.code == "tool_crashed":
+        return AnswerError("validator_crashed", output=name, reference=found.reference)
+    problems = found.problems or [Problem("", found.code, message=found.text)]
+    if not is_wrapped:
+        problems = [_inside_problem(problem) for problem in problems]
+    return AnswerError("invalid_answer", output=name, problems=problems)
+
+
+def _unreadable(name: str, text: str, error: UnreadableError, *, is_cut: bool) -> AnswerError:
+    problem = Problem("", error.rule, message=str(error))
+    if error.rule == "repeated_key":
+        return AnswerError("invalid_answer", output=name, problems=[problem])
+    beside = _beside_json(text)
+    if beside:
+        return AnswerError("answer_in_prose", output=name, problems=[Problem("", "prose", message=beside)])
+    if is_cut or error.rule == "json_truncated":
+        return AnswerError("truncated_answer", output=name)
+    return AnswerError("malformed_answer", output=name, problems=[problem])
+
+
+def _beside_json(text: str) -> str:
+    """Describe what stands around the JSON of an answer; empty if there is no whole JSON object or array in it."""
+    starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
+    if not starts:
+        return ""
+    start = min(starts)
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return ""
+    before, after = text[:start].strip(), text[end:].strip()
+    if before.startswith("```"):
+        return "it is in a code fence"
+    words = before or after
+    return f"there is text {'before' if before else 'after'} it, {preview(words)}" if words else ""
+
+
+_PREFIX = f"{FIELD}."
+
+
+def _inside_path(path: str) -> str:
+    return "" if path == FIELD else path.removeprefix(_PREFIX)
+
+
+def _inside(coercions: Sequence[Coercion]) -> tuple[Coercion, ...]:
+    return tuple(coercion._replace(path=_inside_path(coercion.path)) for coercion in coercions)
+
+
+def _inside_problem(problem: Problem) -> Problem:
+    return problem._replace(path=_inside_path(problem.path))
+
+
+class Answer(Generic[T]):
+    """What a response says: the ``value``, or the ``error`` that tells the model what to mend.
+
+    ``coercions`` are the changes that made the answer valid. ``text`` is the answer as it was written, ``raw`` the
+    response as it was given. ``finish`` tells why the response ended, in words that all providers share; ``finish_raw``
+    is the provider's own word. ``assistant`` are the response's own messages, ``calls`` its calls as they came, and
+    ``call`` the one whose arguments are the answer, where an answer is asked for as a call.
+    """
+
+    __module__ = "toolshape"
+
+    __slots__ = (
+        "assistant", "call", "calls", "coercions", "error", "finish", "finish_raw", "provider", "raw", "text", "value",
+    )  # fmt: skip
+
+    def __init__(self, provider: Provider, reading: "Read", raw: Any, tool: str | None) -> None:
+        assistant, _, finish_raw, *_ = reading
+        self.value: T | None = None
+        self.error: AnswerError | None = None
+        self.coercions: tuple[Coercion, ...] = ()
+        self.text: Any = ""
+        self.raw = raw
+        self.finish_raw = finish_raw
+        self.finish: Finish | None = (
+            None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
+        )
+        self.provider = provider
+        self.assistant: Sequence[WireMessage] = assistant
+        self.calls: Sequence[WireCall] = wire_calls(reading)
+        self.call = None if tool is None else next((call for call in self.calls if call.wire_name == tool), None)
+
+    def __repr__(self) -> str:
+        return f"Answer({shortened(self.value) if self.error is None else self.error.code})"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the response holds a valid answer."""
+        return self.error is None
+
+    def unwrap(self) -> T:
+        """Return the value, or raise the error.
+
+        Raises:
+            AnswerError: The response holds no valid answer.
+        """
+        if self.error is not None:
+            raise self.error
+        return cast("T", self.value)
+
+    @property
+    def turn(self) -> list[Any]:
+        """The messages to append to the conversation: the assistant's message as received, then the error for the model.
+
+        Where the answer came as a call, the call is answered, and other calls beside it are answered as not run.
+        """
+        messages: list[Any] = [*sendable(self.assistant)]
+        if self.calls:
+            return [*messages, *self.provider.codec.write_results(self._results())]
+        if self.error is not None and self.provider.histories is not None:
+            feedback = Message(role="user", parts=(TextPart(text=str(self.error)),))
+            messages += self.provider.histories.write(feedback)
+        return messages
+
+    def _results(self) -> list[Result]:
+        results: list[Result] = []
+        for position, wire in enumerate(self.calls):
+            call_id = sendable_id(wire.id) or generated_id(id_seed(wire.raw), position)
+            call = Call(call_id, None, str(wire.wire_name), wire.arguments, self.provider.name, wire.raw)
+            if wire is not self.call:
+                error = CallError("not_run", tool=call.wire_name)
+                results.append(Result(call, error=error, text=str(error)))
+            elif self.error is not None:
+                error = CallError("tool_error", tool=call.wire_name, text=str(self.error))
+                results.append(Result(call, error=error, text=str(error)))
+            else:
+                results.append(Result(call, value=_RECEIVED, text=_RECEIVED, is_text=True))
+        return results
+
+
+_RECEIVED = "received"
+"""The result of a call that was the answer: providers refuse a call without a result."""
+
+
+def answer_of(
+    provider: Provider, reading: "Read", raw: Any, output: str, tool: str | None, read: ReadAnswer
+) -> Answer[Any]:
+    """Read the answer of a response.
+
+    Args:
+        provider: The provider that responded.
+        reading: The content of the response.
+        raw: The response as it was given.
+        output: The name of the output.
+        tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the text.
+        read: Validates the JSON of the answer.
+    """
+    answer: Answer[Any] = Answer(provider, reading, raw, tool)
+    text, refusal = _words(provider, reading[0]) if tool is None else AnswerText(_arguments_of(answer.call))
+    answer.text = text or refusal
+    if (refusal and not text) or answer.finish == "refusal":
+        words = answer.text if isinstance(answer.text, str) else ""
+        answer.error = AnswerError("refused_answer", output=output, text=words)
+        return answer
+    try:
+        answer.value, answer.coercions = read(text, answer.finish == "length")
+    except AnswerError as error:
+        answer.error = error
+    return answer
+
+
+def wire_calls(reading: "Read") -> list[WireCall]:
+    """Return the calls of a response as records."""
+    return [call if type(call) is WireCall else WireCall(*call) for call in reading[1]]
+
+
+def _arguments_of(call: WireCall | None) -> Any:
+    return "" if call is None else call.arguments
+
+
+def _words(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
+    assert provider.output is not None  # noqa: S101 - without a form the answer is a call
+    return provider.output.answer(assistant)
+
+
+def written_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:
+    """Return what a model wrote as the answer: the text of the response, or the arguments of the tool."""
+    if tool is None:
+        return _words(provider, reading[0]).text
+    return _arguments_of(next((call for call in wire_calls(reading) if call.wire_name == tool), None))

@@ -1,0 +1,200 @@
+"""``BoundOutput``: an output in the form of one provider; writes requests, and reads responses and streams."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from toolshape._answer import FIELD, Answer, ReadAnswer, answer_of, compile_answer_reading, written_answer
+from toolshape._calls import JsonObject, JsonSchema, Strictness
+from toolshape._dispatch.collector import Collector, response_of
+from toolshape._dispatch.handler import Handlers
+from toolshape._dispatch.partial_calls import beginning
+from toolshape._dispatch.receive import reading_of
+from toolshape._errors import ResponseError
+from toolshape._families import get, recognised
+from toolshape._output_record import OutputRecord, record_output
+from toolshape._report import Report
+from toolshape._schema.values import copied
+from toolshape._wire.outputs import WireOutput, output_to_wire
+from toolshape._wire.provider import Provider, ProviderOrName
+
+T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
+
+
+class BoundOutput(Generic[T]):
+    """An output in the form of one provider: what a request needs, and the reading of responses to it."""
+
+    __module__ = "toolshape"
+
+    __slots__ = ("_read", "_record", "_strict", "_wire", "name", "provider")
+
+    def __init__(
+        self, record: OutputRecord, provider: Provider, wire: WireOutput, read: ReadAnswer, strict: Strictness
+    ) -> None:
+        self.name = record.name
+        self.provider = provider
+        self._record = record
+        self._wire = wire
+        self._read = read
+        self._strict: Strictness = strict
+
+    def __repr__(self) -> str:
+        return f"BoundOutput({self.provider.name!r}, {self.name!r})"
+
+    def __copy__(self) -> "BoundOutput[T]":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "BoundOutput[T]":
+        return self
+
+    def __reduce__(self) -> Any:
+        return _rebind, (self._record.options, self.provider, self._strict)
+
+    @property
+    def schema(self) -> JsonSchema:
+        """The schema that is sent, as a copy."""
+        return copied(self._wire.lens.schema)  # type: ignore[no-any-return]
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether the provider constrains the answer to the schema."""
+        return self._wire.is_strict
+
+    @property
+    def tool(self) -> str | None:
+        """The wire name of the tool that is sent, if the provider has no field for the schema; otherwise ``None``."""
+        return self._wire.tool
+
+    def request(self) -> JsonObject:
+        """Return the keyword arguments for a request: your own copy, the same bytes in every process."""
+        return copied(self._wire.keywords)  # type: ignore[no-any-return]
+
+    def report(self) -> Report:
+        """The differences between the type and the schema that is sent, and what this provider does not enforce."""
+        findings = [finding for finding in self._record.definition.findings if finding.rule != "undescribed"]
+        differences = (*self._wire.notes, *self._wire.lens.losses, *findings)
+        return Report([(self.name, difference) for difference in differences])
+
+    def read(self, response: Any) -> Answer[T]:
+        """Read the answer of a response (SDK object, dict, JSON text or bytes): its value, or what is wrong with it.
+
+        Raises:
+            ResponseError: The response is not of this provider's family.
+        """
+        reading = reading_of(self.provider, response)
+        return answer_of(self.provider, reading, response, self.name, self._wire.tool, self._read)
+
+    def collector(self) -> "AnswerCollector[T]":
+        """Return a collector: feed it a stream of this provider, and it shows the answer as it grows."""
+        return AnswerCollector(self, self._record, self._wire)
+
+
+class AnswerCollector(Generic[T]):
+    """The answer of one streamed response.
+
+    ``text`` and ``thinking`` are the text and the visible reasoning that the last piece brought.
+    """
+
+    __module__ = "toolshape"
+
+    __slots__ = ("_bound", "_collector", "_record", "_wire")
+
+    def __init__(self, bound: BoundOutput[T], record: OutputRecord, wire: WireOutput) -> None:
+        self._bound = bound
+        self._record = record
+        self._wire = wire
+        self._collector = Collector(bound.provider, Handlers({}))
+
+    @property
+    def text(self) -> str:
+        """The text that the last piece brought."""
+        return self._collector.text
+
+    @property
+    def thinking(self) -> str:
+        """The visible reasoning that the last piece brought."""
+        return self._collector.thinking
+
+    @property
+    def model(self) -> str | None:
+        """The model that the stream names; ``None`` until the name arrives."""
+        return self._collector.model
+
+    def feed(self, chunk: Any) -> None:
+        """Take one more piece of the stream.
+
+        Args:
+            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes, split anywhere.
+
+        Raises:
+            ResponseError: The value is not an event of this provider. Earlier events are kept.
+        """
+        self._collector.feed(chunk)
+
+    def close(self) -> Answer[T]:
+        """Record that the stream has ended, completely or not, and return its answer.
+
+        Raises:
+            ResponseError: No piece was an event of this provider.
+        """
+        self._collector.close()
+        return self.answer()
+
+    def answer(self) -> Answer[T]:
+        """Return the answer as far as it has come; one that is not complete has an error.
+
+        Raises:
+            ResponseError: No part of a response has come.
+        """
+        response = response_of(self._collector)
+        if not response or not recognised(self._bound.provider, response):
+            raise ResponseError("nothing has come of the stream that is a response", body=response)
+        return self._bound.read(response)
+
+    def partial(self) -> Any:
+        """Return what has come of the answer, as JSON in canonical form, not validated; ``None`` before anything has.
+
+        It is a beginning of the final answer: texts and lists may grow, and fields may be added. A field that this
+        provider is sent in another form, such as a map as pairs, is there once it is complete.
+        """
+        response, bound = response_of(self._collector), self._bound
+        if not response or not recognised(bound.provider, response):
+            return None
+        record, lens = self._record, self._wire.lens
+        given = written_answer(bound.provider, reading_of(bound.provider, response), self._wire.tool)
+        found = beginning(given, lens.back, lens.losses, tuple(record.definition.schema.get("$defs", ())))
+        if record.is_wrapped:
+            return found.get(FIELD)
+        return found or None
+
+    def over(self, stream: Iterable[Any]) -> Iterator[Any]:
+        """Feed a whole stream, and yield ``partial()`` after each piece that brought a text."""
+        for chunk in stream:
+            self.feed(chunk)
+            if self.text or self._bound.tool:
+                yield self.partial()
+
+    async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Any]:
+        """Feed a whole asynchronous stream; as ``over``."""
+        async for chunk in stream:
+            self.feed(chunk)
+            if self.text or self._bound.tool:
+                yield self.partial()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an AnswerCollector cannot be pickled: it holds a stream that is not over; pickle its answer")
+
+
+def bind_output(record: OutputRecord, provider: ProviderOrName, strict: Strictness) -> BoundOutput[Any]:
+    """Compile an output for a provider.
+
+    Raises:
+        ExportError: There is no such provider, it does not accept the schema, or it has no strict form.
+    """
+    found = get(provider)
+    wire = output_to_wire(found, record.spec, strict)
+    read = compile_answer_reading(record.definition, wire.lens, record.rules, is_wrapped=record.is_wrapped)
+    return BoundOutput(record, found, wire, read, strict)
+
+
+def _rebind(options: tuple[Any, ...], provider: Provider, strict: Strictness) -> BoundOutput[Any]:
+    return bind_output(record_output(*options), provider, strict)

@@ -1,0 +1,22 @@
+"""Writes ``output_config.format`` for Anthropic's Messages API.
+
+Types read in anthropic 2.13.0 on 2026-11-25. The dialect is that of strict tools, and every answer is constrained
+(structured outputs documentation, 2026-09-26). ``output_format``, an older field, is refused without its beta header.
+"""
+
+from toolshape._calls import JsonObject
+from toolshape._wire.content import answer_text
+from toolshape._wire.provider import OutputForm, OutputSchema
+
+
+def keywords(output: OutputSchema) -> JsonObject:
+    """Write the schema. There is no place for a name, a description or a flag (JSONOutputFormatParam)."""
+    return {"output_config": {"format": {"type": "json_schema", "schema": output.schema}}}
+
+
+OUTPUT = OutputForm(
+    keywords=keywords,
+    answer=answer_text,  # a message's blocks of text; blocks of thinking hold no "text"
+    is_always_strict=True,
+    evidence="JSONOutputFormatParam of anthropic 2.13.0, and the structured outputs documentation, 2026-09-26",
+)

@@ -1,0 +1,18 @@
+"""Writes ``response_format`` for Cohere's v2 chat API. Types read in cohere 7.3.1 on 2026-11-25."""
+
+from toolshape._calls import JsonObject
+from toolshape._wire.content import answer_text
+from toolshape._wire.provider import OutputForm, OutputSchema
+
+
+def keywords(output: OutputSchema) -> JsonObject:
+    """Write the schema. There is no place for a name, a description or a flag (JsonObjectResponseFormatV2)."""
+    return {"response_format": {"type": "json_object", "json_schema": output.schema}}
+
+
+OUTPUT = OutputForm(
+    keywords=keywords,
+    answer=answer_text,
+    is_always_strict=True,
+    evidence="JsonObjectResponseFormatV2 of cohere 7.3.1, and its structured outputs documentation, 2025",
+)

@@ -1,0 +1,27 @@
+"""Writes ``response_format`` for Gemini's Interactions API, and finds the answer in its steps.
+
+Types read in google-genai 3.6.1 on 2026-11-25. An unknown field fails the whole request (js-genai#1571, 2026-05).
+"""
+
+from collections.abc import Sequence
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._wire.content import visible_text
+from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+
+
+def keywords(output: OutputSchema) -> JsonObject:
+    return {"response_format": {"type": "text", "mime_type": "application/json", "schema": output.schema}}
+
+
+def answer(assistant: Sequence[WireMessage]) -> AnswerText:
+    """Return the text of the steps that are the model's output."""
+    return AnswerText("".join(visible_text(step) for step in assistant if step.get("type") == "model_output"))
+
+
+OUTPUT = OutputForm(
+    keywords=keywords,
+    answer=answer,
+    is_always_strict=True,
+    evidence="TextResponseFormat of google-genai 3.6.1, 2026-11-25",
+)

@@ -1,0 +1,42 @@
+"""Writes ``response_format`` for OpenAI's Chat Completions, and finds the answer in a message.
+
+Types read in openai 3.57.0 on 2026-11-25. A flag ``strict`` beside ``json_schema`` is refused (BerriAI/litellm#10320).
+"""
+
+from collections.abc import Sequence
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.openai.schema import NAMES
+from toolshape._wire.content import visible_text
+from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+
+
+def keywords(output: OutputSchema) -> JsonObject:
+    return {"response_format": {"type": "json_schema", "json_schema": named_schema(output)}}
+
+
+def named_schema(output: OutputSchema) -> JsonObject:
+    """Write a schema with its name; the description and the flag only where there is one."""
+    named: JsonObject = {"name": output.name, "schema": output.schema}
+    if output.description:
+        named["description"] = output.description
+    if output.is_strict:
+        named["strict"] = True
+    return named
+
+
+def answer(assistant: Sequence[WireMessage]) -> AnswerText:
+    """Return the text of the last message, or its refusal."""
+    if not assistant:
+        return AnswerText("")
+    refusal = assistant[-1].get("refusal")
+    return AnswerText(visible_text(assistant[-1]), refusal if isinstance(refusal, str) else "")
+
+
+OUTPUT = OutputForm(
+    keywords=keywords,
+    answer=answer,
+    names=NAMES,
+    has_description=True,
+    evidence="ResponseFormatJSONSchema of openai 3.57.0, 2026-11-25",
+)

@@ -1,0 +1,111 @@
+"""Defines how the vendors of OpenAI's Chat Completions are asked for an answer in a schema, by their differences.
+
+Read on 2026-11-25. All take ``response_format`` as OpenAI does. Servers that compile each schema to a grammar constrain
+every answer, with or without the flag ``strict``: there every schema is sent in the strict form, since what their grammars
+cannot express they leave out without a word.
+"""
+
+from dataclasses import replace
+
+from toolshape._families.openai.output import OUTPUT
+from toolshape._families.openai.schema import FORMATS, GUIDE, MINIMAL, STRICT, STRICT_KEYWORDS
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema import limits, rewrites
+from toolshape._schema.checks import cited
+from toolshape._schema.walk import everywhere, inlined
+from toolshape._wire.provider import SchemaRules
+
+_ROOT = cited("the documentation of each vendor, 2026", rules.root_is_object)
+
+STRICT_BY_FLAG = SchemaRules(
+    refuses=_ROOT,
+    refuses_strict=cited(GUIDE, rules.closed, rules.all_required, rules.typed, rules.known_formats(*FORMATS)),
+    lenient=(structure.wrapped_root_with_items,),
+    strict=STRICT,
+)
+"""For vendors that constrain an answer if the flag asks for it, in OpenAI's dialect."""
+
+OPENROUTER = replace(
+    OUTPUT,
+    schema=replace(
+        STRICT_BY_FLAG,
+        strict_needs='send provider={"require_parameters": True}: other endpoints of a model ignore the schema',
+    ),
+    evidence="OpenRouter's structured outputs documentation, 2026-11-25",
+)
+GROQ = replace(
+    OUTPUT,
+    schema=replace(
+        STRICT_BY_FLAG,
+        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model.
+        is_strict_by_auto=False,
+        strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
+        refuses_strict=(
+            *STRICT_BY_FLAG.refuses_strict,
+            *cited(
+                "Groq: minItems is not supported, 2026",
+                rules.known_keywords(
+                    *(key for key in STRICT_KEYWORDS if key not in ("minItems", "maxItems")), "title", "default"
+                ),
+            ),
+        ),
+        strict_needs="strict answers need a model of openai/gpt-oss",
+    ),
+    evidence="types of groq 1.7.0; Groq's structured outputs documentation, 2026-11-25",
+)
+TOGETHER = replace(
+    OUTPUT,
+    schema=STRICT_BY_FLAG,
+    evidence="Together's structured outputs documentation; mozilla-ai/any-llm#1270, 2026-08",
+)
+FIREWORKS = replace(
+    OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="Fireworks' structured responses documentation, 2026"
+)
+# Every answer is constrained; a missing additionalProperties means false (its documentation, 2026).
+XAI = replace(
+    OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="xAI's structured outputs documentation, 2026"
+)
+# Without the flag the schema is a hint. No recursion, patterns, formats or bounds of arrays; at most 5,000 characters.
+_NOT_AT_CEREBRAS = ("pattern", "format", "minItems", "maxItems")
+CEREBRAS = replace(
+    OUTPUT,
+    schema=SchemaRules(
+        refuses=_ROOT,
+        refuses_strict=cited(
+            "Cerebras' structured outputs documentation, 2026-11-25",
+            rules.closed,
+            rules.all_required,
+            rules.typed,
+            rules.no_recursion,
+            rules.known_keywords(*(key for key in STRICT_KEYWORDS if key not in _NOT_AT_CEREBRAS), "title", "default"),
+            limits.sizes(properties=500, levels=10, characters=5_000, choices=500),
+        ),
+        lenient=STRICT_BY_FLAG.lenient,
+        strict=(
+            inlined(rewrites.recursion_as_json_text),
+            *STRICT,
+            everywhere(rewrites.say_instead(*_NOT_AT_CEREBRAS)),
+            everywhere(rewrites.type_list_as_any_of),
+        ),
+    ),
+    evidence="Cerebras' structured outputs documentation, 2026-11-25",
+)
+VLLM = replace(
+    OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="vLLM's structured outputs documentation, 2026-11-25"
+)
+GRAMMAR_RULES = SchemaRules(
+    refuses=_ROOT,
+    refuses_strict=cited(
+        "ggml-org/llama.cpp#19051 and ollama/ollama#8063, 2026", rules.typed, rules.closed, is_refused=False
+    ),
+    lenient=MINIMAL,
+    strict=MINIMAL,
+)
+"""For servers that write a grammar of llama.cpp. One that it cannot write constrains nothing: so patterns are described."""
+LLAMA_CPP = replace(
+    OUTPUT,
+    schema=GRAMMAR_RULES,
+    is_always_strict=True,
+    evidence="the server's documentation of response_format, 2026-11-25",
+)

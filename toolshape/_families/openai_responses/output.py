@@ -1,0 +1,37 @@
+"""Writes ``text.format`` for OpenAI's Responses API, and finds the answer in the items of a response.
+
+Types read in openai 3.57.0 on 2026-11-25. ``strict`` is always sent, as for tools: what the server does without it is not
+documented.
+"""
+
+from collections.abc import Sequence
+
+from toolshape._calls import JsonObject, WireMessage
+from toolshape._families.openai.output import named_schema
+from toolshape._families.openai.schema import NAMES
+from toolshape._wire.bodies import member
+from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+
+
+def keywords(output: OutputSchema) -> JsonObject:
+    return {"text": {"format": {"type": "json_schema", "strict": output.is_strict, **named_schema(output)}}}
+
+
+def answer(assistant: Sequence[WireMessage]) -> AnswerText:
+    """Return the text of the messages, without those of another phase than the final answer."""
+    messages = [
+        item for item in assistant if item.get("type") == "message" and item.get("phase") in (None, "final_answer")
+    ]
+    pieces = [piece for item in messages for piece in item.get("content") or ()]
+    texts = [member(piece, "text") for piece in pieces if member(piece, "type") == "output_text"]
+    refusals = [member(piece, "refusal") for piece in pieces if member(piece, "type") == "refusal"]
+    return AnswerText("".join(filter(None, texts)), "".join(filter(None, refusals)))
+
+
+OUTPUT = OutputForm(
+    keywords=keywords,
+    answer=answer,
+    names=NAMES,
+    has_description=True,
+    evidence="ResponseFormatTextJSONSchemaConfig of openai 3.57.0, 2026-11-25",
+)

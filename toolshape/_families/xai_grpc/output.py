@@ -1,0 +1,23 @@
+"""Writes ``response_format`` for xAI's protocol over gRPC, whose schema is a JSON text.
+
+The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-25.
+"""
+
+import json
+
+from toolshape._calls import JsonObject
+from toolshape._wire.content import answer_text
+from toolshape._wire.provider import OutputForm, OutputSchema
+
+
+def keywords(output: OutputSchema) -> JsonObject:
+    schema = json.dumps(output.schema, separators=(",", ":"))
+    return {"response_format": {"format_type": "FORMAT_TYPE_JSON_SCHEMA", "schema": schema}}
+
+
+OUTPUT = OutputForm(
+    keywords=keywords,
+    answer=answer_text,
+    is_always_strict=True,
+    evidence="ResponseFormat of xai-sdk 1.21.0, 2026-11-25",
+)

@@ -1,0 +1,128 @@
+"""``Output``: a type that a model's answer must have, for any provider."""
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from toolshape._answer import FIELD
+from toolshape._bound_output import BoundOutput, bind_output
+from toolshape._calls import JsonSchema, Strictness
+from toolshape._function.annotations import calling_frame
+from toolshape._output_record import OutputRecord, record_output
+from toolshape._schema.references import pruned
+from toolshape._schema.values import copied
+
+if TYPE_CHECKING:
+    from toolshape._wire.provider import AnyProvider
+
+T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
+S = TypeVar("S")
+
+
+class Output(Generic[T]):
+    """A type that the answer of a model must have: a model, dataclass, TypedDict, union, list, Literal, ``int``, ...
+
+    Args:
+        kind: The type.
+        name: What the answer is called, in the request and in what the model reads about mistakes. The default is the
+            name of a class, and ``"answer"`` for any other type.
+        description: What the answer is, for the model; the default is the docstring of a class.
+        strict: Whether providers must constrain the answer to the schema. ``"auto"``: wherever they can hold every value.
+        coerce: Coercion rules to switch on or off, by name; ``False`` switches all rules off.
+
+    Raises:
+        DefinitionError: The type has no JSON Schema, or an option is invalid.
+    """
+
+    __module__ = "toolshape"
+
+    __slots__ = ("_bounds", "_record")
+
+    @overload
+    def __init__(
+        self: "Output[S]",
+        kind: type[S],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        strict: Strictness = "auto",
+        coerce: Mapping[str, bool] | bool | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Output[Any]",
+        kind: Any,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        strict: Strictness = "auto",
+        coerce: Mapping[str, bool] | bool | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        kind: Any,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        strict: Strictness = "auto",
+        coerce: Mapping[str, bool] | bool | None = None,
+    ) -> None:
+        self._record = record_output(kind, name, description, strict, coerce, calling_frame())
+        self._bounds: dict[tuple[str, str], BoundOutput[Any]] = {}
+
+    def __repr__(self) -> str:
+        return f"<output {self.name}>"
+
+    def __copy__(self) -> "Output[T]":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Output[T]":
+        return self
+
+    def __reduce__(self) -> Any:
+        return _unpickle, self._record.options
+
+    @property
+    def name(self) -> str:
+        """What the answer is called."""
+        return self._record.spec.name
+
+    @property
+    def description(self) -> str:
+        """The text that models read about the answer as a whole."""
+        return self._record.spec.description
+
+    @property
+    def schema(self) -> JsonSchema:
+        """The canonical JSON Schema (2020-12) of the type, as a copy."""
+        schema = self._record.spec.schema
+        if self._record.is_wrapped:
+            schema = pruned({"$defs": schema.get("$defs", {}), **schema["properties"][FIELD]})
+        return copied(schema)  # type: ignore[no-any-return]
+
+    def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "BoundOutput[T]":
+        """Return this output in the form of a provider, compiled at the first call.
+
+        Args:
+            provider: The provider.
+            strict: Whether the provider must constrain the answer; the default is the output's own ``strict``.
+
+        Raises:
+            ExportError: The provider does not accept the schema, or has no strict form.
+        """
+        wish = self._record.strict if strict is None else strict
+        key = (str(getattr(provider, "name", provider)), str(wish))
+        bound = self._bounds.get(key)
+        if bound is None or (bound.provider is not provider and not isinstance(provider, str)):
+            bound = self._bounds[key] = bind_output(self._record, provider, wish)
+        return bound
+
+
+record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
+"""Returns the ``OutputRecord`` behind an ``Output``, for the modules that export it and read answers."""
+
+
+def _unpickle(
+    kind: Any, name: str, description: str, strict: Strictness, coerce: Mapping[str, bool] | bool | None
+) -> Output[Any]:
+    return Output(kind, name=name, description=description, strict=strict, coerce=coerce)

@@ -1,0 +1,148 @@
+"""The immutable record behind an ``Output``: the model that validates answers of a type, and their schema."""
+
+import inspect
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolshape._answer import FIELD
+from toolshape._calls import JsonSchema, Strictness
+from toolshape._errors import DefinitionError, Problem
+from toolshape._function import docstrings
+from toolshape._function.model import FunctionDefinition, define_model
+from toolshape._function.signature import EMPTY, NameNotDefinedError, Parameter, Signature
+from toolshape._schema.references import pruned, resolver
+from toolshape._validation.coercion import chosen_rules
+from toolshape._wire.outputs import OutputSpec
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OutputRecord:
+    """The data behind an ``Output``.
+
+    ``definition`` is of a function whose only argument is the answer: its model validates. ``spec`` holds the schema of
+    what a model writes: with ``is_wrapped`` an object with the answer in its only field, otherwise the answer. ``rules``
+    are the coercion rules that are on.
+    """
+
+    kind: Any
+    spec: OutputSpec
+    definition: FunctionDefinition
+    is_wrapped: bool
+    strict: Strictness
+    coerce: Mapping[str, bool] | bool | None
+    rules: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """What the answer is called."""
+        return self.spec.name
+
+    @property
+    def options(self) -> tuple[Any, str, str, Strictness, Mapping[str, bool] | bool | None]:
+        """The arguments of ``record_output`` that make the same, in this or in another process."""
+        return self.kind, self.spec.name, self.spec.description, self.strict, self.coerce
+
+
+def record_output(
+    kind: Any,
+    name: str | None,
+    description: str | None,
+    strict: Strictness,
+    coerce: Mapping[str, bool] | bool | None,
+    frame: types.FrameType | None = None,
+) -> OutputRecord:
+    """Define the model of a type, and its schema.
+
+    Raises:
+        DefinitionError: The type has no JSON Schema, or an option is invalid.
+    """
+    given = name if isinstance(name, str) and name else _name_of(kind)
+    location = "an output" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    try:
+        rules = chosen_rules(coerce) - {"empty_as_no_arguments"}
+    except ValueError as error:
+        problem = Problem(path="coerce", rule="option", message=str(error))
+        raise DefinitionError(tool=given, location=location, problems=[problem], kind="an output") from error
+    problems = _wrong_options(name, description, strict)
+    if problems:
+        raise DefinitionError(tool=given, location=location, problems=problems, kind="an output")
+    definition = _define(kind, given, location)
+    whole = definition.schema
+    root = resolver(whole)(whole["properties"][FIELD])
+    is_wrapped = not _is_object(root)
+    schema = whole if is_wrapped else pruned({**root, **({"$defs": whole["$defs"]} if "$defs" in whole else {})})
+    text = str(root.get("description", "")) if description is None else description
+    return OutputRecord(
+        kind=kind,
+        spec=OutputSpec(given, text, schema),
+        definition=definition,
+        is_wrapped=is_wrapped,
+        strict=strict,
+        coerce=coerce,
+        rules=rules,
+    )
+
+
+def _wrong_options(name: Any, description: Any, strict: Any) -> list[Problem]:
+    checks = {
+        "name": (name is None or (isinstance(name, str) and bool(name)), f"a name is a text, not {name!r}"),
+        "description": (description is None or isinstance(description, str), f"a text, not {description!r}"),
+        "strict": (
+            strict is True or strict is False or strict == "auto",
+            f'True, False or "auto", not {strict!r}',
+        ),
+    }
+    return [
+        Problem(path=path, rule="option", message=message)
+        for path, (is_right, message) in checks.items()
+        if not is_right
+    ]
+
+
+def _name_of(kind: Any) -> str:
+    """Return the name of a class, without its type parameters; ``answer`` for a built-in and for any other type."""
+    is_class = inspect.isclass(kind) and kind.__module__ != "builtins" and not hasattr(kind, "__args__")
+    return re.sub(r"\[.*", "", kind.__name__) if is_class else "answer"
+
+
+def _is_object(root: JsonSchema) -> bool:
+    """Return whether every provider can be asked for this as a root: an object with fields of its own."""
+    return root.get("type") == "object" and ("properties" in root or root.get("additionalProperties") is False)
+
+
+def _define(kind: Any, name: str, location: str) -> FunctionDefinition:
+    """Define the model of a function whose only argument is the answer.
+
+    Raises:
+        DefinitionError: The type has no JSON Schema, or a name in it is not defined.
+    """
+    answer = Parameter(FIELD, inspect.Parameter.KEYWORD_ONLY, kind, annotated=True, default=EMPTY, injected=False)
+    signature = Signature(
+        name=name,
+        location=location,
+        module=__name__,
+        kind="function",
+        doc=docstrings.Doc(),
+        parameters=(answer,),
+        names=frozenset({FIELD}),
+        returns=lambda: None,
+        problems=(),
+    )
+    try:
+        definition = define_model(signature)
+    except NameNotDefinedError as error:
+        problem = Problem(path="", rule="name_not_defined", message=str(error))
+        raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output") from error
+    except DefinitionError as error:
+        inside = [
+            problem._replace(path="", message=problem.message.replace(", or mark it Injected[...]", ""))
+            for problem in error.problems
+        ]
+        raise DefinitionError(tool=name, location=location, problems=inside, kind="an output") from error.__cause__
+    if FIELD not in definition.schema["properties"]:
+        problem = Problem(path="", rule="option", message="an answer has no name of its own: leave out alias=")
+        raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
+    return definition

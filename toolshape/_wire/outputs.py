@@ -1,0 +1,105 @@
+"""Writes the schema of an answer for a provider: as a field of the request, or as a tool that the model must call."""
+
+from typing import NamedTuple
+
+from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Strictness
+from toolshape._errors import ExportError, Problem
+from toolshape._schema.lens import Lens
+from toolshape._schema.values import copied
+from toolshape._wire.export import rewritten, to_wire
+from toolshape._wire.provider import Choice, OutputForm, OutputSchema, Provider
+
+
+class OutputSpec(NamedTuple):
+    """The canonical record of an output: its name, its description, and the schema of what the model writes."""
+
+    name: str
+    description: str
+    schema: JsonSchema
+
+
+class WireOutput(NamedTuple):
+    """An output as a provider is asked for it.
+
+    ``keywords`` are keyword arguments of a request. ``tool`` is the wire name of the tool that the model must call, or
+    ``None`` if the answer is the text of the response. ``notes`` are what a report lists besides the losses of the lens.
+    """
+
+    keywords: JsonObject
+    lens: Lens
+    is_strict: bool
+    tool: str | None
+    notes: tuple[Loss | Finding, ...]
+
+
+def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
+    """Write an output for a provider.
+
+    Args:
+        provider: The provider that is asked.
+        spec: The output.
+        strict: Whether the provider constrains the answer. ``"auto"``: unless the strict form cannot hold a value.
+
+    Raises:
+        ExportError: The provider would refuse the schema, has no strict form, or answers no requests of a model.
+    """
+    if provider.histories is None:
+        message = f"{provider.name} is asked for no answers of a model"
+        raise _cannot(provider, spec, [Problem(path="", rule="provider", message=message)])
+    form = provider.output
+    if form is None:
+        return _by_tool(provider, spec, strict)
+    if strict is False and form.is_always_strict:
+        message = f"{provider.name} constrains every answer to its schema: leave strict= out"
+        raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
+    rules = form.schema or provider.schema
+    if strict is True and rules.strict is None:
+        message = f"{provider.name} has no strict form of an output: leave strict= out"
+        raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
+    wish = rules.strict is not None if form.is_always_strict else strict
+    lens, is_strict, problems, hindrances = rewritten(rules, spec.schema, wish, _is_unsayable)
+    if problems:
+        raise _cannot(provider, spec, problems)
+    notes: list[Loss | Finding] = [*hindrances]
+    if is_strict and rules.strict_needs:
+        notes.append(Finding(path="", rule="provider_needs", message=rules.strict_needs))
+    return WireOutput(_keywords(form, spec, lens, is_strict), lens, is_strict, None, tuple(notes))
+
+
+def _is_unsayable(loss: Loss) -> bool:
+    """Return whether the strict form lacks a value; another form of a value, or a rule that only we check, is no reason."""
+    return loss.kind == "narrowed"
+
+
+def _keywords(form: OutputForm, spec: OutputSpec, lens: Lens, is_strict: bool) -> JsonObject:
+    schema = dict(lens.schema)
+    description = spec.description or str(schema.get("description", ""))
+    schema.pop("description", None)
+    if description and not form.has_description:
+        schema["description"] = description
+    name = spec.name if form.names is None else form.names.wire_name(spec.name) or "answer"
+    keywords: JsonObject = copied(form.keywords(OutputSchema(name, description, schema, is_strict)))
+    return keywords
+
+
+def _by_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
+    """Ask by a tool that the model must call; where no call can be forced, by a tool that it may call."""
+    tool = Spec(name=spec.name, title=None, description=spec.description, parameters=spec.schema, output=None)
+    wire_tool = to_wire(provider, tool, strict)
+    entries = provider.request.gather([copied(wire_tool.payload)])
+    names = (wire_tool.wire_name,)
+    choice = Choice(provider.name, names=names, chosen=tuple(entries), is_strict=wire_tool.is_strict)
+    note = f"{provider.name} has no field for it: sent as a tool that the model must call"
+    try:
+        keywords = provider.request.keywords(entries, choice)
+    except ExportError:
+        keywords = provider.request.keywords(entries, choice._replace(names=(), chosen=()))
+        note = f"{provider.name} has no field for it, and cannot force a call: sent as a tool; ask for it in the prompt"
+    form_of_answer = Finding(path="", rule="answered_by_tool", message=note)
+    return WireOutput(
+        keywords, wire_tool.lens, wire_tool.is_strict, wire_tool.wire_name, (form_of_answer, *wire_tool.notes)
+    )
+
+
+def _cannot(provider: Provider, spec: OutputSpec, problems: list[Problem]) -> ExportError:
+    return ExportError(provider=provider.name, tool=spec.name, problems=problems)
