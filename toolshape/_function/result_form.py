@@ -37,10 +37,10 @@ Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 class ResultForm(NamedTuple):
     """How the results of a tool are written: their JSON Schema, and a function that writes a value as text.
 
-    ``schema`` is ``None`` if the results are not described. ``write`` returns the text, and whether it is a plain string rather than JSON. Values whose JSON is a string (a
-    date, an enum of strings) are written as that string without quotes, all others as compact JSON. NaN and infinities
-    become ``null``; bytes that are not UTF-8 become base64. ``write`` raises ``ValueError`` if JSON cannot express the
-    value.
+    ``schema`` is ``None`` if the results are not described. ``write`` returns the text, and whether it is a plain
+    string rather than JSON. Values whose JSON is a string (a date, an enum of strings) are written as that string
+    without quotes, all others as compact JSON. NaN and infinities become ``null``; bytes that are not UTF-8 become
+    base64. ``write`` raises ``ValueError`` if JSON cannot express the value.
     """
 
     schema: JsonSchema | None
