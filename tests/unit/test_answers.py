@@ -361,6 +361,35 @@ def test_a_stream_shows_the_answer_as_it_grows():
     assert collector.close().unwrap() == Invoice(total=3.5, lines=[Line(sku="abc")], tags={"x": 1})
 
 
+def is_beginning(part: Any, whole: Any) -> bool:
+    """Whether a whole value may have begun like this: texts and lists have grown, fields were added."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and is_beginning(item, whole[key]) for key, item in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) <= len(whole) and all(map(is_beginning, part, whole))
+    return whole.startswith(part) if isinstance(part, str) and isinstance(whole, str) else part == whole
+
+
+@pytest.mark.parametrize("provider", WITH_SERVER)
+def test_a_stream_that_breaks_anywhere_keeps_what_has_come(provider):
+    """Each state is a beginning of the last; an answer that is not whole is cut off, or empty."""
+    bound, server = INVOICE.bind(provider), get(provider).server
+    if bound.tool is not None:
+        pytest.skip("the answer is a call: see the laws")
+    assert server is not None
+    collector, states, codes = bound.collector(), [], set()
+    for event in server.unfold(response(provider, json.dumps(VALID))):
+        collector.feed(json.loads(json.dumps(event)))
+        state = collector.partial()
+        if state is not None:
+            states.append(state)
+            answer = collector.answer()
+            codes.add("whole" if answer.error is None else answer.error.code)
+    assert all(is_beginning(state, states[-1]) for state in states)
+    assert states[-1] == VALID
+    assert codes == {"truncated_answer", "whole"}
+
+
 def test_a_wrapped_answer_grows_without_its_object():
     states = list(Output(list[int]).bind("openai").collector().over(pieces('{"value": [1, 2, 33]}', 4)))
     assert states[-1] == [1, 2, 33]

@@ -73,11 +73,37 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             return ()
         call = read_call(output[at])
         return hold_unless_whole(body, position, call, call.arguments)
+    if kind in _PIECES_OF_TEXT and 0 <= at < len(output):
+        _join_text(output[at], event, *_PIECES_OF_TEXT[kind])
     if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
         key = ARGUMENTS.get(output[at].get("type", ""), "arguments")
         output[at].setdefault(key, "")
         append_text(output[at], key, event.get("delta", ""))
     return ()
+
+
+_PIECES_OF_TEXT = {
+    "response.content_part.added": ("", ""),
+    "response.output_text.delta": ("output_text", "text"),
+    "response.refusal.delta": ("refusal", "refusal"),
+}
+"""The events that begin a part of a message or add to its text, with the type of the part and the key of its text."""
+
+
+def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
+    """Add a piece of text to a message, so that a stream that breaks keeps what has come; the finished item replaces it."""
+    content = item["content"] = list(item.get("content") or ())
+    place = event.get("content_index", max(len(content) - 1, 0))
+    if not part_type:
+        part = event.get("part")
+        make_room(content, place, dict)
+        content[place] = dict(part) if isinstance(part, dict) else {}
+        return
+    make_room(content, place, dict)
+    if not isinstance(content[place].get(key), str):
+        others = {"annotations": []} if key == "text" else {}
+        content[place] = {"type": part_type, key: "", **others}
+    append_text(content[place], key, event.get("delta", ""))
 
 
 def _calls_in(output: Sequence[JsonObject]) -> int:
