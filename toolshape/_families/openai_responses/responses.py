@@ -101,7 +101,7 @@ def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) ->
         return
     make_room(content, place, dict)
     if not isinstance(content[place].get(key), str):
-        others = {"annotations": []} if key == "text" else {}
+        others: JsonObject = {"annotations": []} if key == "text" else {}
         content[place] = {"type": part_type, key: "", **others}
     append_text(content[place], key, event.get("delta", ""))
 
