@@ -92,7 +92,8 @@ _PIECES_OF_TEXT = {
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
     """Add a piece of text to a message, so that a stream that breaks keeps what has come; the finished item replaces it."""
-    content = item["content"] = list(item.get("content") or ())
+    content: list[JsonObject] = list(item.get("content") or ())
+    item["content"] = content
     place = event.get("content_index", max(len(content) - 1, 0))
     if not part_type:
         part = event.get("part")
