@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from pydantic_core import from_json
 
-from toolshape._calls import Call, Coercion, Finish, WireCall, WireMessage, shortened
-from toolshape._errors import AnswerError, CallError, Problem, preview
+from toolshape._calls import Coercion, Finish, WireCall, WireMessage, shortened
+from toolshape._dispatch.handler import Handlers
+from toolshape._dispatch.resolve import call_of
+from toolshape._errors import AnswerError, CallError, Problem
 from toolshape._execution.failures import validation_error
 from toolshape._function.model import FunctionDefinition
 from toolshape._results import Result, sendable
@@ -18,7 +20,6 @@ from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.json_text import parse_json
 from toolshape._validation.model_traits import traits_of
 from toolshape._validation.settings import Validated, ValidationSettings
-from toolshape._wire.ids import generated_id, id_seed, sendable_id
 from toolshape._wire.provider import AnswerText, Provider
 from toolshape.messages import Message, TextPart
 
@@ -38,7 +39,7 @@ class ReadValue(NamedTuple):
     coercions: tuple[Coercion, ...]
 
 
-ReadAnswer = Callable[[Any, bool], ReadValue]
+ReadAnswer: TypeAlias = Callable[[Any, bool], ReadValue]
 """Validates the JSON of an answer, a text or a dict; the second argument is whether the response was cut off.
 
 Raises ``AnswerError``."""
@@ -76,7 +77,7 @@ def compile_answer_reading(
             return read_text(given, is_cut)
         if isinstance(given, (bytes, bytearray)):
             return read_text(bytes(given).decode(errors="replace"), is_cut)
-        return read_text("" if given is None else json.dumps(given), is_cut)
+        return read_text("" if given is None else json.dumps(given, default=str), is_cut)
 
     return read
 
@@ -141,8 +142,8 @@ def _beside_json(text: str) -> str:
     before, after = text[:start].strip(), text[end:].strip()
     if before.startswith("```"):
         return "it is in a code fence"
-    words = before or after
-    return f"there is text {'before' if before else 'after'} it, {preview(words)}" if words else ""
+    # The words are not quoted: they may hold what a field that is secret is about.
+    return "there is text before it" if before else "there is text after it" if after else ""
 
 
 _PREFIX = f"{FIELD}."
@@ -161,7 +162,7 @@ def _inside_problem(problem: Problem) -> Problem:
 
 
 class Answer(Generic[T]):
-    """What a response says: the ``value``, or the ``error`` that tells the model what to mend.
+    """What a response says: the ``value``, or the ``error`` that tells the model what to correct.
 
     ``coercions`` are the changes that made the answer valid. ``text`` is the answer as it was written, ``raw`` the
     response as it was given. ``finish`` tells why the response ended, in words that all providers share; ``finish_raw``
@@ -217,8 +218,9 @@ class Answer(Generic[T]):
         """
         messages: list[Any] = [*sendable(self.assistant)]
         if self.calls:
-            return [*messages, *self.provider.codec.write_results(self._results())]
-        if self.error is not None and self.provider.histories is not None:
+            messages += self.provider.codec.write_results(self._results())
+        # The result of the call that is the answer holds the error already.
+        if self.error is not None and self.call is None and self.provider.histories is not None:
             feedback = Message(role="user", parts=(TextPart(text=str(self.error)),))
             messages += self.provider.histories.write(feedback)
         return messages
@@ -226,8 +228,7 @@ class Answer(Generic[T]):
     def _results(self) -> list[Result]:
         results: list[Result] = []
         for position, wire in enumerate(self.calls):
-            call_id = sendable_id(wire.id) or generated_id(id_seed(wire.raw), position)
-            call = Call(call_id, None, str(wire.wire_name), wire.arguments, self.provider.name, wire.raw)
+            call = call_of(self.provider.name, _NO_HANDLERS, position, wire)
             if wire is not self.call:
                 error = CallError("not_run", tool=call.wire_name)
                 results.append(Result(call, error=error, text=str(error)))
@@ -239,6 +240,7 @@ class Answer(Generic[T]):
         return results
 
 
+_NO_HANDLERS = Handlers({})
 _RECEIVED = "received"
 """The result of a call that was the answer: providers refuse a call without a result."""
 

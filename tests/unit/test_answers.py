@@ -219,8 +219,8 @@ ERRORS = [
     ('{"total": 1, "li', "stop", "truncated_answer", "The answer was cut off."),
     ('{"total": 1, "lines": [', "length", "truncated_answer", "The answer was cut off."),
     ('```json\n{"total": 1}\n```', "stop", "answer_in_prose", "it is in a code fence"),
-    ('Sure! {"total": 1}', "stop", "answer_in_prose", 'text before it, "Sure!"'),
-    ('{"total": 1} Anything else?', "stop", "answer_in_prose", 'text after it, "Anything else?"'),
+    ('Sure! {"total": 1}', "stop", "answer_in_prose", "there is text before it."),
+    ('{"total": 1} Anything else?', "stop", "answer_in_prose", "there is text after it."),
     ('{"total": 1}, "value": {"total": 2, "lines": []}', "stop", "answer_in_prose", "text after it"),
     ("I cannot say.", "stop", "malformed_answer", "The answer is not JSON"),
     ('{"total": 1, "total": 2, "lines": []}', "stop", "invalid_answer", "duplicate key"),
@@ -254,7 +254,7 @@ def test_a_refusal_is_no_answer():
     message = {"type": "message", "role": "assistant", "content": [], "stop_reason": "refusal"}
     assert INVOICE.bind("anthropic").read(message).error.code == "refused_answer"
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
-    assert INVOICE.bind("gemini").read(blocked).error is not None
+    assert INVOICE.bind("gemini").read(blocked).error.code == "refused_answer"
 
 
 def test_reasoning_before_the_answer_is_not_the_answer():
@@ -301,6 +301,26 @@ def test_an_answer_by_a_tool_is_answered_and_other_calls_are_not_run():
     assert INVOICE.bind("deepseek").read(chat("Here you are.")).error.code == "empty_answer"
 
 
+def test_calls_instead_of_the_answer():
+    """They are answered as not run, and the model is told what was wanted."""
+    calls = [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]
+    answer = INVOICE.bind("openai").read(chat(None, "tool_calls", tool_calls=calls))
+    assert answer.error.code == "empty_answer"
+    assert [message["role"] for message in answer.turn] == ["assistant", "tool", "user"]
+    assert "Invoice" in answer.turn[2]["content"]
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800", '{"total": "\ud800"}', "\x00", '{"total": 1e999}', "[" * 5000, '{"a":' * 5000, "\ufeff{}"]
+)
+@pytest.mark.parametrize("kind", [Invoice, list[int], str])
+def test_no_text_is_too_odd_to_be_read(kind, text):
+    """Whatever a model writes is an answer or an error of its own."""
+    for provider in ("openai", "groq"):
+        answer = Output(kind).bind(provider).read(chat(text))
+        assert answer.ok or str(answer.error)
+
+
 def test_a_validator_of_the_user():
     class Even(BaseModel):
         n: int
@@ -309,7 +329,7 @@ def test_a_validator_of_the_user():
         @classmethod
         def is_even(cls, n: int) -> int:
             if n == 0:
-                raise RuntimeError("internal")
+                raise RuntimeError("the vault is open")
             if n % 2:
                 raise ValueError("must be even")
             return n
@@ -320,7 +340,7 @@ def test_a_validator_of_the_user():
     assert crashed is not None
     assert (crashed.code, crashed.retryable) == ("validator_crashed", False)
     assert crashed.reference is not None
-    assert "internal" not in str(crashed).replace("an internal reason", "")
+    assert "vault" not in str(crashed)
 
 
 def test_secrets_are_hidden():
@@ -330,6 +350,8 @@ def test_secrets_are_hidden():
 
     answer = Output(Login).bind("openai").read(chat('{"user": 1.5, "password": {"x": "hunter2"}}'))
     assert "hunter2" not in str(answer.error)
+    beside = Output(Login).bind("openai").read(chat('My password is hunter2. {"user": "a"}'))
+    assert "hunter2" not in str(beside.error)
     assert "hunter2" not in repr(Output(Login).bind("openai").read(chat('{"user": "a", "password": "hunter2"}')))
 
 
@@ -411,8 +433,9 @@ def test_names_and_descriptions():
     assert (INVOICE.name, INVOICE.description) == ("Invoice", "An invoice.")
     assert (Output(list[int]).name, Output(Invoice, name="bill").name) == ("answer", "bill")
     assert Output(Invoice, description="The bill.").description == "The bill."
-    named = Output(Invoice, name="the bill!").bind("openai").request()["response_format"]["json_schema"]["name"]
-    assert named.startswith("the_bill_")
+    renamed = Output(Invoice, name="the bill!").bind("openai")
+    assert renamed.request()["response_format"]["json_schema"]["name"].startswith("the_bill_")
+    assert ("name", "renamed") in {(entry.rule, entry.kind) for entry in renamed.report()}
     assert Output(list[int]).schema == {"type": "array", "items": {"type": "integer"}}
     assert INVOICE.schema["properties"].keys() == {"total", "lines", "tags"}
 

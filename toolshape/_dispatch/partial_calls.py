@@ -86,6 +86,8 @@ def _read(arguments: Any) -> JsonObject:
 
 
 def _is_whole(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
     try:
         from_json(text)
     except ValueError:

@@ -63,7 +63,10 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     notes: list[Loss | Finding] = [*hindrances]
     if is_strict and rules.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=rules.strict_needs))
-    return WireOutput(_keywords(form, spec, lens, is_strict), lens, is_strict, None, tuple(notes))
+    name = spec.name if form.names is None else form.names.wire_name(spec.name) or "answer"
+    if name != spec.name:
+        notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
+    return WireOutput(_keywords(form, spec, name, lens, is_strict), lens, is_strict, None, tuple(notes))
 
 
 def _is_unsayable(loss: Loss) -> bool:
@@ -71,13 +74,12 @@ def _is_unsayable(loss: Loss) -> bool:
     return loss.kind == "narrowed"
 
 
-def _keywords(form: OutputForm, spec: OutputSpec, lens: Lens, is_strict: bool) -> JsonObject:
+def _keywords(form: OutputForm, spec: OutputSpec, name: str, lens: Lens, is_strict: bool) -> JsonObject:
     schema = dict(lens.schema)
     description = spec.description or str(schema.get("description", ""))
     schema.pop("description", None)
     if description and not form.has_description:
         schema["description"] = description
-    name = spec.name if form.names is None else form.names.wire_name(spec.name) or "answer"
     keywords: JsonObject = copied(form.keywords(OutputSchema(name, description, schema, is_strict)))
     return keywords
 

@@ -457,10 +457,10 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
     @_profile(examples)
     @given(values(laws.canonical))
     def law(value: Any) -> None:
-        meant = laws.read(value)
-        if meant is None or laws.narrow or laws.closed or laws.branches_alike:
+        meant, sent = laws.read(value), laws.out(value)
+        if meant is None or laws.read(laws.back(sent)) != meant:  # *sayable* says where this is excused
             return
-        written = json.dumps(laws.out(value))
+        written = json.dumps(sent)
         call = WireCall("call00001", bound.tool or "", json.loads(written))
         said = Completion("m", "0", "" if bound.tool else written, (call,) if bound.tool else ())
         body: JsonObject = json.loads(json.dumps(server.respond(said)))

@@ -8,7 +8,7 @@ cannot express they leave out without a word.
 from dataclasses import replace
 
 from toolshape._families.openai.output import OUTPUT
-from toolshape._families.openai.schema import FORMATS, GUIDE, MINIMAL, STRICT, STRICT_KEYWORDS
+from toolshape._families.openai.schema import MINIMAL, STRICT, STRICT_KEYWORDS
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import limits, rewrites
@@ -16,15 +16,8 @@ from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere, inlined
 from toolshape._wire.provider import SchemaRules
 
-_ROOT = cited("the documentation of each vendor, 2026", rules.root_is_object)
-
-STRICT_BY_FLAG = SchemaRules(
-    refuses=_ROOT,
-    refuses_strict=cited(GUIDE, rules.closed, rules.all_required, rules.typed, rules.known_formats(*FORMATS)),
-    lenient=(structure.wrapped_root_with_items,),
-    strict=STRICT,
-)
-"""For vendors that constrain an answer if the flag asks for it, in OpenAI's dialect."""
+STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrapped_root_with_items,), strict=STRICT)
+"""For vendors that document no dialect of their own: OpenAI's, which is the narrowest; nothing is known to be refused."""
 
 OPENROUTER = replace(
     OUTPUT,
@@ -38,18 +31,9 @@ GROQ = replace(
     OUTPUT,
     schema=replace(
         STRICT_BY_FLAG,
-        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model.
+        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model. It has no bounds of arrays.
         is_strict_by_auto=False,
         strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
-        refuses_strict=(
-            *STRICT_BY_FLAG.refuses_strict,
-            *cited(
-                "Groq: minItems is not supported, 2026",
-                rules.known_keywords(
-                    *(key for key in STRICT_KEYWORDS if key not in ("minItems", "maxItems")), "title", "default"
-                ),
-            ),
-        ),
         strict_needs="strict answers need a model of openai/gpt-oss",
     ),
     evidence="types of groq 1.7.0; Groq's structured outputs documentation, 2026-11-25",
@@ -71,7 +55,6 @@ _NOT_AT_CEREBRAS = ("pattern", "format", "minItems", "maxItems")
 CEREBRAS = replace(
     OUTPUT,
     schema=SchemaRules(
-        refuses=_ROOT,
         refuses_strict=cited(
             "Cerebras' structured outputs documentation, 2026-11-25",
             rules.closed,
@@ -95,7 +78,6 @@ VLLM = replace(
     OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="vLLM's structured outputs documentation, 2026-11-25"
 )
 GRAMMAR_RULES = SchemaRules(
-    refuses=_ROOT,
     refuses_strict=cited(
         "ggml-org/llama.cpp#19051 and ollama/ollama#8063, 2026", rules.typed, rules.closed, is_refused=False
     ),

@@ -73,8 +73,10 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             return ()
         call = read_call(output[at])
         return hold_unless_whole(body, position, call, call.arguments)
-    if kind in _PIECES_OF_TEXT and 0 <= at < len(output):
-        _join_text(output[at], event, *_PIECES_OF_TEXT[kind])
+    if kind == "response.content_part.added" and 0 <= at < len(output):
+        _begin_part(output[at], event)
+    if kind in _TEXT_KEYS and 0 <= at < len(output):
+        _join_text(output[at], event, *_TEXT_KEYS[kind])
     if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
         key = ARGUMENTS.get(output[at].get("type", ""), "arguments")
         output[at].setdefault(key, "")
@@ -82,25 +84,32 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return ()
 
 
-_PIECES_OF_TEXT = {
-    "response.content_part.added": ("", ""),
+_TEXT_KEYS = {
     "response.output_text.delta": ("output_text", "text"),
     "response.refusal.delta": ("refusal", "refusal"),
 }
-"""The events that begin a part of a message or add to its text, with the type of the part and the key of its text."""
+"""The events that add to the text of a message, with the type of the part and the key of its text."""
+
+
+def _part_at(item: JsonObject, event: JsonObject) -> tuple[list[JsonObject], int]:
+    """Return the parts of a message, the message's own list, and the position of the part that an event is about."""
+    given = item.get("content")
+    content: list[JsonObject] = list(given) if isinstance(given, list) else []
+    item["content"] = content
+    place = event.get("content_index", max(len(content) - 1, 0))
+    make_room(content, place, dict)
+    return content, place
+
+
+def _begin_part(item: JsonObject, event: JsonObject) -> None:
+    content, place = _part_at(item, event)
+    part = event.get("part")
+    content[place] = dict(part) if isinstance(part, dict) else {}
 
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
     """Add a piece of text to a message, so that a stream that breaks keeps what has come; the finished item replaces it."""
-    content: list[JsonObject] = list(item.get("content") or ())
-    item["content"] = content
-    place = event.get("content_index", max(len(content) - 1, 0))
-    if not part_type:
-        part = event.get("part")
-        make_room(content, place, dict)
-        content[place] = dict(part) if isinstance(part, dict) else {}
-        return
-    make_room(content, place, dict)
+    content, place = _part_at(item, event)
     if not isinstance(content[place].get(key), str):
         others: JsonObject = {"annotations": []} if key == "text" else {}
         content[place] = {"type": part_type, key: "", **others}
