@@ -98,7 +98,7 @@ def without_maps(node: Any, at: Any) -> Any:
     return None if change is None else change._replace(back=None)
 
 
-@pytest.mark.parametrize("law", ["folding", "sound"])
+@pytest.mark.parametrize("law", ["folding", "sayable"])
 def test_a_planted_bug_is_caught(law):
     openai = get("openai")
     if law == "folding":

@@ -14,9 +14,10 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
+from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.values import as_json, copied
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.histories import Histories
 from toolshape._wire.ids import with_call_ids
@@ -105,7 +106,7 @@ HUGGINGFACE = replace(
         OPENAI.schema,
         lenient=(
             *OPENAI.schema.lenient,
-            inlined(rewrites.recursion_as_json_text),
+            structure.references_inlined,
             everywhere(rewrites.null_as_nullable),
         ),
         strict=None,

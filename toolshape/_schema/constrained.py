@@ -4,11 +4,13 @@ Schemas of decorated functions rarely need these rules; definitions from elsewhe
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from toolshape._calls import JsonSchema, Loss
 from toolshape._schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
-from toolshape._schema.references import mentions, resolver
+from toolshape._schema.recursion import recursive_groups
+from toolshape._schema.references import mentions, references, resolver
 from toolshape._schema.rewrites import (
     all_of_merged_or_described,
     annotations_of,
@@ -21,6 +23,7 @@ from toolshape._schema.rewrites import (
     mixed_enum_as_strings,
     null_choice_apart,
     one_of_as_any_of,
+    recursion_as_json_text,
     say_instead,
     tuple_as_object,
     type_list_as_any_of,
@@ -28,7 +31,7 @@ from toolshape._schema.rewrites import (
 )
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import kind_of
-from toolshape._schema.walk import everywhere
+from toolshape._schema.walk import everywhere, inlined
 
 
 def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
@@ -219,6 +222,39 @@ def _items_said(node: JsonSchema, at: Place) -> Change | None:
     note = "toolshape checks which items are unevaluated"
     loss = Loss(path=at.path, keyword="unevaluatedItems", kind="widened", note=note)
     return Change(node={**node, "items": {}}, losses=(loss,))
+
+
+_CONDITIONS = ("not", "if", "then", "else", "contains", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties")
+
+
+def references_inlined(schema: JsonSchema) -> Lens:
+    """Inline every reference, and send what contains itself as JSON text.
+
+    No arrow can be lifted from a condition: a value inside it would be asked for as text, and stay text. So conditions that
+    mention what contains itself are described first; toolshape still checks them.
+    """
+    recursive = _reaching_recursion(schema.get("$defs", {}))
+
+    def describe(node: JsonSchema, at: Place) -> Change | None:
+        found = {keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive}
+        if found & {"if", "then", "else"}:  # none of them means anything without the others
+            found |= {"if", "then", "else"}
+        return say_instead(*[keyword for keyword in _CONDITIONS if keyword in found])(node, at) if found else None
+
+    described = everywhere(describe)(schema) if recursive else Lens(schema=schema)
+    lens = inlined(recursion_as_json_text)(described.schema)
+    return lens._replace(losses=(*described.losses, *lens.losses))
+
+
+def _reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
+    """Return the names of the definitions that contain themselves, or refer to such a definition at any depth."""
+    found = set(recursive_groups(definitions)) if definitions else set[str]()
+    grown = bool(found)
+    while grown:
+        more = {name for name, node in definitions.items() if name not in found and references(node) & found}
+        found |= more
+        grown = bool(more)
+    return found
 
 
 FIELD = "arguments"

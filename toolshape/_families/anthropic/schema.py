@@ -11,7 +11,7 @@ from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import Place, each
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, Deferral, unsupported
 
@@ -26,7 +26,7 @@ STRICT_KEYWORDS = (
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
     structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
-    inlined(rewrites.recursion_as_json_text),
+    structure.references_inlined,
     *structure.STRUCTURE,
     everywhere(
         each(

@@ -9,7 +9,7 @@ from toolshape._calls import ChoiceMode, JsonObject, Spec, WireMessage
 from toolshape._families.openai import schema as openai_schema
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, unsupported
 
 # Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. The
@@ -19,7 +19,7 @@ STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "propert
 STRICT = (
     structure.wrapped_root,
     structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
-    inlined(rewrites.recursion_as_json_text),
+    structure.references_inlined,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),  # before the choices lose null, which Cohere does not support
     *structure.STRUCTURE,

@@ -9,7 +9,7 @@ from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.lens import MARKS, Change, Place, each
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, unsupported
 
@@ -26,7 +26,7 @@ JSON_KEYWORDS = (
 JSON_SCHEMA = (
     structure.wrapped_root,
     structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
-    inlined(rewrites.recursion_as_json_text),
+    structure.references_inlined,
     everywhere(each(structure.never_left_out, structure.describe_constraints, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.all_of_merged_or_described),
@@ -61,7 +61,7 @@ OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
     structure.wrapped_root,
     structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
-    inlined(rewrites.recursion_as_json_text),
+    structure.references_inlined,
     everywhere(each(structure.never_left_out, structure.possible_enum, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.const_as_enum),

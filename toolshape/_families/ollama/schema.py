@@ -9,7 +9,7 @@ from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.arrows import in_object
 from toolshape._schema.lens import MARKS, Change, Place
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, unsupported
 
 # The server's ToolProperty keeps these keywords and silently drops the rest; nothing is enforced.
@@ -17,7 +17,7 @@ SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "requi
 SERVER = (
     structure.wrapped_root,
     structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
-    inlined(rewrites.recursion_as_json_text),
+    structure.references_inlined,
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.say_default),

@@ -13,7 +13,7 @@ from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import limits, rewrites
 from toolshape._schema.checks import cited
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import SchemaRules
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrapped_root_with_items,), strict=STRICT)
@@ -66,7 +66,7 @@ CEREBRAS = replace(
         ),
         lenient=STRICT_BY_FLAG.lenient,
         strict=(
-            inlined(rewrites.recursion_as_json_text),
+            structure.references_inlined,
             *STRICT,
             everywhere(rewrites.say_instead(*_NOT_AT_CEREBRAS)),
             everywhere(rewrites.type_list_as_any_of),

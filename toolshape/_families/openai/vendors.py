@@ -13,7 +13,7 @@ from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere
 from toolshape._wire.histories import Histories, HistoryRule, history_rules
 from toolshape._wire.provider import Budget, Choice, Limit, unsupported
 from toolshape._wire.request_checks import required_fields, unique_names
@@ -115,7 +115,7 @@ DEEPSEEK = replace(
         ),
         strict=(
             structure.wrapped_root,
-            inlined(rewrites.recursion_as_json_text),
+            structure.references_inlined,
             *openai_schema.OBJECTS,
             everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
             everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
@@ -238,7 +238,7 @@ MOONSHOT = replace(
     schema=replace(
         _NO_STRICT.schema,
         refuses=(*VENDOR.schema.refuses, *cited("command-code#566, 2026", rules.no_references)),
-        lenient=(*VENDOR.schema.lenient, inlined(rewrites.recursion_as_json_text)),
+        lenient=(*VENDOR.schema.lenient, structure.references_inlined),
     ),
     codec=replace(_NO_STRICT.codec, carries=frozenset({"image"})),
     histories=replace(
