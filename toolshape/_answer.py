@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic_core import from_json
 
@@ -32,17 +32,10 @@ FIELD = "value"
 """The only argument of the model that validates answers, and the field in which an answer that is no object is sent."""
 
 
-class ReadValue(NamedTuple):
-    """The value of an answer, and the coercions that made it valid."""
-
-    value: Any
-    coercions: tuple[Coercion, ...]
-
-
-ReadAnswer: TypeAlias = Callable[[Any, bool], ReadValue]
+ReadAnswer: TypeAlias = Callable[[Any, bool], Validated]
 """Validates the JSON of an answer, a text or a dict; the second argument is whether the response was cut off.
 
-Raises ``AnswerError``."""
+Returns the value, and the coercions that made it valid. Raises ``AnswerError``."""
 
 
 def compile_answer_reading(
@@ -64,15 +57,15 @@ def compile_answer_reading(
     back = lens.back if is_wrapped else in_object({FIELD: lens.back})
     validate = compile_model_validation(traits_of(definition), ValidationSettings(name, rules, back, lens.drops))
 
-    def read_text(text: str, is_cut: bool) -> ReadValue:
+    def read_text(text: str, is_cut: bool) -> Validated:
         try:
             model, coercions = validate(text if is_wrapped else f'{{"{FIELD}":{text}}}')
         except BaseException as error:
             found = validation_error(error, tool=name)
             model, coercions = _read_again(validate, text, found, is_cut=is_cut, is_wrapped=is_wrapped)
-        return ReadValue(model.__dict__[FIELD], _inside(coercions) if coercions and not is_wrapped else coercions)
+        return model.__dict__[FIELD], _inside(coercions) if coercions and not is_wrapped else coercions
 
-    def read(given: Any, is_cut: bool) -> ReadValue:
+    def read(given: Any, is_cut: bool) -> Validated:
         if type(given) is str:
             return read_text(given, is_cut)
         if isinstance(given, (bytes, bytearray)):

@@ -443,7 +443,7 @@ def _wire_form(provider: Provider, output: Output[Any], strict: Strictness) -> W
 
 def _read_answer(read: ReadAnswer, value: Any) -> Any:
     try:
-        return {"value": read(json.dumps(value), False).value}
+        return {"value": read(json.dumps(value), False)[0]}
     except AnswerError:
         return None
 
