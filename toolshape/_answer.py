@@ -12,7 +12,7 @@ from toolshape._dispatch.resolve import call_of
 from toolshape._errors import AnswerError, CallError, Problem
 from toolshape._execution.failures import validation_error
 from toolshape._function.model import FunctionDefinition
-from toolshape._results import Result, sendable
+from toolshape._results import Result, Results, sendable
 from toolshape._schema.arrows import in_object
 from toolshape._schema.lens import Lens
 from toolshape._schema.values import UnreadableError
@@ -20,6 +20,7 @@ from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.json_text import parse_json
 from toolshape._validation.model_traits import traits_of
 from toolshape._validation.settings import Validated, ValidationSettings
+from toolshape._wire.content import answer_text
 from toolshape._wire.provider import AnswerText, Provider
 from toolshape.messages import Message, TextPart
 
@@ -160,16 +161,19 @@ class Answer(Generic[T]):
     ``coercions`` are the changes that made the answer valid. ``text`` is the answer as it was written, ``raw`` the
     response as it was given. ``finish`` tells why the response ended, in words that all providers share; ``finish_raw``
     is the provider's own word. ``assistant`` are the response's own messages, ``calls`` its calls as they came, and
-    ``call`` the one whose arguments are the answer, where an answer is asked for as a call.
+    ``call`` the one whose arguments are the answer, where an answer is asked for as a call. ``results`` are the results
+    of the response's calls, if the answer was asked for beside tools.
     """
 
     __module__ = "toolshape"
 
     __slots__ = (
-        "assistant", "call", "calls", "coercions", "error", "finish", "finish_raw", "provider", "raw", "text", "value",
+        "assistant", "call", "calls", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
     )  # fmt: skip
 
-    def __init__(self, provider: Provider, reading: "Read", raw: Any, tool: str | None) -> None:
+    def __init__(
+        self, provider: Provider, reading: "Read", raw: Any, tool: str | None, results: Results | None = None
+    ) -> None:
         assistant, _, finish_raw, *_ = reading
         self.value: T | None = None
         self.error: AnswerError | None = None
@@ -184,6 +188,7 @@ class Answer(Generic[T]):
         self.assistant: Sequence[WireMessage] = assistant
         self.calls: Sequence[WireCall] = wire_calls(reading)
         self.call = None if tool is None else next((call for call in self.calls if call.wire_name == tool), None)
+        self.results = results
 
     def __repr__(self) -> str:
         return f"Answer({shortened(self.value) if self.error is None else self.error.code})"
@@ -207,16 +212,22 @@ class Answer(Generic[T]):
     def turn(self) -> list[Any]:
         """The messages to append to the conversation: the assistant's message as received, then the error for the model.
 
-        Where the answer came as a call, the call is answered, and other calls beside it are answered as not run.
+        Where the answer came as a call, the call is answered. Other calls beside it are answered, too: by their results
+        if the answer was asked for beside tools, otherwise as not run.
         """
+        if self.results is not None:
+            return self.results.turn
         messages: list[Any] = [*sendable(self.assistant)]
         if self.calls:
             messages += self.provider.codec.write_results(self._results())
-        # The result of the call that is the answer holds the error already.
-        if self.error is not None and self.call is None and self.provider.histories is not None:
-            feedback = Message(role="user", parts=(TextPart(text=str(self.error)),))
-            messages += self.provider.histories.write(feedback)
-        return messages
+        return messages + self.feedback
+
+    @property
+    def feedback(self) -> list[Any]:
+        """The user's message that tells the model what to correct; empty if nothing is, or a call's result says it."""
+        if self.error is None or self.call is not None or self.provider.histories is None:
+            return []
+        return self.provider.histories.write(Message(role="user", parts=(TextPart(text=str(self.error)),)))
 
     def _results(self) -> list[Result]:
         results: list[Result] = []
@@ -239,7 +250,13 @@ _RECEIVED = "received"
 
 
 def answer_of(
-    provider: Provider, reading: "Read", raw: Any, output: str, tool: str | None, read: ReadAnswer
+    provider: Provider,
+    reading: "Read",
+    raw: Any,
+    output: str,
+    tool: str | None,
+    read: ReadAnswer,
+    results: Results | None = None,
 ) -> Answer[Any]:
     """Read the answer of a response.
 
@@ -250,8 +267,9 @@ def answer_of(
         output: The name of the output.
         tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the text.
         read: Validates the JSON of the answer.
+        results: The results of the response's calls, if the answer was asked for beside tools.
     """
-    answer: Answer[Any] = Answer(provider, reading, raw, tool)
+    answer: Answer[Any] = Answer(provider, reading, raw, tool, results)
     text, refusal = _words(provider, reading[0]) if tool is None else AnswerText(_arguments_of(answer.call))
     answer.text = text or refusal
     if (refusal and not text) or answer.finish == "refusal":
@@ -275,8 +293,8 @@ def _arguments_of(call: WireCall | None) -> Any:
 
 
 def _words(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
-    assert provider.output is not None  # noqa: S101 - without a form the answer is a call
-    return provider.output.answer(assistant)
+    # Without a form the answer is a call; where none could be forced, it may come as text all the same.
+    return answer_text(assistant) if provider.output is None else provider.output.answer(assistant)
 
 
 def written_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:

@@ -13,12 +13,13 @@ from toolshape._bound import Bound, bound_tools_of, observe_resumed
 from toolshape._bound_tools import bind_tools, canonical_calls
 from toolshape._calls import Strictness
 from toolshape._dispatch.handler import Handlers
-from toolshape._errors import ResponseError, UsageError
+from toolshape._dispatch.receive import body_of
+from toolshape._errors import UsageError
 from toolshape._families import family_of, get, reading_text_calls
+from toolshape._output import Output
 from toolshape._results import Results
-from toolshape._store import Store
+from toolshape._store import Key, Store, Use
 from toolshape._tool import record_of
-from toolshape._wire.bodies import parsed_body
 from toolshape._wire.provider import Provider, ProviderOrName
 
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
@@ -32,11 +33,18 @@ class Bindings:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def bind(self, provider: ProviderOrName, strict: Strictness | None = None, text_calls: str | None = None) -> Bound:
+    def bind(
+        self,
+        provider: ProviderOrName,
+        strict: Strictness | None = None,
+        text_calls: str | None = None,
+        output: Any = None,
+    ) -> Bound:
         """Return the ``Bound`` of a provider, compiled if it was not asked for since the contents changed.
 
         Raises:
-            ExportError: There is no such provider, it does not take one of the tools, or it has no strict form.
+            ExportError: There is no such provider, it does not take one of the tools or the output, or it has no strict form.
+            DefinitionError: ``output`` is no ``Output``, and no type that has a JSON Schema.
             UsageError: ``strict`` is something else.
         """
         found = get(provider) if text_calls is None else reading_text_calls(get(provider), text_calls)
@@ -45,7 +53,9 @@ class Bindings:
         if not (wish is True or wish is False or wish == "auto"):
             raise UsageError(f'strict is True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
-        bound = contents.bounds.get(key)
+        # A type is looked up by itself: nobody keeps the Output that is made of it.
+        by_output = (key, output if _is_hashable(output) else None)
+        bound = contents.bounds.get(by_output) if by_output[1] is output else None
         if bound is None or bound.provider is not found:
             bound_tools = bind_tools(
                 tools=contents.tools.values(),
@@ -56,24 +66,28 @@ class Bindings:
                 hooks=contents.hooks,
                 observers=contents.observers,
                 default_effect=contents.default_effect,
+                output=output if output is None or isinstance(output, Output) else Output(output),
             )
             for tool in contents.tools.values():
                 record_of(tool).is_told_of  # noqa: B018 - logs the findings the first time
             store = self._store
             with store.lock:
-                bound = contents.bounds[key] = Bound(bound_tools)
+                bound = Bound(bound_tools)
+                if by_output[1] is output:
+                    _keep(contents.bounds, by_output, bound)
                 # Put first: the last is the provider that was last asked for a request.
-                store.contents = replace(store.contents, used={key: found, **store.contents.used})
+                store.contents = replace(store.contents, used={key: Use(found, output), **store.contents.used})
         return bound
 
-    def put_last(self, bound: Bound, strict: Strictness | None) -> None:
+    def put_last(self, bound: Bound, strict: Strictness | None, output: Any = None) -> None:
         """Record that a request was made for a provider: its ``Bound`` reads the next response of its family."""
         store = self._store
         with store.lock:
             contents = store.contents
             used = dict(contents.used)  # another thread may be looking for whose a response is
             key = (bound.provider.name, str(contents.strict if strict is None else strict))
-            used[key] = used.pop(key, bound.provider)
+            used.pop(key, None)
+            used[key] = Use(bound.provider, output)
             store.contents = replace(contents, used=used)
 
     def reader_of(self, response: Any, provider: ProviderOrName | None) -> tuple[Bound, Any]:
@@ -90,11 +104,13 @@ class Bindings:
         """
         contents = self._store.contents
         known = contents.used
-        body = _body_of(response, list(known.values()) if provider is None else [get(provider)])
-        default = family_of(body, list(known.values())) if provider is None else get(provider)
+        # The last asked first: a text format and OpenAI's own chat have one form of messages.
+        providers = [use.provider for use in reversed(list(known.values()))] if provider is None else [get(provider)]
+        body = body_of(response, *providers)
+        default = family_of(body, providers) if provider is None else get(provider)
         name = None if provider is None else default.name
-        used = [key for key, bound in known.items() if bound.family == default.family and name in (None, key[0])]
-        bounds = [self.bind(known[key], _STRICTNESS[key[1]]) for key in used] or [self.bind(default)]
+        used = [key for key, use in known.items() if use.provider.family == default.family and name in (None, key[0])]
+        bounds = [self._bound_of(key, known[key]) for key in used] or [self.bind(default)]
         if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(bound), body) for bound in bounds]):
             shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
             has_several = len({key[0] for key in used}) > 1
@@ -102,29 +118,33 @@ class Bindings:
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1], response if contents.observers else body
 
+    def _bound_of(self, key: Key, use: Use) -> Bound:
+        return self.bind(use.provider, _STRICTNESS[key[1]], output=use.output)
+
     def resumption_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers, Callable[[Results], None]]:
         """Return what a paused plan is resumed with: its provider, by name, its handlers, and what observes its results."""
-        own = next((known for known in self._store.contents.used.values() if known.name == provider), None)
+        own = next((use.provider for use in self._store.contents.used.values() if use.provider.name == provider), None)
         bound = self.bind(provider if own is None else own, strict)
         return bound.provider, bound_tools_of(bound).handlers, partial(observe_resumed, bound)
 
 
-def _body_of(response: Any, providers: Sequence[Provider]) -> Any:
-    """Return the body of a response; a text stays a text where the providers read texts, or it is no JSON for the others.
+_MOST_OUTPUTS = 64
+"""How many bindings with an output are kept: a program may make an ``Output`` for each request."""
 
-    Raises:
-        ResponseError: The text is not JSON, and no provider reads texts.
-    """
-    takes_text = [provider.response.takes_text for provider in providers]
-    if not isinstance(response, (str, bytes, bytearray)) or not any(takes_text):
-        return parsed_body(response)
-    text = response if isinstance(response, str) else bytes(response).decode(errors="replace")
-    if all(takes_text):
-        return text
+
+def _keep(bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound) -> None:
+    with_output = [known for known in bounds if known[1] is not None]
+    if len(with_output) >= _MOST_OUTPUTS:
+        del bounds[with_output[0]]
+    bounds[key] = bound
+
+
+def _is_hashable(output: Any) -> bool:
     try:
-        return parsed_body(response)
-    except ResponseError:
-        return text
+        hash(output)
+    except TypeError:
+        return False
+    return True
 
 
 def _all_equal(values: Sequence[Any]) -> bool:

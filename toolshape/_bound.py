@@ -20,6 +20,7 @@ from toolshape._dispatch.run_options import WITHOUT_LEDGER, RunOptions, refuse_u
 from toolshape._dispatch.running import arun_whole, run_whole
 from toolshape._errors import ExportError, Problem, ResponseError, did_you_mean
 from toolshape._execution.run import NOTHING_INJECTED
+from toolshape._output_beside_tools import OutputBesideTools
 from toolshape._report import Report
 from toolshape._results import Result, Results
 from toolshape._schema.values import copied
@@ -94,7 +95,8 @@ class Bound:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
 
     def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
-        entries = b",".join([self._bound_tools.shapes[name].entry for name in wire_names])
+        known = self._bound_tools.entries
+        entries = b",".join([known[name] for name in wire_names])
         text = b"[%s]" % entries
         try:
             return self.provider.request.gather(from_json(text))
@@ -108,7 +110,8 @@ class Bound:
             ExportError: A request does not hold so many tools.
         """
         self._refuse_too_many()
-        return self._searchable(self._gathered(self._bound_tools.shapes), ()) if self._bound_tools.shapes else []
+        entries = self._bound_tools.entries
+        return self._searchable(self._gathered(entries), ()) if entries else []
 
     def _searchable(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
         """Tools and the provider's own search, where some are deferred and nobody has put it beside them."""
@@ -126,11 +129,12 @@ class Bound:
 
     def _refuse_too_many(self, native: int = 0) -> None:
         limit = self.provider.request.most_tools
-        if limit is None or len(self._bound_tools.shapes) + native <= limit.most:
+        total = len(self._bound_tools.entries) + native
+        if limit is None or total <= limit.most:
             return
+        too_many = [shape.name for shape in self._bound_tools.shapes.values()][limit.most - total :]
         most = limit.most
-        too_many = [shape.name for shape in self._bound_tools.shapes.values()][max(most - native, 0) :]
-        message = f"{len(self._bound_tools.shapes) + native} tools, at most {most} are allowed in a request: send a subset without "
+        message = f"{total} tools, at most {most} are allowed in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
 
@@ -182,13 +186,16 @@ class Bound:
         for shape in self._bound_tools.shapes.values():
             differences += [(shape.name, loss) for loss in shape.differences]
             differences += [(shape.name, finding) for finding in shape.tool.findings]
+        beside = self._bound_tools.beside
+        if beside is not None:
+            differences += [(beside.record.name, difference) for difference in beside.differences]
         return Report(differences)
 
     @property
     def fingerprint(self) -> str:
         """Identifies what the provider is sent of these tools: equal exports have equal fingerprints, in every process."""
         if not self._fingerprint:
-            entries = b",".join(shape.entry for shape in self._bound_tools.shapes.values())
+            entries = b",".join(self._bound_tools.entries.values())
             self._fingerprint = hashlib.sha256(entries).hexdigest()[:16]
         return self._fingerprint
 
@@ -202,6 +209,10 @@ class Bound:
     ) -> JsonObject:
         """Return the keyword arguments for a request: ``tools`` and the provider's form of the choice; empty without tools.
 
+        With an output, also the schema of the answer. Where the answer is a call, ``choice`` is by default
+        ``"required"``, if the provider has that, so that each response calls tools or gives the answer; with ``"none"``
+        the answer is forced.
+
         Args:
             choice: ``"auto"``, ``"none"``, ``"required"``, the name of the one tool to call, or several names, of
                 which one is to be called. Where a provider has no choice among several, only these are sent.
@@ -212,8 +223,10 @@ class Bound:
         Raises:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
         """
+        beside = self._bound_tools.beside
+        asked = {} if beside is None else copied(beside.keywords)
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
-            return {}
+            return asked
         if not (parallel is None or parallel is True or parallel is False):
             raise self._request_error("parallel", "choice", f"parallel is True or False, not {parallel!r}")
         if isinstance(native, (str, bytes, Mapping)):
@@ -224,6 +237,8 @@ class Bound:
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
             raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
+        if beside is not None and beside.tool is not None and choice in (None, "none"):
+            choice = self._choice_of_answer(beside, is_only_answer=choice == "none", model=model)
         mode = _MODES.get(choice) if isinstance(choice, str) else None
         names = (
             () if choice is None or mode else self._wire_names([choice] if isinstance(choice, str) else list(choice))
@@ -235,20 +250,41 @@ class Bound:
             names=names,
             chosen=(*self._searchable(self._gathered(names), native), *copied(list(native))) if names else (),
             parallel=parallel,
-            is_strict=any(shape.is_strict for shape in self._bound_tools.shapes.values()),
+            is_strict=self._has_strict(),
         )
-        shown = self._searchable(self._gathered(self._bound_tools.shapes), native) if self._bound_tools.shapes else []
+        entries = self._bound_tools.entries
+        shown = self._searchable(self._gathered(entries), native) if entries else []
         tools = [*shown, *copied(list(native))]
         request = self.provider.request.keywords(tools, chosen)
         # Where only some are sent, only these count.
         inner = [value for item in request.values() for value in (item.values() if isinstance(item, dict) else (item,))]
         if any(value is tools for value in inner):
             self._refuse_too_many(len(native))
-        return request
+        return _merged(request, asked)
+
+    def _has_strict(self) -> bool:
+        beside = self._bound_tools.beside
+        is_answer_strict = beside is not None and beside.tool is not None and beside.is_strict
+        return is_answer_strict or any(shape.is_strict for shape in self._bound_tools.shapes.values())
+
+    def _choice_of_answer(self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None) -> str | None:
+        """Choose a call of any tool, the answer's among them, or only of the answer's; ``None`` if none can be forced."""
+        wanted = Choice(provider=self.provider.name, model=model, mode="required")
+        if is_only_answer:
+            names = (str(beside.tool),)
+            wanted = wanted._replace(mode=None, names=names, chosen=tuple(self._gathered(names)))
+        try:
+            self.provider.request.keywords(self._gathered(self._bound_tools.entries), wanted)
+        except ExportError:
+            return None
+        return beside.record.name if is_only_answer else "required"
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
         """The wire names of some tools, in the order of the registry."""
         wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
+        beside = self._bound_tools.beside
+        if beside is not None and beside.tool is not None:
+            wire_names = {**wire_names, beside.record.name: beside.tool}
         for name in names:
             if name not in wire_names:
                 if (meant := _OTHER_WORDS.get(name)) is not None:
@@ -271,17 +307,21 @@ class Bound:
         """
         if isinstance(response, Results):
             return plan_of(response)
-        if self._bound_tools.observers is None:
-            return Plan(
-                planned(self.provider, reading_of(self._bound_tools.reader, response), self._bound_tools.handlers)
-            )
+        bound_tools = self._bound_tools
         try:
-            results = planned(self.provider, reading_of(self._bound_tools.reader, response), self._bound_tools.handlers)
+            results = planned(self.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
         except ResponseError as error:
             show(self, ObservedResponse(response, error))
             raise
-        state.observe(results, lambda done, was_told: show(self, ObservedResponse(response, done, continues=was_told)))
+        if bound_tools.beside is not None:
+            bound_tools.beside.read_results(results)
+        if bound_tools.observers is not None:
+            self._observe(results, response)
         return Plan(results)
+
+    def _observe(self, results: Results, response: Any) -> None:
+        """Have the observers shown a response, once its calls are answered."""
+        state.observe(results, lambda done, was_told: show(self, ObservedResponse(response, done, continues=was_told)))
 
     def collector(self) -> Collector:
         """Return a collector: feed it a stream of this provider, and it returns each call once it is complete."""
@@ -297,6 +337,7 @@ class Bound:
             self._bound_tools.handlers,
             None if self._bound_tools.observers is None else observe_stream,
             self._bound_tools.reader,
+            self._bound_tools.beside,
         )
 
     def dispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
@@ -307,7 +348,7 @@ class Bound:
             **options: How the calls are run; as for ``Registry.dispatch``.
         """
         bound_tools = self._bound_tools
-        if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
+        if bound_tools.is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
             results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
             if not options:
                 return run_whole(results, NOTHING_INJECTED, None, None)
@@ -319,7 +360,7 @@ class Bound:
     async def adispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
         """Do the same from a running loop: ``plan`` and ``arun``."""
         bound_tools = self._bound_tools
-        if bound_tools.observers is None and (not options or options.keys() <= WITHOUT_LEDGER):
+        if bound_tools.is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
             results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
             inject = options.get("inject", NOTHING_INJECTED)
             return await arun_whole(results, inject, options.get("limit"), options.get("on_progress"))
@@ -358,13 +399,13 @@ class Bound:
         """
         from toolshape._families.text import grammars  # noqa: PLC0415 - few programs constrain a text
 
-        shapes = self._bound_tools.shapes
+        schemas = self._bound_tools.schemas
         names = (
             ()
             if choice in (None, "auto", "required")
             else self._wire_names([choice] if isinstance(choice, str) else list(choice or ()))
         )
-        schemas = {name: shapes[name].schema for name in names or shapes}
+        schemas = {name: schemas[name] for name in names or schemas}
         return grammars.grammar(
             self.provider.name, kind, schemas, forced=choice not in (None, "auto"), parallel=parallel
         )
@@ -459,6 +500,14 @@ class Bound:
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
         return stored.repaired_messages(self.provider, messages, model, repairs)
+
+
+def _merged(request: JsonObject, asked: JsonObject) -> JsonObject:
+    """Join keyword arguments of a request; some providers hold both in one object."""
+    joined = dict(request)
+    for key, value in asked.items():
+        joined[key] = {**joined[key], **value} if isinstance(joined.get(key), dict) else value
+    return joined
 
 
 def show(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:

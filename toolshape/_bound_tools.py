@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolshape._calls import DefaultEffect, JsonObject, Strictness
+from toolshape._calls import DefaultEffect, JsonObject, JsonSchema, Strictness
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.hook_kinds import Hook
 from toolshape._dispatch.receive import reading_of
 from toolshape._dispatch.resolve import call_of
 from toolshape._dispatch.shape import Rules, Shape, shapes
 from toolshape._errors import ExportError, Problem
+from toolshape._output import Output, record_of_output
+from toolshape._output_beside_tools import OutputBesideTools, compile_beside_tools, taken_name
 from toolshape._tool import Tool
 from toolshape._validation.settings import Validate
 from toolshape._wire.provider import Provider
@@ -33,6 +35,9 @@ class BoundTools:
         shapes: The tools as they are shown, by wire name.
         handlers: What validates and runs their calls.
         reader: The provider with the form that reads responses to these tools.
+        output: The output that answers are read as; ``None`` where none was bound.
+        beside: This output as it is sent beside the tools.
+        is_direct: Whether a response is planned with nothing else to do: no observers, and no output.
     """
 
     tools: tuple[Tool[..., Any], ...]
@@ -46,10 +51,25 @@ class BoundTools:
     shapes: Mapping[str, Shape]
     handlers: Handlers
     reader: Provider
+    output: Output[Any] | None
+    beside: OutputBesideTools | None
+    is_direct: bool
+
+    @property
+    def entries(self) -> Mapping[str, bytes]:
+        """The JSON of what is sent, by wire name, in the order of the export: the answer's tool last, if there is one."""
+        beside = self.beside
+        found = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
+        return found if beside is None or beside.tool is None else {**found, beside.tool: beside.entry}
+
+    @property
+    def schemas(self) -> dict[str, JsonSchema]:
+        """The schemas of the parameters that are sent, by wire name."""
+        return _schemas(self.shapes, self.beside)
 
     def terms(self) -> dict[str, Any]:
         """Return the arguments for ``bind_tools`` that make the same, in this or in another process."""
-        names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "default_effect"
+        names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "default_effect", "output"
         return {name: getattr(self, name) for name in names}
 
 
@@ -63,20 +83,37 @@ def bind_tools(
     hooks: Sequence[Hook] = (),
     observers: Sequence[Any] | None = None,
     default_effect: DefaultEffect = None,
+    output: Output[Any] | None = None,
 ) -> BoundTools:
-    """Compile tools for a provider.
+    """Compile tools for a provider, and the output that is asked for beside them.
 
     Raises:
         ExportError: The provider cannot be sent one of them, or two have one name there.
     """
     tools = tuple(tools)
     by_wire_name: dict[str, Shape] = {}
-    for shape in shapes(tools, provider, strict, rules, annotates=annotates):
+    beside = (
+        None
+        if output is None
+        else compile_beside_tools(provider, record_of_output(output), strict, has_tools=bool(tools))
+    )
+    shared = [] if beside is None else [beside.candidate]
+    compiled = shapes(tools, provider, strict, rules, annotates=annotates, beside=shared)
+    if (
+        output is not None
+        and beside is not None
+        and beside.tool is not None
+        and beside.candidate.name in compiled.relaxed
+    ):
+        beside = compile_beside_tools(provider, record_of_output(output), strict=False)
+    for shape in compiled.compiled:
         if other := by_wire_name.get(shape.wire_name):
             message = f"{other.name!r} and {shape.name!r} would both be {shape.wire_name!r}: pass name= to one"
             problem = Problem(path="name", rule="name_taken", message=message)
             raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
         by_wire_name[shape.wire_name] = shape
+    if beside is not None and beside.tool is not None and (taken := by_wire_name.get(beside.tool)) is not None:
+        raise taken_name(beside, taken.name)
     return BoundTools(
         tools=tools,
         provider=provider,
@@ -88,16 +125,23 @@ def bind_tools(
         default_effect=default_effect,
         shapes=by_wire_name,
         handlers=Handlers(by_wire_name, hooks, default_effect, strict),
-        reader=_reader(provider, by_wire_name),
+        reader=_reader(provider, _schemas(by_wire_name, beside)),
+        output=output,
+        beside=beside,
+        is_direct=not observers and output is None,
     )
 
 
-def _reader(provider: Provider, shapes_by_name: Mapping[str, Shape]) -> Provider:
+def _schemas(shapes_by_name: Mapping[str, Shape], beside: OutputBesideTools | None) -> dict[str, JsonSchema]:
+    found = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
+    return found if beside is None or beside.tool is None else {**found, beside.tool: beside.lens.schema}
+
+
+def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
     """Return the provider that reads responses to some tools: with their schemas, if it types arguments by them."""
     for_schemas = provider.response.for_schemas
     if for_schemas is None:
         return provider
-    schemas = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
     return replace(provider, response=for_schemas(schemas))
 
 

@@ -20,6 +20,7 @@ from toolshape._dispatch.ledger_store import LedgerStore
 from toolshape._dispatch.messages import conversion_to, read_messages, response_messages, switched_off
 from toolshape._dispatch.outbound import histories_of, result_part_of
 from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.receive import body_of
 from toolshape._dispatch.run_options import ResumeOptions, RunOptions, refuse_unknown
 from toolshape._errors import HistoryError, Problem, UsageError
 from toolshape._families import family_of, get, recognised
@@ -43,7 +44,7 @@ from toolshape._parts import File, Image, Text
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Results, sendable
 from toolshape._tool import record_of
-from toolshape._wire.bodies import model_of, parsed_body, plain
+from toolshape._wire.bodies import model_of, plain
 from toolshape._wire.provider import AnyProvider, Provider
 from toolshape.messages import (
     MediaPart,
@@ -59,6 +60,8 @@ from toolshape.messages import (
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+    from toolshape._output import Output
 
 
 _VERSION = 1
@@ -244,6 +247,9 @@ class Conversation:
                 return
             if len(turn.results):
                 self._append([Message(role="tool", parts=tuple(map(result_part_of, turn.results)))])
+            answer = turn.results.output
+            if answer is not None and answer.feedback:
+                self._append([Message(role="user", parts=(TextPart(text=str(answer.error)),))])
             self._added[id(turn.results)] = turn.results
             self._open = None
 
@@ -522,6 +528,7 @@ class Conversation:
         parallel: bool | None = None,
         strict: Strictness | None = None,
         native: Sequence[Any] = (),
+        output: "Output[Any] | Any" = None,
         repairs: Mapping[str, bool] | bool | None = None,
         **keywords: Any,
     ) -> JsonObject:
@@ -537,6 +544,8 @@ class Conversation:
             strict: As for ``Registry.bind``.
             native: The provider's own tools. They are sent in addition to the tools of this conversation, and count
                 toward the same limits.
+            output: As for ``Registry.bind``: the results of the response hold the answer. If the answer is wrong, a message
+                that tells the model what to correct is appended.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
             **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
                 ``config``, is merged with the conversation's own value.
@@ -551,15 +560,16 @@ class Conversation:
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
         request = self.tools.request(
-            provider, choice=choice, parallel=parallel, model=model, strict=strict, native=native
+            provider, choice=choice, parallel=parallel, model=model, strict=strict, native=native, output=output
         )
-        bound = self.tools.bind(provider, strict)
+        bound = self.tools.bind(provider, strict, output=output)
         histories = histories_of(bound.provider)
         with self._lock:
             converted = self._conversion(bound, model, repairs).of(self._messages)
             self.repairs = tuple(converted.repairs)
         problems = list(converted.problems)
-        missing = None if request or "tools_missing" in switched_off(repairs) else tools_missing(histories, model)
+        has_tools = bool(request) and not _is_only_output(request, bound)
+        missing = None if has_tools or "tools_missing" in switched_off(repairs) else tools_missing(histories, model)
         if missing is not None and any(map(calls_in, self._messages)):
             problems.append(missing)
         if not converted.messages and not problems:
@@ -633,9 +643,7 @@ class Conversation:
         """Return the body of a response; a text stays a text if the provider that it comes from writes texts."""
         asked = None if self._asked is None else self._asked[0].provider
         found = asked if provider is None else get(provider)
-        if found is None or not found.response.takes_text or not isinstance(response, (str, bytes, bytearray)):
-            return parsed_body(response)
-        return response if isinstance(response, str) else bytes(response).decode(errors="replace")
+        return body_of(response, *([] if found is None else [found]))
 
     def _waiting(self) -> tuple[Plan, str | None]:
         """Return the plan of the last messages, whose calls have no results yet, and the model that wrote them.
@@ -854,6 +862,11 @@ def _part_of(content: Any) -> MessagePart:
             return MediaPart(media=content)
         case _:
             raise UsageError(f"a user message takes texts, images and files, not {type(content).__name__}")
+
+
+def _is_only_output(request: JsonObject, bound: Bound) -> bool:
+    beside = bound_tools_of(bound).beside
+    return beside is not None and request == beside.keywords
 
 
 def _merged(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:

@@ -67,6 +67,8 @@ def record_output(
         problem = Problem(path="coerce", rule="option", message=str(error))
         raise DefinitionError(tool=given, location=location, problems=[problem], kind="an output") from error
     problems = _wrong_options(name, description, strict)
+    if inspect.isroutine(kind):  # pydantic would describe its parameters
+        problems.append(Problem(path="", rule="no_schema", message=f"a type, not the function {kind.__name__!r}"))
     if problems:
         raise DefinitionError(tool=given, location=location, problems=problems, kind="an output")
     definition = _define(kind, given, location)

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from toolshape._dispatch.ledger_store import LedgerStore
     from toolshape._dispatch.plan import Plan
     from toolshape._dispatch.run_options import OnProgress, RunOptions
-    from toolshape._wire.provider import AnyProvider, Provider
+    from toolshape._output import Output
+    from toolshape._store import Use
+    from toolshape._wire.provider import AnyProvider
 
 
 P = ParamSpec("P")
@@ -251,7 +253,7 @@ class Registry:
             (dict(held.used), held.hooks, held.observers),
         )
 
-    def __setstate__(self, state: "tuple[dict[Key, Provider], tuple[Hook, ...], tuple[Observer, ...]]") -> None:
+    def __setstate__(self, state: "tuple[dict[Key, Use], tuple[Hook, ...], tuple[Observer, ...]]") -> None:
         used, hooks, observers = state
         # The providers that the tools were bound to decide which provider reads a response.
         self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
@@ -369,7 +371,12 @@ class Registry:
         return _made_like(self._store.contents, tools)
 
     def bind(
-        self, provider: "AnyProvider", strict: Strictness | None = None, *, text_calls: str | None = None
+        self,
+        provider: "AnyProvider",
+        strict: Strictness | None = None,
+        *,
+        text_calls: str | None = None,
+        output: "Output[Any] | Any" = None,
     ) -> "Bound":
         """Bind the current tools to a provider: convert them to its format and check that it supports them.
 
@@ -379,16 +386,20 @@ class Registry:
                 The default is the registry's ``strict``. A tool's own ``strict`` takes precedence.
             text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``:
                 they are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the formats.
+            output: What the model answers with, if it does not call tools: an ``Output``, or a type of which one is made.
+                ``Results.output`` holds the answer. Where the provider takes no schema of answers beside tools, the
+                answer is one more tool, which the report says.
 
         Returns:
             The bound tools, which are immutable. The same object is returned until the registry changes.
 
         Raises:
-            ExportError: The provider is unknown, does not support one of the tools, or has no strict form. Or there is
-                no such text format, or the provider's servers leave no calls in texts.
+            ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict form.
+                Or there is no such text format, or the provider's servers leave no calls in texts.
+            DefinitionError: ``output`` is no type that has a JSON Schema.
             UsageError: ``strict`` has another value.
         """
-        return self._bindings.bind(provider, strict, text_calls)
+        return self._bindings.bind(provider, strict, text_calls, output)
 
     def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
         """Return the value for ``tools=`` of the provider's SDK; see ``bind`` and ``Bound.export``."""
@@ -403,14 +414,15 @@ class Registry:
         model: str | None = None,
         strict: Strictness | None = None,
         native: Sequence[Any] = (),
+        output: "Output[Any] | Any" = None,
     ) -> JsonObject:
-        """Return the keyword arguments of a request that concern tools; see ``bind`` and ``Bound.request``.
+        """Return the keyword arguments of a request that concern tools and the answer; see ``bind`` and ``Bound.request``.
 
         ``plan`` and ``dispatch`` read the next response in this provider's format by the tools of this request.
         """
-        bound = self.bind(provider, strict)
+        bound = self.bind(provider, strict, output=output)
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
-        self._bindings.put_last(bound, strict)
+        self._bindings.put_last(bound, strict, output)
         return request
 
     def plan(self, response: Any, *, provider: "AnyProvider | None" = None) -> "Plan":

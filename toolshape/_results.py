@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast, overload
 
 from toolshape._calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened, visible
-from toolshape._errors import CallError, CallErrorCode, UsageError
+from toolshape._errors import AnswerError, CallError, CallErrorCode, UsageError
 from toolshape._parts import File, Image, Part, Text
 
 _MOST_SHOWN = 20
@@ -152,6 +152,29 @@ class Answered(Protocol):
         ...
 
 
+class ReadAnswer(Protocol):
+    """The answer of a response, as it was read: an ``Answer``."""
+
+    value: Any
+    error: AnswerError | None
+    coercions: tuple[Coercion, ...]
+    text: Any
+
+    @property
+    def ok(self) -> bool:
+        """Whether the response holds a valid answer."""
+        ...
+
+    @property
+    def feedback(self) -> list[Any]:
+        """The user's message that tells the model what to correct; empty if nothing is, or a call's result says it."""
+        ...
+
+    def unwrap(self) -> Any:
+        """Return the value, or raise the error."""
+        ...
+
+
 Entry: TypeAlias = tuple[Any, ...]
 """A validated call: its position, the call, its handler, its arguments, and their coercions; see ``Ready``."""
 
@@ -241,7 +264,20 @@ class Results(Sequence[Result]):
     # for a call that is not answered yet. ``waiting`` are the calls that may run, if there are no ``controls``, which
     # exist once calls are approved, denied, edited, named, checked by a ledger, or observed. ``is_plain`` is whether all
     # calls can run without a prior check.
-    __slots__ = ("answers", "assistant", "calls", "controls", "finish", "finish_raw", "is_plain", "provider", "waiting")
+    # ``answer`` is set only by tools that were bound with ``output=``.
+    __slots__ = (
+        "answer",
+        "answers",
+        "assistant",
+        "calls",
+        "controls",
+        "finish",
+        "finish_raw",
+        "is_plain",
+        "provider",
+        "waiting",
+    )
+    answer: "ReadAnswer"
     calls: list[Call]
     answers: list[Result | None]
     waiting: Sequence[Entry]
@@ -349,6 +385,11 @@ class Results(Sequence[Result]):
         return self.provider.codec.write_results(answers)
 
     @property
+    def output(self) -> "ReadAnswer | None":
+        """The answer, valid or not, as an ``Answer``, if tools were bound with ``output=`` and the model did not only call tools."""
+        return getattr(self, "answer", None)
+
+    @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
         """What needs attention in the response: calls that the server left in the text, which were not run."""
         find = self.provider.response.left_calls
@@ -369,10 +410,13 @@ class Results(Sequence[Result]):
     def turn(self) -> list[Any]:
         """The messages to append to the conversation: the assistant's message as received, then ``messages``.
 
+        After an answer that is wrong, a user's message that tells the model what to correct.
+
         Raises:
             UsageError: A call waits for approval.
         """
-        return [*sendable(self.assistant), *self.messages]
+        feedback = [] if self.output is None else self.output.feedback
+        return [*sendable(self.assistant), *self.messages, *feedback]
 
 
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import DefaultEffect, Strictness
 from toolshape._errors import DefinitionError, Problem
@@ -19,6 +19,13 @@ Key: TypeAlias = tuple[str, str]
 """A provider's name and the strictness that was asked for, as a text."""
 
 
+class Use(NamedTuple):
+    """What the tools were last bound to, of a provider's name: the provider, and the output that was asked for, if any."""
+
+    provider: "Provider"
+    output: Any = None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class Contents:
     """What a registry holds at one moment; replaced as a whole, so that no thread sees half of a change.
@@ -32,7 +39,7 @@ class Contents:
         hooks: The hooks around every call, the first outermost.
         observers: The observers of whole responses.
         used: The providers that the tools were bound to; the one last asked for a request is the last.
-        bounds: What was bound of these tools with these hooks, filled on the way.
+        bounds: What was bound of these tools with these hooks, by key and output, filled on the way.
     """
 
     strict: Strictness = "auto"
@@ -42,8 +49,8 @@ class Contents:
     tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
     hooks: "tuple[Hook, ...]" = ()
     observers: "tuple[Observer, ...]" = ()
-    used: "Mapping[Key, Provider]" = field(default_factory=dict)
-    bounds: "dict[Key, Bound]" = field(default_factory=dict)
+    used: Mapping[Key, Use] = field(default_factory=dict)
+    bounds: "dict[tuple[Key, Any], Bound]" = field(default_factory=dict)
 
     def settings(self) -> dict[str, Any]:
         """Return the keywords of ``Registry`` that make one with the same settings."""

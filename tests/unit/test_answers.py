@@ -444,6 +444,7 @@ def test_names_and_descriptions():
     ("kind", "options", "words"),
     [
         (Callable[[], int], {}, "no form for callable"),
+        (json.loads, {}, "not the function 'loads'"),
         (list["Nowhere"], {}, "not defined"),  # type: ignore[name-defined]
         (Annotated[int, Field(alias="n")], {}, "no name of its own"),
         (int, {"strict": "yes"}, "strict"),

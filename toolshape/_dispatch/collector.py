@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from toolshape._calls import Call, JsonObject
+from toolshape._calls import Call, JsonObject, WireCall
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.partial_calls import PartialCall, partial_call
 from toolshape._dispatch.plan import Plan
@@ -17,6 +17,23 @@ from toolshape._results import Results
 from toolshape._wire.bodies import member, model_of
 from toolshape._wire.provider import Provider
 from toolshape._wire.stream_events import Decoder, PieceDecoder
+
+
+class Reader(Protocol):
+    """Reads the answer in a response of tools that were bound with an output."""
+
+    def named(self, call: Call) -> Call:
+        """Return a call of the answer's tool under the name of the output; any other call as it is."""
+        ...
+
+    def partial_call(self, call: Call) -> PartialCall:
+        """Return the beginning of a call that is not complete."""
+        ...
+
+    def read_results(self, results: Results) -> None:
+        """Read the answer in a response whose calls are validated, and answer the call that it came as."""
+        ...
+
 
 ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
 """Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
@@ -42,6 +59,7 @@ class Collector:
         "_last",
         "_model",
         "_observe",
+        "_output",
         "_provider",
         "_reader",
         "_response",
@@ -55,8 +73,10 @@ class Collector:
         handlers: Handlers,
         observe: ObserveStream | None = None,
         reader: Provider | None = None,
+        output: Reader | None = None,
     ) -> None:
         self._provider = provider
+        self._output = output
         self._reader = reader or provider
         self._handlers = handlers
         self._observe = observe
@@ -106,7 +126,11 @@ class Collector:
             return found
         _, wires, *_ = reading_of(self._reader, self._response)
         left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
-        return found + [call_of(self._provider.name, self._handlers, at, wire) for at, wire in left]
+        return found + [self._call(at, wire) for at, wire in left]
+
+    def _call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+        call = call_of(self._provider.name, self._handlers, position, wire)
+        return call if self._output is None else self._output.named(call)
 
     def plan(self) -> Plan:
         """Return the calls so far, validated and not run; see ``Bound.plan``.
@@ -120,6 +144,8 @@ class Collector:
         cut = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
         results = planned(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
+        if self._output is not None:
+            self._output.read_results(results)
         if self._observe is not None:
             self._observe(results, tuple(self._fed), self._is_closed)
         return Plan(results)
@@ -135,7 +161,8 @@ class Collector:
             return ()
         _, wires, *_ = reading_of(self._reader, self._response)
         left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
-        return tuple(partial_call(call_of(self._provider.name, self._handlers, at, wire)) for at, wire in left)
+        of_call = partial_call if self._output is None else self._output.partial_call
+        return tuple(of_call(self._call(at, wire)) for at, wire in left)
 
     @property
     def model(self) -> str | None:
@@ -191,7 +218,7 @@ class Collector:
         self.text += delta.text
         self.thinking += delta.thinking
         self._complete.update(at for at, _ in done)
-        return [call_of(self._provider.name, self._handlers, at, wire) for at, wire in done]
+        return [self._call(at, wire) for at, wire in done]
 
 
 response_of: Callable[[Collector], JsonObject] = attrgetter("_response")

@@ -16,7 +16,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
     Raises:
         ResponseError: The body is not a response of this provider's family, or is malformed.
     """
-    body = response if type(response) is dict else _body_of(provider, response)
+    body = response if type(response) is dict else body_of(response, provider)
     try:
         reading = provider.response.read(body)
     except ResponseError:
@@ -32,12 +32,24 @@ def reading_of(provider: Provider, response: Any) -> Read:
     return reading
 
 
-def _body_of(provider: Provider, response: Any) -> Any:
-    if not provider.response.takes_text:
+def body_of(response: Any, *providers: Provider) -> Any:
+    """Return the body of a response; a text stays a text if all of these providers read texts, or if it is no JSON.
+
+    Raises:
+        ResponseError: The text is not JSON, and no provider reads texts.
+    """
+    if not isinstance(response, (str, bytes, bytearray)):
         return parsed_body(response)
-    if isinstance(response, (bytes, bytearray)):
-        return bytes(response).decode(errors="replace")
-    return response if isinstance(response, str) else parsed_body(response)
+    takes_text = [provider.response.takes_text for provider in providers]
+    if not any(takes_text):
+        return parsed_body(response)
+    text = response if isinstance(response, str) else bytes(response).decode(errors="replace")
+    if all(takes_text):
+        return text
+    try:
+        return parsed_body(response)
+    except ResponseError:
+        return text
 
 
 def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:

@@ -1,7 +1,7 @@
 """``Shape``: one tool in the form that one provider is sent; compiles the shapes of a set of tools."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import Finding, JsonSchema, Loss, Strictness
@@ -44,6 +44,13 @@ class Shape(NamedTuple):
         return found
 
 
+class Shapes(NamedTuple):
+    """The shapes of a set of tools, and the names of those that are sent in lenient form for want of a budget."""
+
+    compiled: list[Shape]
+    relaxed: frozenset[str]
+
+
 def shapes(
     tools: Iterable[Tool[..., Any]],
     provider: Provider,
@@ -51,7 +58,8 @@ def shapes(
     rules: Rules,
     *,
     annotates: bool = False,
-) -> list[Shape]:
+    beside: Sequence[Candidate] = (),
+) -> Shapes:
     """Compile a set of tools for a provider.
 
     Args:
@@ -60,6 +68,7 @@ def shapes(
         strict: Whether their arguments are to be constrained; a tool's own wish goes before it.
         rules: The registry's layer of coercion rules; a tool's own lies on top.
         annotates: Whether a model is shown its own invalid JSON with comments.
+        beside: What else shares the strict budget of the request.
 
     Raises:
         ExportError: The provider cannot be sent one of the tools, or not all of them in the requested form.
@@ -68,7 +77,7 @@ def shapes(
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
     if provider.schema.budget is None:
-        return [_compiled(provider, tool, wish, rules, annotates) for tool, wish in requested]
+        return Shapes([_compiled(provider, tool, wish, rules, annotates) for tool, wish in requested], frozenset())
     wire_tools = [(tool, wish, _wire_tool(provider, tool, wish)) for tool, wish in requested]
     candidates = [
         Candidate(
@@ -80,11 +89,12 @@ def shapes(
         )
         for tool, wish, wire_tool in wire_tools
     ]
-    too_many = relaxed(provider, provider.schema.budget, candidates)
-    return [
+    too_many = relaxed(provider, provider.schema.budget, [*candidates, *beside])
+    compiled = [
         _compiled(provider, tool, "relaxed" if tool.name in too_many else wish, rules, annotates)
         for tool, wish in requested
     ]
+    return Shapes(compiled, too_many)
 
 
 _Wish: TypeAlias = Strictness | Literal["relaxed"]

@@ -5,7 +5,8 @@ it names an event, and the table says whether the call may take it and where tha
 not have for the state of a call is a mistake of ours, and raises ``AssertionError``.
 
 =========== =====================================================================================================
-refused     The arguments are invalid, or there is no such tool; answered when the plan was made.
+refused     The arguments are invalid, there is no such tool, or the call is the response's answer; answered when the plan
+            was made.
 ready       The call may run, and no run has claimed it.
 pending     The call needs approval first.
 approved    The call is approved; otherwise as ``ready``.
@@ -87,6 +88,11 @@ UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved"})
 _CLAIMABLE: tuple[State, ...] = ("ready", "approved")
 _UNDER_WAY: tuple[State, ...] = ("ready", "approved", "claimed", "asking", "running")
 _BECOMING = threading.Lock()  # held while a plan gets its controls, and while a plan without them is claimed
+
+
+def answer_when_planned(results: Results, position: int, call: Call, result: Result) -> None:
+    """Answer a call of no tool while the plan is made, before anything else sees the plan."""
+    results.calls[position], results.answers[position] = call, result
 
 
 def controlled(results: Results) -> Controls:

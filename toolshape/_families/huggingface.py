@@ -13,6 +13,7 @@ from toolshape._families.openai import OPENAI
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
+from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
@@ -111,6 +112,7 @@ HUGGINGFACE = replace(
         ),
         strict=None,
     ),
+    output=replace(OUTPUT, not_beside_tools="both are grammars: huggingface/text-generation-inference#2046, 2024-06"),
     request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
     codec=replace(OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
     response=replace(OPENAI.response, recognises=recognises, read=read),

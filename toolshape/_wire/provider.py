@@ -292,6 +292,8 @@ class OutputForm:
         names: The rule for the name that is sent with a schema; ``None`` if none is sent.
         has_description: Whether the request has a place for the description beside the schema.
         is_always_strict: Whether every answer is constrained, so that ``strict=False`` has no form.
+        not_beside_tools: The evidence that the provider refuses it in a request with tools, or then calls no tool;
+            ``None`` if it takes both.
         evidence: The source of the form, with its date.
     """
 
@@ -301,6 +303,7 @@ class OutputForm:
     names: NameRule | None = None
     has_description: bool = False
     is_always_strict: bool = False
+    not_beside_tools: str | None = None
     evidence: str
 
 

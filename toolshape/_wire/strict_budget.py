@@ -13,6 +13,7 @@ class Candidate(NamedTuple):
     """A tool of the request: its wire schema, whether it is strict, and whether the user asked for strict.
 
     If ``is_strict`` is ``False``, the tool is sent in lenient form anyway. It matters only for a shared budget.
+    ``is_tool`` is ``False`` for the schema of an answer, which counts like a tool's but is none.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Candidate(NamedTuple):
     is_strict: bool
     is_asked: bool
     is_destructive: bool
+    is_tool: bool = True
 
 
 def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
@@ -51,8 +53,8 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
     taken, displaced = 0, []
     for tool in order:
         total = GrammarSize(*map(sum, zip(spent, sizes[tool.name], strict=True)))
-        if _fits(total, taken + 1, budget):
-            spent, taken = total, taken + 1
+        if _fits(total, taken + tool.is_tool, budget):
+            spent, taken = total, taken + tool.is_tool
         else:
             displaced.append(tool)
     if too_many := [tool.name for tool in displaced if tool.is_asked or budget.is_shared]:

@@ -25,12 +25,19 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText("".join(text for text in texts if isinstance(text, str)))
 
 
+# A 400 says so for models before Gemini 3, which takes both (alphaXiv/agents#3). A tool works for all of them.
+BESIDE_TOOLS = "googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07"
 OUTPUT = OutputForm(
     keywords=keywords,
     answer=answer,
     is_always_strict=True,
+    not_beside_tools=BESIDE_TOOLS,
     evidence="GenerateContentConfig of google-genai 3.6.1, and ai.google.dev's structured output guide, 2026",
 )
 OPENAPI_OUTPUT = OutputForm(
-    keywords=openapi_keywords, answer=answer, is_always_strict=True, evidence="Schema of google-genai 3.6.1, 2026-11-25"
+    keywords=openapi_keywords,
+    answer=answer,
+    is_always_strict=True,
+    not_beside_tools=BESIDE_TOOLS,
+    evidence="Schema of google-genai 3.6.1, 2026-11-25",
 )

@@ -20,5 +20,6 @@ OUTPUT = OutputForm(
     answer=answer_text,
     schema=GRAMMAR_RULES,
     is_always_strict=True,
+    not_beside_tools="the grammar of the answer leaves no place for a call: ollama/ollama#8095, #13750, 2026-01",
     evidence="ChatRequest of ollama 0.6.3, and its structured outputs documentation, 2026-11-25",
 )

@@ -36,6 +36,7 @@ GROQ = replace(
         strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
         strict_needs="strict answers need a model of openai/gpt-oss",
     ),
+    not_beside_tools="agno-agi/agno#1065, 2024-07; vercel/ai#16540, 2026-07",
     evidence="types of groq 1.7.0; Groq's structured outputs documentation, 2026-11-25",
 )
 TOGETHER = replace(
@@ -44,7 +45,11 @@ TOGETHER = replace(
     evidence="Together's structured outputs documentation; mozilla-ai/any-llm#1270, 2026-08",
 )
 FIREWORKS = replace(
-    OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="Fireworks' structured responses documentation, 2026"
+    OUTPUT,
+    schema=STRICT_BY_FLAG,
+    is_always_strict=True,
+    not_beside_tools="Fireworks' structured responses documentation, 2026",
+    evidence="Fireworks' structured responses documentation, 2026",
 )
 # Every answer is constrained; a missing additionalProperties means false (its documentation, 2026).
 XAI = replace(
@@ -75,7 +80,11 @@ CEREBRAS = replace(
     evidence="Cerebras' structured outputs documentation, 2026-11-25",
 )
 VLLM = replace(
-    OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="vLLM's structured outputs documentation, 2026-11-25"
+    OUTPUT,
+    schema=STRICT_BY_FLAG,
+    is_always_strict=True,
+    not_beside_tools="the constrained answer leaves no place for a call: vllm-project/vllm#39929, 2026-04",
+    evidence="vLLM's structured outputs documentation, 2026-11-25",
 )
 GRAMMAR_RULES = SchemaRules(
     refuses_strict=cited(
@@ -89,5 +98,6 @@ LLAMA_CPP = replace(
     OUTPUT,
     schema=GRAMMAR_RULES,
     is_always_strict=True,
+    not_beside_tools="the grammar of the answer leaves no place for a call: its documentation, 2026-11-25",
     evidence="the server's documentation of response_format, 2026-11-25",
 )

@@ -28,7 +28,7 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
     forms: list[Form] = []
     for strict in _WAYS:
         try:
-            [shape] = shapes([tool], provider, strict, None)
+            [shape] = shapes([tool], provider, strict, None).compiled
         except ExportError:
             continue
         forms.append(Form(shape, _schema_in(provider, json.loads(shape.entry)), _taker(shape)))

@@ -1,0 +1,162 @@
+"""``OutputBesideTools``: an output in one request with tools, as a field of it or as a tool among the others."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from toolshape._answer import Answer, ReadAnswer, answer_of, compile_answer_reading
+from toolshape._calls import Call, Finding, JsonObject, Loss, Spec, Strictness
+from toolshape._dispatch import state
+from toolshape._dispatch.partial_calls import PartialCall, beginning, partial_call
+from toolshape._errors import CallError, ExportError, Problem
+from toolshape._output_record import OutputRecord
+from toolshape._results import Result, Results
+from toolshape._schema.lens import Lens
+from toolshape._wire.export import to_wire
+from toolshape._wire.outputs import output_to_wire
+from toolshape._wire.provider import Provider
+from toolshape._wire.strict_budget import Candidate
+
+RECEIVED = "received"
+"""The result of a call that is the answer: providers refuse a call without a result."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class OutputBesideTools:
+    """An output as one provider is asked for it beside tools.
+
+    Args:
+        record: The output.
+        provider: The provider.
+        keywords: What a request holds for it besides the tools; empty if it is sent as a tool.
+        tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
+        entry: The JSON of this tool; empty without one.
+        lens: What was sent, and how an answer in that form is mapped back.
+        is_strict: Whether the provider constrains the answer.
+        notes: What a report lists besides the losses of the lens.
+        read: Validates the JSON of an answer.
+    """
+
+    record: OutputRecord
+    provider: Provider
+    keywords: JsonObject
+    tool: str | None
+    entry: bytes
+    lens: Lens
+    is_strict: bool
+    notes: tuple[Loss | Finding, ...]
+    read: ReadAnswer
+
+    @property
+    def differences(self) -> list[Loss | Finding]:
+        """What a report lists of it."""
+        findings = [finding for finding in self.record.definition.findings if finding.rule != "undescribed"]
+        return [*self.notes, *self.lens.losses, *findings]
+
+    @property
+    def candidate(self) -> Candidate:
+        """Its share of the strict budget of a request. Only a tool can be sent in lenient form instead."""
+        name = self.record.name if self.tool else f"the output {self.record.name}"
+        is_asked = self.tool is None or self.record.strict is True
+        return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict, is_asked=is_asked,
+                         is_destructive=False, is_tool=self.tool is not None)  # fmt: skip
+
+    def named(self, call: Call) -> Call:
+        """Return a call of the answer's tool under the name of the output; any other call as it is."""
+        return call._replace(name=self.record.name) if call.wire_name == self.tool else call
+
+    def partial_call(self, call: Call) -> PartialCall:
+        """Return the beginning of a call that is not complete; see ``toolshape._dispatch.partial_calls``."""
+        if call.wire_name != self.tool:
+            return partial_call(call)
+        definitions = tuple(self.record.definition.schema.get("$defs", ()))
+        found = beginning(call.arguments_raw, self.lens.back, self.lens.losses, definitions)
+        return PartialCall(call.id, call.name, found)
+
+    def read_results(self, results: Results) -> None:
+        """Read the answer in a response whose calls are validated, and answer the call that it came as.
+
+        A response that only calls tools holds no answer, whatever text stands beside the calls.
+        """
+        calls = [position for position, call in enumerate(results.calls) if call.wire_name == self.tool]
+        if results.calls and not calls:
+            return
+        # A response without calls may hold the answer as its text, even if a tool was to be called.
+        tool = self.tool if calls else None
+        reading = (
+            list(results.assistant),
+            list(map(_wire_call, results.calls)),
+            results.finish_raw,
+            frozenset[int](),
+            False,
+        )
+        answer = answer_of(self.provider, reading, list(results.assistant), self.record.name, tool, self.read, results)
+        results.answer = answer
+        for position in calls:
+            call = self.named(results.calls[position])
+            state.answer_when_planned(results, position, call, _result(call, answer, is_answer=position == calls[0]))
+
+
+def _wire_call(call: Call) -> tuple[str, str, Any, Any]:
+    return call.id, call.wire_name, call.arguments_raw, call.raw
+
+
+def _result(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
+    """Return the result of a call that is the answer, or of one more call of its tool, which is not read."""
+    if not is_answer:
+        error = CallError("not_run", tool=call.wire_name)
+    elif answer.error is not None:
+        error = CallError("tool_error", tool=call.wire_name, text=str(answer.error))
+        error.__cause__ = answer.error
+    else:
+        return Result(call, value=RECEIVED, coercions=answer.coercions, text=RECEIVED, is_text=True)
+    return Result(call, error=error, text=str(error))
+
+
+def compile_beside_tools(
+    provider: Provider, record: OutputRecord, strict: Strictness, *, has_tools: bool = True
+) -> OutputBesideTools:
+    """Compile an output that is asked for in one request with tools.
+
+    It is sent as a tool among the others where the provider has no field for it, or not beside tools.
+
+    Args:
+        provider: The provider.
+        record: The output.
+        strict: Whether the provider must constrain the arguments of the tools; the output's own wish goes before it.
+        has_tools: Whether there are tools.
+
+    Raises:
+        ExportError: The provider would refuse the schema, has no strict form, or answers no requests of a model.
+    """
+    form = provider.output
+    is_tool = form is None or (has_tools and form.not_beside_tools is not None)
+    if not is_tool or provider.histories is None:
+        wire = output_to_wire(provider, record.spec, record.strict)
+        keywords, tool, entry, lens, is_strict, notes = wire.keywords, None, b"", wire.lens, wire.is_strict, wire.notes
+    else:
+        spec, wish = record.spec, strict if record.strict == "auto" else record.strict
+        made = to_wire(provider, Spec(name=spec.name, title=None, description=_purpose(spec.description),
+                                      parameters=spec.schema, output=None), wish)  # fmt: skip
+        why = "has no field for it" if form is None else "has no field for it beside tools"
+        note = Finding(
+            path="", rule="answered_by_tool", message=f"{provider.name} {why}: sent as a tool among the others"
+        )
+        keywords, tool, entry = {}, made.wire_name, json.dumps(made.payload).encode()
+        lens, is_strict, notes = made.lens, made.is_strict, (note, *made.notes)
+    read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
+    return OutputBesideTools(record=record, provider=provider, keywords=keywords, tool=tool, entry=entry, lens=lens,
+                             is_strict=is_strict, notes=tuple(notes), read=read)  # fmt: skip
+
+
+def _purpose(description: str) -> str:
+    """Tell the model when to call the tool that takes the answer."""
+    purpose = "Call this to give the final answer, once no other tool is needed."
+    return f"{purpose}\n\n{description}" if description else purpose
+
+
+def taken_name(output: OutputBesideTools, tool: str) -> ExportError:
+    """Return the error that the tool of an output has the wire name of another tool."""
+    message = f"the answer is sent as a tool, and the tool {tool!r} has its name: pass name= to Output"
+    problem = Problem(path="name", rule="name_taken", message=message)
+    return ExportError(provider=output.provider.name, tool=output.record.name, problems=[problem])
