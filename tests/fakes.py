@@ -50,7 +50,9 @@ def body_of(provider: str, given: dict[str, Any], *, stream: bool) -> dict[str, 
     """The keywords of an SDK's call as the body that the SDK sends."""
     body = copy.deepcopy(given)
     if get(provider).family == "gemini":
-        body.update(body.pop("config", {}))
+        config = body.pop("config", {})
+        of_answer = {key: config.pop(key) for key in list(config) if key.startswith("response")}
+        body.update(config, **({"generationConfig": of_answer} if of_answer else {}))
         del body["model"]
     elif get(provider).family == "bedrock":
         del body["modelId"]

@@ -85,6 +85,7 @@ LAZY = {
     ("toolshape._commands.serving", "toolshape.mcp"),
     ("toolshape._commands.serving", "uvicorn"),
     ("toolshape.mcp._calling", "toolshape._definitions.output_checker"),
+    ("toolshape.testing._fake.spoken", "toolshape._definitions.jsonschema_keywords"),
     ("toolshape._registry", "toolshape._dispatch.steps"),
     ("toolshape._function.model", "logging"),
     ("toolshape._record", "toolshape._execution.concurrency"),

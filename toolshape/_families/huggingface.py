@@ -22,7 +22,7 @@ from toolshape._schema.walk import everywhere
 from toolshape._wire.bodies import member, plain
 from toolshape._wire.histories import Histories
 from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Choice, Facts, NameRule, Read, unsupported
+from toolshape._wire.provider import Choice, Facts, NameRule, NotBesideTools, Read, unsupported
 from toolshape._wire.server_json import KEY
 
 
@@ -112,7 +112,10 @@ HUGGINGFACE = replace(
         ),
         strict=None,
     ),
-    output=replace(OUTPUT, not_beside_tools="both are grammars: huggingface/text-generation-inference#2046, 2024-06"),
+    output=replace(
+        OUTPUT,
+        not_beside_tools=NotBesideTools("both are grammars: huggingface/text-generation-inference#2046, 2024-06", None),
+    ),
     request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
     codec=replace(OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
     response=replace(OPENAI.response, recognises=recognises, read=read),

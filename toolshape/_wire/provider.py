@@ -281,6 +281,28 @@ class AnswerText(NamedTuple):
     refusal: str = ""
 
 
+class SentOutput(NamedTuple):
+    """The schema of an answer in a request, as the provider reads it.
+
+    ``path`` is where the schema stands in the request, ``name`` the name that was sent with it, if any.
+    """
+
+    path: str
+    schema: Any
+    name: Any = None
+    is_strict: bool = True
+
+
+class NotBesideTools(NamedTuple):
+    """Why a provider is not asked for an answer in one request with tools, with evidence and date.
+
+    ``refused_by`` matches the models that refuse such a request; ``None``: none does, but then no tool is called.
+    """
+
+    evidence: str
+    refused_by: str | None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputForm:
     """How a provider is asked for an answer in a schema, and how the answer is found in a response.
@@ -292,8 +314,8 @@ class OutputForm:
         names: The rule for the name that is sent with a schema; ``None`` if none is sent.
         has_description: Whether the request has a place for the description beside the schema.
         is_always_strict: Whether every answer is constrained, so that ``strict=False`` has no form.
-        not_beside_tools: The evidence that the provider refuses it in a request with tools, or then calls no tool;
-            ``None`` if it takes both.
+        not_beside_tools: Why it is not sent in a request with tools; ``None`` if the provider takes both.
+        sent: Reads the schema in a request's body, as the server does; ``None`` if no fake reads it.
         evidence: The source of the form, with its date.
     """
 
@@ -303,7 +325,8 @@ class OutputForm:
     names: NameRule | None = None
     has_description: bool = False
     is_always_strict: bool = False
-    not_beside_tools: str | None = None
+    not_beside_tools: NotBesideTools | None = None
+    sent: Callable[[JsonObject], SentOutput | None] | None = None
     evidence: str
 
 

@@ -87,7 +87,7 @@ class Endpoint(NamedTuple):
 class RequestFault(NamedTuple):
     """What is wrong with a request: a path, a rule, the message of our check, and dated evidence for the rule.
 
-    ``tool`` and ``number`` are the name and position of the tool, and ``place`` is a path in its schema. ``subject`` is
+    ``is_of_output``: it is about the schema of an answer. ``tool`` and ``number`` are the name and position of the tool, and ``place`` is a path in its schema. ``subject`` is
     the subject of the rule, such as a keyword or an id. ``given`` is what or how much was sent, ``most`` the limit.
     """
 
@@ -101,6 +101,7 @@ class RequestFault(NamedTuple):
     subject: str = ""
     given: str = ""
     most: str = ""
+    is_of_output: bool = False
 
 
 class Refusal(NamedTuple):
@@ -158,7 +159,7 @@ class Server:
         unfold: Splits a response's body into the events of its stream; ``fold`` makes the same response from them.
         error: Writes a refusal as the headers and the body of its error.
         wordings: The recorded wordings, by rule. The key with ``:missing`` appended applies if the subject of the rule
-            was left out.
+            was left out, and with ``output:`` before it to the schema of an answer.
     """
 
     endpoint: Endpoint

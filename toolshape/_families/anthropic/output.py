@@ -6,7 +6,8 @@ Types read in anthropic 2.13.0 on 2026-11-25. The dialect is that of strict tool
 
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
-from toolshape._wire.provider import OutputForm, OutputSchema
+from toolshape._wire.provider import OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -14,8 +15,14 @@ def keywords(output: OutputSchema) -> JsonObject:
     return {"output_config": {"format": {"type": "json_schema", "schema": output.schema}}}
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    form = mapping(mapping(body.get("output_config")).get("format"))
+    return SentOutput("output_config.format.schema", form.get("schema")) if form.get("type") == "json_schema" else None
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
+    sent=sent,
     answer=answer_text,  # a message's blocks of text; blocks of thinking hold no "text"
     is_always_strict=True,
     evidence="JSONOutputFormatParam of anthropic 2.13.0, and the structured outputs documentation, 2026-09-26",

@@ -3,11 +3,14 @@
 Read in botocore 1.44.8, bedrock-runtime/2023-09-30, on 2026-11-25. The subset is that of strict tools (user guide, 2026).
 """
 
+import contextlib
 import json
+from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
-from toolshape._wire.provider import NameRule, OutputForm, OutputSchema
+from toolshape._wire.provider import NameRule, OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -17,8 +20,21 @@ def keywords(output: OutputSchema) -> JsonObject:
     return {"outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}}
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    """Read the schema; one that is no JSON is read as the text that it is."""
+    form = mapping(mapping(body.get("outputConfig")).get("textFormat"))
+    named = mapping(mapping(form.get("structure")).get("jsonSchema"))
+    if form.get("type") != "json_schema":
+        return None
+    schema: Any = named.get("schema")
+    with contextlib.suppress(TypeError, ValueError):
+        schema = json.loads(schema)
+    return SentOutput("outputConfig.textFormat.structure.jsonSchema.schema", schema, named.get("name"))
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
+    sent=sent,
     answer=answer_text,  # a message's blocks of text; blocks of reasoning hold theirs elsewhere
     names=NameRule(
         pattern=r"[a-zA-Z0-9_-]+",

@@ -2,7 +2,8 @@
 
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
-from toolshape._wire.provider import OutputForm, OutputSchema
+from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -10,10 +11,16 @@ def keywords(output: OutputSchema) -> JsonObject:
     return {"response_format": {"type": "json_object", "json_schema": output.schema}}
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    schema = mapping(body.get("response_format")).get("json_schema")
+    return None if schema is None else SentOutput("response_format.json_schema", schema)
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
+    sent=sent,
     answer=answer_text,
     is_always_strict=True,
-    not_beside_tools="Cohere's API reference of response_format, 2025",
+    not_beside_tools=NotBesideTools("Cohere's API reference of response_format, 2025", ""),
     evidence="JsonObjectResponseFormatV2 of cohere 7.3.1, and its structured outputs documentation, 2025",
 )

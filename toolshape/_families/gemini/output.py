@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from toolshape._calls import JsonObject, WireMessage
 from toolshape._wire.bodies import member
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+from toolshape._wire.provider import AnswerText, NotBesideTools, OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -25,10 +26,24 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText("".join(text for text in texts if isinstance(text, str)))
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    return _sent(body, "responseJsonSchema")
+
+
+def openapi_sent(body: JsonObject) -> SentOutput | None:
+    return _sent(body, "responseSchema")
+
+
+def _sent(body: JsonObject, key: str) -> SentOutput | None:
+    schema = mapping(body.get("generationConfig", body.get("config"))).get(key)  # the SDK's own name is config
+    return None if schema is None else SentOutput(f"generationConfig.{key}", schema)
+
+
 # A 400 says so for models before Gemini 3, which takes both (alphaXiv/agents#3). A tool works for all of them.
-BESIDE_TOOLS = "googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07"
+BESIDE_TOOLS = NotBesideTools("googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07", r"gemini-[12]")
 OUTPUT = OutputForm(
     keywords=keywords,
+    sent=sent,
     answer=answer,
     is_always_strict=True,
     not_beside_tools=BESIDE_TOOLS,
@@ -36,6 +51,7 @@ OUTPUT = OutputForm(
 )
 OPENAPI_OUTPUT = OutputForm(
     keywords=openapi_keywords,
+    sent=openapi_sent,
     answer=answer,
     is_always_strict=True,
     not_beside_tools=BESIDE_TOOLS,

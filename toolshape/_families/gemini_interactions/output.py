@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from toolshape._calls import JsonObject, WireMessage
 from toolshape._wire.content import visible_text
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -19,9 +20,15 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText("".join(visible_text(step) for step in assistant if step.get("type") == "model_output"))
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    schema = mapping(body.get("response_format")).get("schema")
+    return None if schema is None else SentOutput("response_format.schema", schema)
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
     answer=answer,
+    sent=sent,
     is_always_strict=True,
     evidence="TextResponseFormat of google-genai 3.6.1, 2026-11-25",
 )

@@ -7,7 +7,7 @@ llama.cpp does.
 from toolshape._calls import JsonObject
 from toolshape._families.openai.vendor_outputs import GRAMMAR_RULES
 from toolshape._wire.content import answer_text
-from toolshape._wire.provider import OutputForm, OutputSchema
+from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -15,11 +15,20 @@ def keywords(output: OutputSchema) -> JsonObject:
     return {"format": output.schema}
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    """Read the schema; the text ``json`` asks for any JSON."""
+    schema = body.get("format")
+    return SentOutput("format", schema) if isinstance(schema, dict) else None
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
+    sent=sent,
     answer=answer_text,
     schema=GRAMMAR_RULES,
     is_always_strict=True,
-    not_beside_tools="the grammar of the answer leaves no place for a call: ollama/ollama#8095, #13750, 2026-01",
+    not_beside_tools=NotBesideTools(
+        "the grammar of the answer leaves no place for a call: ollama/ollama#8095, #13750, 2026-01", None
+    ),
     evidence="ChatRequest of ollama 0.6.3, and its structured outputs documentation, 2026-11-25",
 )

@@ -8,6 +8,7 @@ from toolshape._families.openai.messages import write_calls, write_results
 from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.responses import FINISHES, fold, read, recognises, text_delta
 from toolshape._families.openai.schema import (
+    ACCEPTED,
     FORMATS,
     GUIDE,
     MINIMAL,
@@ -44,7 +45,7 @@ OPENAI = Provider(
                 rules.closed,
                 rules.all_required,
                 rules.typed,
-                rules.known_keywords(*STRICT_KEYWORDS, "default", "title"),  # the server accepted the last two in 2026
+                rules.known_keywords(*STRICT_KEYWORDS, *ACCEPTED),
                 rules.known_formats(*FORMATS),
                 limits.sizes(properties=5000, levels=10),
                 limits.long_enums(choices=250, characters=15_000),
@@ -79,7 +80,7 @@ OLDER = replace(
             *OPENAI.schema.refuses_strict,
             *cited(
                 "Azure's page of 2025-01",
-                rules.known_keywords(*(key for key in STRICT_KEYWORDS if key not in MOVED), "default", "title"),
+                rules.known_keywords(*(key for key in STRICT_KEYWORDS if key not in MOVED), *ACCEPTED),
                 limits.sizes(properties=100, levels=5),
             ),
         ),

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from toolshape._calls import JsonObject, WireMessage
 from toolshape._families.openai.schema import NAMES
 from toolshape._wire.content import visible_text
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -33,9 +34,22 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText(visible_text(assistant[-1]), refusal if isinstance(refusal, str) else "")
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    """Read the schema of a request; of a server that constrains no other answers, whether it is strict."""
+    given = mapping(body.get("response_format"))
+    if given.get("type") != "json_schema":
+        return None
+    return named_sent(mapping(given.get("json_schema")), "response_format.json_schema")
+
+
+def named_sent(named: JsonObject, path: str) -> SentOutput:
+    return SentOutput(f"{path}.schema", named.get("schema"), named.get("name"), named.get("strict") is True)
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
     answer=answer,
+    sent=sent,
     names=NAMES,
     has_description=True,
     evidence="ResponseFormatJSONSchema of openai 3.57.0, 2026-11-25",

@@ -25,6 +25,8 @@ STRICT_KEYWORDS = (
     "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
     "properties", "required", "type",
 )  # fmt: skip
+ACCEPTED = ("$schema", "default", "title")
+"""Keywords that its documentation does not list, and that the server accepted in recorded requests of 2026."""
 OBJECTS = (
     *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),

@@ -232,6 +232,18 @@ WORDINGS: dict[str, Wording] = {
     "unique_names": Wording("Tool names must be unique."),
 }
 
+
+def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
+    """Return the wordings about the schema of an answer: those about a tool's, under another name."""
+    return {
+        f"output:{rule}": Wording(
+            wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "), code=code, param=param
+        )
+        for rule, wording in WORDINGS.items()
+        if wording.message.startswith(_SCHEMA)
+    }
+
+
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
@@ -240,7 +252,7 @@ SERVER = Server(
     respond=respond,
     unfold=unfold,
     error=error,
-    wordings=WORDINGS,
+    wordings={**WORDINGS, **output_wordings("response_format", None)},
 )
 VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={})
 """The server of vendors whose servers are known only by their form."""

@@ -14,7 +14,7 @@ from toolshape._schema import constrained as structure
 from toolshape._schema import limits, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import SchemaRules
+from toolshape._wire.provider import NotBesideTools, SchemaRules
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrapped_root_with_items,), strict=STRICT)
 """For vendors that document no dialect of their own: OpenAI's, which is the narrowest; nothing is known to be refused."""
@@ -36,7 +36,7 @@ GROQ = replace(
         strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
         strict_needs="strict answers need a model of openai/gpt-oss",
     ),
-    not_beside_tools="agno-agi/agno#1065, 2024-07; vercel/ai#16540, 2026-07",
+    not_beside_tools=NotBesideTools("agno-agi/agno#1065, 2024-07; vercel/ai#16540, 2026-07", ""),
     evidence="types of groq 1.7.0; Groq's structured outputs documentation, 2026-11-25",
 )
 TOGETHER = replace(
@@ -48,7 +48,7 @@ FIREWORKS = replace(
     OUTPUT,
     schema=STRICT_BY_FLAG,
     is_always_strict=True,
-    not_beside_tools="Fireworks' structured responses documentation, 2026",
+    not_beside_tools=NotBesideTools("Fireworks' structured responses documentation, 2026", ""),
     evidence="Fireworks' structured responses documentation, 2026",
 )
 # Every answer is constrained; a missing additionalProperties means false (its documentation, 2026).
@@ -83,7 +83,9 @@ VLLM = replace(
     OUTPUT,
     schema=STRICT_BY_FLAG,
     is_always_strict=True,
-    not_beside_tools="the constrained answer leaves no place for a call: vllm-project/vllm#39929, 2026-04",
+    not_beside_tools=NotBesideTools(
+        "the constrained answer leaves no place for a call: vllm-project/vllm#39929, 2026-04", None
+    ),
     evidence="vLLM's structured outputs documentation, 2026-11-25",
 )
 GRAMMAR_RULES = SchemaRules(
@@ -98,6 +100,8 @@ LLAMA_CPP = replace(
     OUTPUT,
     schema=GRAMMAR_RULES,
     is_always_strict=True,
-    not_beside_tools="the grammar of the answer leaves no place for a call: its documentation, 2026-11-25",
+    not_beside_tools=NotBesideTools(
+        "the grammar of the answer leaves no place for a call: its documentation, 2026-11-25", None
+    ),
     evidence="the server's documentation of response_format, 2026-11-25",
 )

@@ -97,6 +97,12 @@ def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
         yield RequestFault("tool_choice", "forced_while_thinking", "no tool can be forced in thinking mode")
 
 
+def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that no schema of an answer is sent."""
+    if mapping(request.body.get("response_format")).get("type") == "json_schema":
+        yield RequestFault("response_format", "no_response_format", "a schema of answers is not taken")
+
+
 DEEPSEEK = replace(
     VENDOR,
     name="deepseek",
@@ -138,10 +144,12 @@ DEEPSEEK = replace(
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
             *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
+            *request_rules("UKGovernmentBEIS/inspect_ai#4916, 2026-08", no_schema_of_answers),
         ),
         wordings={
             "root_is_object": WORDINGS["root_is_object"],
             "unique_names": WORDINGS["unique_names"],
+            "no_response_format": Wording("This response_format type is unavailable now", code="invalid_request_error"),
             "forced_while_thinking": Wording(
                 "Thinking mode does not support this tool_choice", code="invalid_request_error"
             ),

@@ -7,10 +7,11 @@ documented.
 from collections.abc import Sequence
 
 from toolshape._calls import JsonObject, WireMessage
-from toolshape._families.openai.output import named_schema
+from toolshape._families.openai.output import named_schema, named_sent
 from toolshape._families.openai.schema import NAMES
 from toolshape._wire.bodies import member
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema
+from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
+from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -28,9 +29,15 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText("".join(filter(None, texts)), "".join(filter(None, refusals)))
 
 
+def sent(body: JsonObject) -> SentOutput | None:
+    form = mapping(mapping(body.get("text")).get("format"))
+    return named_sent(form, "text.format") if form.get("type") == "json_schema" else None
+
+
 OUTPUT = OutputForm(
     keywords=keywords,
     answer=answer,
+    sent=sent,
     names=NAMES,
     has_description=True,
     evidence="ResponseFormatTextJSONSchemaConfig of openai 3.57.0, 2026-11-25",

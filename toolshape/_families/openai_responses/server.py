@@ -171,6 +171,7 @@ REQUEST_FIELDS = frozenset(
 
 WORDINGS: dict[str, Wording] = {
     **openai.WORDINGS,
+    **openai.output_wordings("text.format.schema", "invalid_json_schema"),
     **dict.fromkeys(
         ("unanswered_call", "open_turn"), Wording("No tool output found for function call {subject}.", param="input")
     ),

@@ -21,6 +21,7 @@ from toolshape._wire.server_json import seconds_text
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
 from toolshape.testing._fake.shown import Form, sent_form, sent_tool, written
+from toolshape.testing._fake.spoken import NoFormError, spoken_answer
 from toolshape.testing._fake.turn import ScriptedCall, Turn
 
 CONTENT_TYPES: Mapping[Framing, str] = {
@@ -111,6 +112,15 @@ def completion_of(
         for index, call in enumerate(turn.scripted)
     ]
     text = turn.text
+    if turn.answer is not None:
+        try:
+            spoken = spoken_answer(provider, request, turn.answer)
+        except NoFormError as error:
+            raise NoAnswerError(str(error)) from error
+        if spoken.tool is None:
+            text += json.dumps(spoken.written, ensure_ascii=False)
+        else:
+            calls.append(WireCall(generated_id(seed, len(calls) + 1), spoken.tool, spoken.written))
     finish: Finish = "tool_calls" if calls else "stop"
     if turn.cut == "length" or turn.is_truncated:
         finish = "length"
@@ -168,7 +178,8 @@ def generated_turn(
 ) -> Turn:
     """Return a turn that calls one of the tools in the request, or a turn of text.
 
-    The turn is text if the request allows no call, or if its last message holds a result and no call is forced.
+    The turn is text if the request allows no call, or if its last message holds a result and no call is forced. If the
+    request asks for an answer in a schema, the text is one.
 
     Args:
         provider: The provider that the fake plays.
@@ -186,7 +197,7 @@ def generated_turn(
     if not choices and is_forced:
         raise NoAnswerError("the request forces a call, but has no function to call")
     if not choices or request.mode == "none" or (not is_forced and _is_answered(provider, request)):
-        return turn.says("All is done.")
+        return turn.says(_final_text(provider, request, chance))
     sent = chance.choice(choices)
     known = [forms(tool) for tool in tools]
     own = next(
@@ -194,6 +205,17 @@ def generated_turn(
     )
     turn.scripted.append(ScriptedCall(str(sent.name), None, _arguments(sent, sent_form(own, sent), chance)))
     return turn
+
+
+def _final_text(provider: Provider, request: RequestRead, chance: random.Random) -> str:
+    form = provider.output
+    sent = None if form is None or form.sent is None else form.sent(request.body)
+    if sent is None or not isinstance(sent.schema, dict):
+        return "All is done."
+    for _ in range(_TRIES):
+        with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
+            return json.dumps(generated(sent.schema, chance), ensure_ascii=False)
+    raise NoAnswerError("could not generate an answer in the schema that was sent: script this one")
 
 
 def _is_answered(provider: Provider, request: RequestRead) -> bool:

@@ -271,9 +271,9 @@ class Fake:
         """Script a call of a tool that does not exist; arguments and errors as for ``Turn.invents``."""
         return self._turn(Turn(self._tools).invents(name, given, **arguments))
 
-    def says(self, text: str) -> Turn:
-        """Script a response of text."""
-        return self._turn(Turn(self._tools).says(text))
+    def says(self, answer: Any, *, output: Any = None) -> Turn:
+        """Script a response of text, or an answer in a type; arguments and errors as for ``Turn.says``."""
+        return self._turn(Turn(self._tools).says(answer, output=output))
 
     def replays(self, body: JsonObject) -> Turn:
         """Script a recorded response body, as ``Turn.replays`` does.

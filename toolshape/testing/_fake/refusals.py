@@ -12,7 +12,7 @@ from toolshape._history.repair import tools_missing
 from toolshape._schema.checks import Cited, broken
 from toolshape._schema.limits import GrammarSize, grammar_size
 from toolshape._wire.histories import Histories
-from toolshape._wire.provider import Choice, Provider
+from toolshape._wire.provider import Choice, Provider, SchemaRules
 from toolshape._wire.server import Refusal, RequestFault, RequestRead, SentTool
 from toolshape.testing._fake.speaker import server_of
 
@@ -60,6 +60,7 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
     yield from _over_budget(provider, request)
     for tool in request.tools:
         yield from _of_tool(_judge(provider, tool), tool)
+    yield from _of_output(provider, request, model)
     yield from _of_choice(provider, request, model)
     if provider.histories is not None:
         yield from _of_history(provider, provider.histories, request, model)
@@ -120,27 +121,51 @@ def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
         yield known._replace(path=path, rule="description", message=message)
     if not isinstance(tool.schema, dict):
         return
-    for problem in _problems(provider, tool):
+    for problem in _problems(provider.schema, tool.schema, is_strict=tool.is_strict):
         kind = tool.schema.get("type")
         at = own._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
         yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(kind or ""))
 
 
-def _problems(provider: Provider, tool: SentTool) -> list[Problem]:
+def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> list[Problem]:
     """Return the problems that the server refuses in a schema.
 
     An invalid schema, as ``{"required": null}``, gives no problem: no cited rule says how the provider treats it.
     """
     try:
-        return broken(tool.schema, _refused_by_server(provider, is_strict=tool.is_strict))
+        return broken(schema, _refused_by_server(rules, is_strict=is_strict))
     except (TypeError, AttributeError, ValueError, KeyError, RecursionError):
         return []
 
 
-def _refused_by_server(provider: Provider, *, is_strict: bool) -> Iterator[Cited]:
-    for rule in (*provider.schema.refuses, *(provider.schema.refuses_strict if is_strict else ())):
+def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited]:
+    for rule in (*rules.refuses, *(rules.refuses_strict if is_strict else ())):
         if rule.is_refused:
             yield rule
+
+
+def _of_output(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+    """Yield what is refused of the schema of an answer."""
+    form = provider.output
+    sent = None if form is None or form.sent is None else form.sent(request.body)
+    if form is None or sent is None:
+        return
+    own = RequestFault(path=sent.path, rule="", message="", tool=str(sent.name or ""), is_of_output=True)
+    alone = form.not_beside_tools
+    has_tools = bool(request.tools or request.native)
+    if has_tools and alone is not None and alone.refused_by is not None and re.match(alone.refused_by, model or ""):
+        message = "the schema of an answer is not taken beside tools"
+        yield own._replace(rule="output_beside_tools", message=message, evidence=alone.evidence)
+    if form.names is not None and not (isinstance(sent.name, str) and form.names.admits(sent.name)):
+        message = f"{sent.name!r} is not a valid name of a schema"
+        yield own._replace(rule="name", message=message, evidence=form.names.evidence, subject=str(sent.name))
+    if not isinstance(sent.schema, dict):
+        return
+    is_strict = sent.is_strict or form.is_always_strict
+    for problem in _problems(form.schema or provider.schema, sent.schema, is_strict=is_strict):
+        kind = str(sent.schema.get("type") or "")
+        at = own._replace(place=problem.path, subject=_subject(problem.message), given=kind)
+        yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence)
 
 
 def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
@@ -196,9 +221,9 @@ def _subject(message: str) -> str:
 
 def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
     """Return the provider's answer to a fault, in its own words if they were recorded, and the reason."""
-    name = fault.rule if fault.given else f"{fault.rule}:missing"
+    rule = f"output:{fault.rule}" if fault.is_of_output else fault.rule
     wordings = server_of(provider).wordings
-    wording = wordings.get(name) or wordings.get(fault.rule)
+    wording = wordings.get(rule if fault.given else f"{rule}:missing") or wordings.get(rule)
     if wording is None:
         message = f"{fault.path}: {fault.message} ({provider.name} refuses this; the words are toolshape's)"
         refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)

@@ -31,11 +31,11 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
             [shape] = shapes([tool], provider, strict, None).compiled
         except ExportError:
             continue
-        forms.append(Form(shape, _schema_in(provider, json.loads(shape.entry)), _taker(shape)))
+        forms.append(Form(shape, schema_in(provider, json.loads(shape.entry)), _taker(shape)))
     return forms
 
 
-def _schema_in(provider: Provider, entry: Any) -> Any:
+def schema_in(provider: Provider, entry: Any) -> Any:
     """Return the schema of an entry, as the server reads it in a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
     body = {**request, **request.get("config", {})}  # Gemini's SDK moves these fields to the top of the body

@@ -10,6 +10,7 @@ from toolshape._errors import UsageError, did_you_mean
 from toolshape._tool import Tool, record_of
 from toolshape._validation.settings import ValidationSettings
 from toolshape._wire.server import Refusal
+from toolshape.testing._fake.spoken import SpokenValue, spoken_value
 from toolshape.testing._mistakes import Slip, SlipKind, slips
 
 Cut: TypeAlias = Literal["length", "connection", "stream"]
@@ -41,7 +42,7 @@ class Turn:
     turn also finds the tools of the fake.
     """
 
-    __slots__ = ("_tools", "body", "cut", "failure", "is_truncated", "scripted", "text")
+    __slots__ = ("_tools", "answer", "body", "cut", "failure", "is_truncated", "scripted", "text")
 
     def __init__(self, tools: Mapping[str, Tool[..., Any]] | None = None) -> None:
         self._tools = {} if tools is None else tools
@@ -50,6 +51,7 @@ class Turn:
         self.cut: Cut | None = None
         self.failure: Refusal | None = None
         self.body: JsonObject | None = None
+        self.answer: SpokenValue | None = None
         self.is_truncated = False  # a slip has already cut off one of its calls
 
     def __repr__(self) -> str:
@@ -61,15 +63,30 @@ class Turn:
         if self.body is not None:
             return "replays(...)"
         parts = [f"says({self.text!r})"] if self.text else []
+        parts += [f"says({self.answer.canonical!r}, output={self.answer.record.name})"] if self.answer else []
         parts += [
             f"{'invents' if call.is_invented else 'calls'}({call.name}, {call.arguments!r})" for call in self.scripted
         ]
         parts += [f"cuts({self.cut!r})"] if self.cut else []
         return ".".join(parts) or "says('')"
 
-    def says(self, text: str) -> "Turn":
-        """Append text."""
-        self.text += text
+    def says(self, answer: Any, *, output: Any = None) -> "Turn":
+        """Append text, or give an answer in the form in which the request asks for it.
+
+        Args:
+            answer: A text; or a value, such as a model's, which is written in the schema that the request sends.
+            output: The ``Output`` of the value, or its type. The default is the value's own type.
+
+        Raises:
+            UsageError: The value is not of the output's type, or the turn has an answer already.
+            DefinitionError: The type cannot be an output.
+        """
+        if isinstance(answer, str) and output is None:
+            self.text += answer
+            return self
+        if self.answer is not None:
+            raise UsageError("a turn gives one answer")
+        self.answer = spoken_value(answer, output)
         return self
 
     def calls(
@@ -188,7 +205,7 @@ def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
     """
     made = Turn(tools)
     made.text, made.cut, made.failure, made.body = turn.text, turn.cut, turn.failure, turn.body
-    made.is_truncated = turn.is_truncated
+    made.is_truncated, made.answer = turn.is_truncated, turn.answer
     for call in turn.scripted:
         if call.is_invented:
             made.invents(call.name, call.arguments)

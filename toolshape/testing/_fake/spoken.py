@@ -1,0 +1,127 @@
+"""Writes a value as the answer of a scripted turn, in the form in which the request asked for it."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from toolshape._answer import FIELD
+from toolshape._calls import Spec, Strictness
+from toolshape._errors import ExportError, UsageError
+from toolshape._function.arguments import ParameterForm, written_arguments
+from toolshape._output import Output, record_of_output
+from toolshape._output_record import OutputRecord
+from toolshape._schema.lens import Lens
+from toolshape._wire.export import to_wire, wire_name_of
+from toolshape._wire.outputs import output_to_wire
+from toolshape._wire.provider import Provider
+from toolshape._wire.server import RequestRead
+from toolshape.testing._fake.shown import schema_in, sent_tool
+
+_WAYS: tuple[Strictness, ...] = ("auto", False, True)
+_MOST_NAMED = 5
+
+
+class NoFormError(Exception):
+    """The request does not ask for this answer, or asks for it in a schema that it does not fit."""
+
+
+class SpokenValue(NamedTuple):
+    """A value that a turn gives as the answer: its output, and the value in canonical JSON."""
+
+    record: OutputRecord
+    canonical: Any
+
+
+class SpokenAnswer(NamedTuple):
+    """An answer as it is sent: JSON, as the text, or as the arguments of a call of ``tool``."""
+
+    written: Any
+    tool: str | None
+
+
+class _Form(NamedTuple):
+    """A schema as a server reads it, and the lens that made it."""
+
+    schema: Any
+    lens: Lens
+
+
+def spoken_value(value: Any, output: Any) -> SpokenValue:
+    """Return a value as the answer of a turn.
+
+    Args:
+        value: The value.
+        output: The output, or its type; ``None``: the type of the value.
+
+    Raises:
+        UsageError: The value is not of the output's type.
+        DefinitionError: The type cannot be an output.
+    """
+    given = type(value) if output is None else output
+    record = record_of_output(given if isinstance(given, Output) else Output(given))
+    try:
+        model = record.definition.model.__pydantic_validator__.validate_python({FIELD: value})
+    except ValueError as error:
+        raise UsageError(f"says() was given a value that is no {record.name}: {error}") from error
+    return SpokenValue(record, written_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD])
+
+
+def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
+    """Write a value in the form in which a request asks for it: by its field, or by a tool.
+
+    Raises:
+        NoFormError: The request asks for no answer, or the value does not fit the schema that was sent.
+    """
+    record, form = spoken.record, provider.output
+    canonical = {FIELD: spoken.canonical} if record.is_wrapped else spoken.canonical
+    sent = None if form is None or form.sent is None else form.sent(request.body)
+    if sent is not None:
+        return SpokenAnswer(_in_form(canonical, sent.schema, _field_forms(provider, record), record.name), None)
+    name = wire_name_of(provider, record.name)
+    tool = sent_tool(request, {name})
+    if tool is None:
+        raise NoFormError(f"the script answers with {record.name}, but the request asks for no answer in a schema")
+    return SpokenAnswer(_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name)
+
+
+def _in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
+    """Write a value in the form that was sent; in canonical form if toolshape did not write the schema.
+
+    Raises:
+        NoFormError: The value does not fit the schema that was sent.
+    """
+    lens = next((form.lens for form in forms if form.schema == schema), None)
+    if lens is not None:
+        return canonical if lens.out is None else lens.out(canonical)
+    from toolshape._definitions.jsonschema_keywords import Validator  # noqa: PLC0415 - it needs an extra
+
+    errors = list(itertools.islice(Validator(schema).iter_errors(canonical), _MOST_NAMED))
+    if errors:
+        said = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors)
+        raise NoFormError(f"{name} does not fit the schema that was sent: {said}")
+    return canonical
+
+
+def _field_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
+    form = provider.output
+    assert form is not None  # noqa: S101 - the caller has read a schema by it
+    assert form.sent is not None  # noqa: S101 - the same
+    for strict in _WAYS:
+        try:
+            wire = output_to_wire(provider, record.spec, strict)
+        except ExportError:
+            continue
+        sent = form.sent(wire.keywords)
+        if sent is not None:
+            yield _Form(sent.schema, wire.lens)
+
+
+def _tool_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
+    spec = record.spec
+    tool = Spec(name=spec.name, title=None, description=spec.description, parameters=spec.schema, output=None)
+    for strict in _WAYS:
+        try:
+            wire = to_wire(provider, tool, strict)
+        except ExportError:
+            continue
+        yield _Form(schema_in(provider, wire.payload), wire.lens)
