@@ -15,7 +15,7 @@ from clients import _openai as openai_client
 from pydantic import BaseModel
 from test_clients import question
 
-from toolshape import Output
+from toolshape import Conversation, Output, Registry, tool
 from toolshape.testing import Fake
 
 # The SDKs leave the closing of their sockets to the garbage collector, which is run where that is expected.
@@ -86,6 +86,45 @@ def test_an_answer_is_read_whole_and_streamed(provider):
         assert collector.close().unwrap() == ORDER
         assert states[-1]["tags"] == {"a": 1}
         assert "tags" in json.dumps(fake.exchanges[0].request)
+
+
+@tool
+def look(number: int) -> str:
+    """Look an order up."""
+    return f"order {number}"
+
+
+@EVERY
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_tools_and_then_an_answer(provider, is_streamed):
+    """One conversation: a call, a wrong answer, the right one; each request is accepted, by the SDK and by the fake."""
+    output, tools = Output(Order), Registry([look])
+    conversation = Conversation(tools)
+    conversation.user("The order, please.")
+    more = {key: value for key, value in question(provider).items() if key == "max_tokens"}
+
+    def ask(fake):
+        request = conversation.request(provider, model="gemini-2.5-flash", output=output, **more)
+        if not is_streamed:
+            return conversation.dispatch(CLIENTS[provider](fake.url, request))
+        collector = conversation.collector()
+        for event in STREAMS[provider](fake.url, request):
+            collector.feed(event)
+        collector.close()
+        return conversation.dispatch(collector)
+
+    with Fake(provider, tools, strict=True) as fake:
+        fake.calls("look", number=4)
+        fake.says("I cannot say.")
+        fake.says(ORDER)
+        called, wrong, right = ask(fake), ask(fake), ask(fake)
+        assert called[0].text == "order 4"
+        assert called.output is None
+        assert wrong.output.error is not None
+        assert right.output.value == ORDER
+        assert "I cannot say" in json.dumps(fake.exchanges[2].request)
+        assert wrong.output.error.code == "malformed_answer"
+        fake.assert_done()
 
 
 @EVERY

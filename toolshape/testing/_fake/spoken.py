@@ -85,21 +85,26 @@ def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue)
 
 
 def _in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
-    """Write a value in the form that was sent; in canonical form if toolshape did not write the schema.
+    """Write a value in the form that was sent: the canonical one, unless a schema that toolshape writes was sent.
+
+    An SDK may have changed that schema on the way, as ollama's does: then it is the form in which the value fits.
 
     Raises:
         NoFormError: The value does not fit the schema that was sent.
     """
-    lens = next((form.lens for form in forms if form.schema == schema), None)
-    if lens is not None:
-        return canonical if lens.out is None else lens.out(canonical)
+    written = [(form.schema, canonical if form.lens.out is None else form.lens.out(canonical)) for form in forms]
+    for known, value in written:
+        if known == schema:
+            return value
     from toolshape._definitions.jsonschema_keywords import Validator  # noqa: PLC0415 - it needs an extra
 
-    errors = list(itertools.islice(Validator(schema).iter_errors(canonical), _MOST_NAMED))
-    if errors:
-        said = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors)
-        raise NoFormError(f"{name} does not fit the schema that was sent: {said}")
-    return canonical
+    validator = Validator(schema)
+    for value in (canonical, *(value for _, value in written)):
+        if validator.is_valid(value):
+            return value
+    errors = itertools.islice(validator.iter_errors(canonical), _MOST_NAMED)
+    said = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors)
+    raise NoFormError(f"{name} does not fit the schema that was sent: {said}")
 
 
 def _field_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
