@@ -8,8 +8,7 @@ import pytest
 from fakes import FAKED, asked, keywords
 from pydantic import BaseModel
 
-from toolshape import Output, Registry, tool
-from toolshape._errors import UsageError
+from toolshape import Output, Registry, UsageError, tool
 from toolshape._families import get
 from toolshape.testing import Fake, Turn
 

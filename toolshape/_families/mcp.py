@@ -12,7 +12,7 @@ from toolshape._results import Result
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema.checks import cited
-from toolshape._schema.references import resolver
+from toolshape._schema.references import in_field, resolver
 from toolshape._schema.union_branches import are_disjoint
 from toolshape._schema.walk import compose, inlined_but_recursion
 from toolshape._wire.bodies import member, result_json
@@ -58,16 +58,12 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
         return schema if "type" in schema else {"type": "object", **schema}
-    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    value = {key: inner for key, inner in schema.items() if key != "$defs"}
-    field = {"properties": {_RESULT: value}, "required": [_RESULT]}
+    wrapped = in_field(schema, _RESULT)
     if are_disjoint(schema, {"type": "object"}, resolve):
-        return {"type": "object", **field, **definitions}
-    return {
-        "type": "object",
-        "anyOf": [{**value, "type": "object"} if "type" in value else value, field],
-        **definitions,
-    }
+        return wrapped
+    value, field = wrapped["properties"][_RESULT], {key: wrapped[key] for key in ("properties", "required")}
+    whole = {key: inner for key, inner in wrapped.items() if key not in field}
+    return {**whole, "anyOf": [{**value, "type": "object"} if "type" in value else value, field]}
 
 
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
@@ -80,10 +76,7 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
     schema = tool.get("outputSchema")
     if schema is None or are_disjoint(schema, _NULL, resolver(schema)):
         return tool
-    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    value = {key: inner for key, inner in schema.items() if key != "$defs"}
-    wrapped = {"type": "object", "properties": {_RESULT: value}, "required": [_RESULT], **definitions}
-    return {**tool, "outputSchema": wrapped}
+    return {**tool, "outputSchema": in_field(schema, _RESULT)}
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form

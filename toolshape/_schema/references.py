@@ -56,6 +56,13 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
                 _collect(child, found)
 
 
+def in_field(schema: JsonSchema, name: str) -> JsonSchema:
+    """Return the schema of an object that holds a value in its one field; the definitions stay at the root."""
+    value = {key: inner for key, inner in schema.items() if key != "$defs"}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    return {"type": "object", "properties": {name: value}, "required": [name], **definitions}
+
+
 def at_pointer(root: Any, reference: str) -> Any:
     """Return the target of a local reference (``#`` and a JSON pointer), or ``None`` if it does not resolve."""
     start, *steps = reference.split("/")

@@ -1,5 +1,6 @@
 """Evaluates models: whether they call the expected tools with the arguments that the functions should receive."""
 
+from toolshape.evals._answer import ExpectAnswer
 from toolshape.evals._case import Case
 from toolshape.evals._evaluate import Model, evaluate
 from toolshape.evals._expect import Expect, never
@@ -12,6 +13,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Expect",
+    "ExpectAnswer",
     "Matcher",
     "Model",
     "Run",

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolshape._bound import Bound, bound_tools_of
-from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.plan import Plan
 from toolshape._errors import ResponseError, UsageError, did_you_mean
 from toolshape._tool import Tool
+from toolshape.evals._answer import ExpectAnswer, JudgedAnswer, judged_answer
 from toolshape.evals._assign import best_in_steps, best_pairs
 from toolshape.evals._compare import (
     Made,
@@ -48,6 +48,7 @@ class Case:
             returns a value or raises ``ToolError``. With answers, the model is asked again until it makes no call, or
             calls a tool without an answer. The calls of all steps count together.
         most_steps: The maximal number of requests to the model.
+        answer: The expected answer: the output is asked for beside the tools, and the case ends with an answer.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Case:
     extra: Literal["none", "any"] = "none"
     answers: Mapping[Tool[..., Any] | str, Any] = field(default_factory=dict)
     most_steps: int = 10
+    answer: ExpectAnswer | None = None
 
     def __post_init__(self) -> None:
         if self.order not in ("any", "same") or self.extra not in ("none", "any"):
@@ -67,6 +69,9 @@ class Case:
         strangers = [call for calls in by_track for call in calls if not _is_expected(call)]
         if strangers:
             raise UsageError(f"expected= takes Expect(tool, **arguments), not {strangers[0]!r}")
+        answer: Any = self.answer
+        if answer is not None and not isinstance(answer, ExpectAnswer):
+            raise UsageError(f"answer= takes ExpectAnswer(value), not {answer!r}; results of tools go into answers=")
         most: Any = self.most_steps
         if not (type(most) is int and most > 0):
             raise UsageError(f"most_steps= must be a positive integer, not {most!r}")
@@ -75,7 +80,7 @@ class Case:
         """Judge a response by the arguments that the functions would receive. No function is run.
 
         Args:
-            bound: The tools as sent to the model.
+            bound: The tools as sent to the model; for an expected answer, bound with its output.
             response: SDK object, dict, JSON text or bytes.
             track: The set of tools in use, if ``expected`` is a mapping.
 
@@ -83,15 +88,18 @@ class Case:
             The verdict. Its label is ``failed`` if the provider's family cannot read the response.
 
         Raises:
-            UsageError: An expected tool does not exist, or rejects the expected arguments.
+            UsageError: An expected tool does not exist, or rejects the expected arguments. Or an answer is expected, and
+                the tools are bound without its output.
         """
         check_expected(expected_of(self, track), bound.tools)
+        if self.answer is not None and bound_tools_of(bound).output is None:
+            raise UsageError(f"the case {self.name!r} expects an answer: bind the tools with output=")
         try:
             plan = bound.plan(response)
         except ResponseError as error:
             reason = type(error).__name__ if has_secrets(bound.tools) else str(error)
             return Verdict(case=self.name, label="failed", score=0.0, error=reason, track=track)
-        return judged(self, [plan], bound_tools_of(bound).handlers, track)
+        return judged(self, [plan], bound, track)
 
 
 def _is_expected(given: Any) -> bool:
@@ -115,24 +123,32 @@ def expected_of(case: Case, track: str) -> Sequence[Expect]:
     return case.expected[track]
 
 
-def judged(case: Case, plans: Sequence[Plan], handlers: Handlers, track: str = "") -> Verdict:
+def judged(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> Verdict:
     """Judge the calls of one response to a case, or of several consecutive responses.
 
     Args:
         case: The case.
         plans: The parsed and validated responses of one model.
-        handlers: The handlers of the tools as sent to that model.
+        bound: The tools as sent to that model.
         track: The set of tools in use.
 
     Raises:
         UsageError: A tool rejects the expected arguments.
     """
+    bound_tools = bound_tools_of(bound)
+    handlers, beside = bound_tools.handlers, bound_tools.beside
+    answer_tool = None if beside is None else beside.tool
     made = [
-        made_of(result.call, result.error, handlers, step) for step, plan in enumerate(plans) for result in plan.results
+        made_of(result.call, result.error, handlers, step)
+        for step, plan in enumerate(plans)
+        for result in plan.results
+        if answer_tool is None or result.call.wire_name != answer_tool
     ]
     tools = {shape.name: shape.tool for shape in handlers.shapes.values()}
-    score, differences, right = _compared(case, expected_of(case, track), made, tools)
+    answer = None if case.answer is None else judged_answer(case.answer, plans[-1].results.output)
+    score, differences, right = _compared(case, expected_of(case, track), made, tools, answer)
     coercions = tuple(coercion for at in right for coercion in shown_coercions(made[at]))
+    coercions += () if answer is None else answer.coercions
     label: Label = "wrong" if differences else "right_after_coercion" if coercions else "right"
     return Verdict(
         case=case.name,
@@ -147,9 +163,13 @@ def judged(case: Case, plans: Sequence[Plan], handlers: Handlers, track: str = "
 
 
 def _compared(
-    case: Case, expected: Sequence[Expect], made: Sequence[Made], tools: Mapping[str, Tool[..., Any]]
+    case: Case,
+    expected: Sequence[Expect],
+    made: Sequence[Made],
+    tools: Mapping[str, Tool[..., Any]],
+    answer: JudgedAnswer | None,
 ) -> tuple[float, list[Difference], list[int]]:
-    """Compare the expected calls with the actual calls.
+    """Compare the expected calls with the actual calls. An answer counts as one more expected call.
 
     Returns:
         The score, the differences, and the positions of the actual calls that are paired with an expected call.
@@ -176,6 +196,9 @@ def _compared(
     ]
     total = max(len(wanted), len(pairs) + extra) + len(happened)
     earned = sum(table[row][column].score for row, column in pairs)
+    if answer is not None:
+        differences += answer.differences
+        total, earned = total + 1, earned + answer.score
     return (earned / total if total else 1.0), differences, columns
 
 

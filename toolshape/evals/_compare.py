@@ -18,7 +18,7 @@ from toolshape.evals._matchers import Matcher
 from toolshape.evals._verdict import Difference, DifferenceKind
 
 _LEFT_OUT = object()
-_Place = tuple[int | str, ...]
+Place = tuple[int | str, ...]
 
 
 class Made(NamedTuple):
@@ -69,7 +69,7 @@ def pair_of(expected: Expect, made: Made) -> Pair:
         difference = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
         return Pair(0.0, (replace(difference, actual=reason),))
     full = _as_received(expected, made.tool, made)
-    differing = list(_differing(_counted(expected, expected.arguments, full, made.received)))
+    differing = list(differing_places(_counted(expected, expected.arguments, full, made.received)))
     differences = tuple(
         difference_at("value", expected.tool, made.tool, place, expected=wanted, actual=received)
         for place, wanted, received in differing
@@ -91,7 +91,7 @@ def difference_at(
     kind: DifferenceKind,
     name: str,
     tool: Tool[..., Any] | None,
-    place: _Place = (),
+    place: Place = (),
     *,
     expected: Any = None,
     actual: Any = None,
@@ -107,7 +107,7 @@ def difference_at(
         actual: The actual value.
     """
     shown = [None if value is None else _shown(value, tool, place) for value in (expected, actual)]
-    return Difference(kind=kind, tool=name, path=_path(place), expected=shown[0], actual=shown[1])
+    return Difference(kind=kind, tool=name, path=path_of_place(place), expected=shown[0], actual=shown[1])
 
 
 def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
@@ -135,20 +135,20 @@ def shown_coercions(made: Made) -> tuple[Coercion, ...]:
     )
 
 
-def _shown(value: Any, tool: Tool[..., Any] | None, place: _Place) -> Any:
-    return _plain(value if tool is None else record_of(tool).secrets.masked(value, place))
+def _shown(value: Any, tool: Tool[..., Any] | None, place: Place) -> Any:
+    return in_plain_json(value if tool is None else record_of(tool).secrets.masked(value, place))
 
 
-def _plain(value: Any) -> Any:
+def in_plain_json(value: Any) -> Any:
     """Convert a value to plain JSON, without the Python values attached to texts. Matchers are kept."""
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): in_plain_json(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [in_plain_json(item) for item in value]
     return str(value) if isinstance(value, WrittenText) else value
 
 
-def _path(place: _Place) -> str:
+def path_of_place(place: Place) -> str:
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return steps.removeprefix(".")
 
@@ -201,7 +201,7 @@ def is_happening(forbidden: Expect, made: Made) -> bool:
     full, received = forbidden.arguments, made.given
     if made.received is not None:
         full, received = _as_received(forbidden, made.tool, made), made.received
-    return not any(True for _ in _differing(_counted(forbidden, forbidden.arguments, full, received)))
+    return not any(True for _ in differing_places(_counted(forbidden, forbidden.arguments, full, received)))
 
 
 def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
@@ -227,12 +227,12 @@ def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObje
     # Two attempts: the model's own arguments may need a coercion, which is off here, and the validated arguments may be
     # values that the validator itself does not accept.
     for came in (made.given, received):
-        filled = _filled(expected.arguments, came, received)
+        filled = fill_matchers(expected.arguments, came, received)
         if (written := _validated(tool, {**came, **filled} if is_subset else filled)) is not None:
             return written
     if is_subset or is_matched(expected.arguments):
         # The actual values are not valid together with the expected values: compare without validation.
-        return {**received, **_filled(expected.arguments, received, received)}
+        return {**received, **fill_matchers(expected.arguments, received, received)}
     try:
         record_of(tool).validate_uncoerced(expected.arguments)
     except CallError as error:
@@ -240,7 +240,7 @@ def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObje
     raise AssertionError("the arguments were rejected before")
 
 
-def _filled(expected: Any, came: Any, received: Any) -> Any:
+def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
     """Replace the matchers in expected arguments by the actual values. If there is no actual value, omit the argument.
 
     Args:
@@ -255,7 +255,7 @@ def _filled(expected: Any, came: Any, received: Any) -> Any:
         inner: JsonObject = came if isinstance(came, dict) else {}
         others: JsonObject = received if isinstance(received, dict) else {}
         filled = {
-            name: _filled(value, inner.get(name, _LEFT_OUT), others.get(name, _LEFT_OUT))
+            name: fill_matchers(value, inner.get(name, _LEFT_OUT), others.get(name, _LEFT_OUT))
             for name, value in expected.items()
         }
         return {name: value for name, value in filled.items() if value is not _LEFT_OUT}
@@ -264,7 +264,7 @@ def _filled(expected: Any, came: Any, received: Any) -> Any:
             came = received = _aligned(expected, received)
         nothing = [None] * len(expected)
         items, whole = (value if _is_as_long(value, expected) else nothing for value in (came, received))
-        return [_filled(*parts) for parts in zip(expected, items, whole, strict=True)]
+        return [fill_matchers(*parts) for parts in zip(expected, items, whole, strict=True)]
     return expected
 
 
@@ -291,7 +291,7 @@ def _admits(expected: Any, received: Any) -> bool:
     return is_same_value(expected, received)
 
 
-def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_Place, Any, Any]]:
+def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
     """Yield the places where received and expected arguments differ, with both values.
 
     Args:
@@ -309,7 +309,7 @@ def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_
         inner = expected if isinstance(expected, dict) else {}
         for name in dict.fromkeys((*inner, *full, *received)):
             wanted, other = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
-            yield from _differing((inner.get(name, wanted), wanted, other), (*place, name))
+            yield from differing_places((inner.get(name, wanted), wanted, other), (*place, name))
     elif (
         isinstance(expected, list)
         and is_matched(expected)
@@ -323,8 +323,8 @@ def _differing(arguments: Sequence[Any], place: _Place = ()) -> Iterator[tuple[_
 
 
 def _differing_items(
-    expected: list[Any], full: Any, received: list[Any], place: _Place
-) -> Iterator[tuple[_Place, Any, Any]]:
+    expected: list[Any], full: Any, received: list[Any], place: Place
+) -> Iterator[tuple[Place, Any, Any]]:
     """Yield the differences of a list that contains matchers. Items of a set have no places of their own."""
     if isinstance(received, WrittenSet):
         if _aligned(expected, received) is None or not is_same_value(full, received):
@@ -332,7 +332,7 @@ def _differing_items(
         return
     whole = full if _is_as_long(full, expected) else expected
     for at, items in enumerate(zip(expected, whole, received, strict=True)):
-        yield from _differing(items, (*place, at))
+        yield from differing_places(items, (*place, at))
 
 
 def _is_as_long(given: Any, expected: list[Any]) -> bool:

@@ -21,6 +21,7 @@ from toolshape._dispatch.receive import reading_of
 from toolshape._errors import ResponseError, UsageError, did_you_mean
 from toolshape._failures.explain import explain
 from toolshape._families import get
+from toolshape._output import Output
 from toolshape._registry import Registry
 from toolshape._wire.provider import AnyProvider
 from toolshape.evals._case import Case, expected_of, judged
@@ -91,7 +92,7 @@ async def evaluate(
         async with gate:
             made, seen = await _questioned(registry, case, models[name], track)
         verdict = replace(made, model=name, trial=trial)
-        bound = registry.bind(models[name].provider, models[name].strict)
+        bound = registry.bind(models[name].provider, models[name].strict, output=_output_of(case))
         for response in seen:
             notes = {"case": case.name, "model": name, "trial": trial, "label": verdict.label}
             notes |= {"track": track} if track else {}
@@ -159,14 +160,15 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
         return Verdict(case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track), seen
 
     provider = get(model.provider)
-    bound = tools.bind(provider, model.strict)
+    output = _output_of(case)
+    bound = tools.bind(provider, model.strict, output=output)
     conversation = Conversation(tools, case.messages.messages if isinstance(case.messages, Conversation) else ())
     if isinstance(case.messages, str):
         conversation.user(case.messages)
     plans: list[Plan] = []
     seen: list[ObservedResponse] = []
     while True:
-        request = conversation.request(provider, model=model.name, strict=model.strict)
+        request = conversation.request(provider, model=model.name, strict=model.strict, output=output)
         messages = request.pop(histories_of(provider).key)
         try:
             response = await _asked(model, request, messages)
@@ -179,9 +181,14 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
             return failed_with(type(error).__name__ if has_secrets(bound.tools) else str(error))
         plans.append(plan)
         seen.append(ObservedResponse(response, plan.results))
-        if len(plans) == case.most_steps or not await asyncio.to_thread(_answer, plan, case):
-            return judged(case, plans, bound_tools_of(bound).handlers, track), seen
+        is_over = len(plans) == case.most_steps or plan.results.output is not None
+        if is_over or not await asyncio.to_thread(_answer, plan, case):
+            return judged(case, plans, bound, track), seen
         conversation += plan.results
+
+
+def _output_of(case: Case) -> Output[Any] | None:
+    return None if case.answer is None else case.answer.output
 
 
 def _explained(error: Exception, bound: Bound) -> str:
@@ -208,7 +215,10 @@ def _unwatched(bound: Bound, response: Any) -> Plan:
         ResponseError: This provider's family cannot read the response.
     """
     bound_tools = bound_tools_of(bound)
-    return Plan(planned(bound.provider, reading_of(bound_tools.reader, response), bound_tools.handlers))
+    results = planned(bound.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
+    if bound_tools.beside is not None:
+        bound_tools.beside.read_results(results)
+    return Plan(results)
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

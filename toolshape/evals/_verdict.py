@@ -10,15 +10,23 @@ Label: TypeAlias = Literal["right", "right_after_coercion", "wrong", "failed"]
 RIGHT: frozenset[Label] = frozenset({"right", "right_after_coercion"})
 """The labels of right verdicts."""
 DifferenceKind: TypeAlias = Literal[
-    "missing_call", "extra_call", "forbidden_call", "unknown_tool", "refused_arguments", "value", "order"
+    "missing_call",
+    "extra_call",
+    "forbidden_call",
+    "unknown_tool",
+    "refused_arguments",
+    "value",
+    "order",
+    "missing_answer",
+    "refused_answer",
 ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """One difference between an actual and an expected call.
+    """One difference between an actual and an expected call, or between answers: then ``tool`` is the name of the output.
 
-    ``path`` is a place in the arguments. ``expected`` and ``actual`` are values as the function would receive them, a
+    ``path`` is a place in the arguments or the answer. ``expected`` and ``actual`` are values as the function would receive them, a
     matcher, or the arguments of a whole call.
     """
 
@@ -28,14 +36,16 @@ class Difference:
     expected: Any = None
     actual: Any = None
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # noqa: PLR0911 - one line per kind
         place = f"{self.tool}.{self.path}" if self.path else self.tool
         match self.kind:
             case "value":
                 return f"{place}: expected {self.expected!r}, got {self.actual!r}"
             case "missing_call":
                 return f"{place}: not called with {self.expected!r}"
-            case "refused_arguments":
+            case "missing_answer":
+                return f"{place}: no answer, expected {self.expected!r}"
+            case "refused_arguments" | "refused_answer":
                 return f"{place}: refused: {self.actual!r}"
             case "unknown_tool":
                 return f"{place}: there is no such tool"
@@ -51,7 +61,8 @@ class Verdict:
 
     ``label`` is ``right``, ``right_after_coercion`` (the arguments are right once coerced), ``wrong``, or ``failed``
     (no readable response; ``error`` is the reason). ``score`` is from 0 to 1: the share of expected calls that were
-    made, each weighted by the share of its right arguments. An extra call counts as a wrong one. ``finish`` is the
+    made, each weighted by the share of its right arguments. An expected answer counts as a call. An extra call counts as
+    a wrong one. ``finish`` is the
     reason why the last response ended. ``steps`` is the number of requests. ``track`` is the name of the set of tools,
     if there are several.
     """

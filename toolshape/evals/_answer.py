@@ -1,0 +1,132 @@
+"""Defines ``ExpectAnswer``, the answer that a model should give, and compares it with the answer that it gave."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from toolshape._answer import FIELD
+from toolshape._calls import Coercion
+from toolshape._errors import UsageError
+from toolshape._function.arguments import ParameterForm, written_arguments
+from toolshape._output import Output, record_of_output
+from toolshape._output_record import OutputRecord
+from toolshape._results import ReadAnswer
+from toolshape._validation.lookup import Secrets, location_of
+from toolshape.evals._compare import Place, differing_places, fill_matchers, in_plain_json, path_of_place
+from toolshape.evals._expect import is_matched
+from toolshape.evals._verdict import Difference
+
+
+class ExpectAnswer:
+    """An expected answer: a value of the output's type, or its JSON in canonical form, with matchers at any depth.
+
+    ``match`` says which fields of an object count: all (``"exact"``), or the named ones (``"subset"``).
+    """
+
+    __slots__ = ("match", "output", "value")
+    match: Literal["exact", "subset"]
+
+    def __init__(self, value: Any, output: Any = None, *, match: Literal["exact", "subset"] = "exact") -> None:
+        """Expect an answer.
+
+        Args:
+            value: The value, or its JSON.
+            output: The ``Output`` that is asked for, or its type. The default is the type of the value.
+            match: Which fields of an object count.
+
+        Raises:
+            UsageError: The value does not fit the type, or ``match`` is something else.
+            DefinitionError: The type cannot be an output.
+        """
+        given = type(value) if output is None else output
+        self.output: Output[Any] = given if isinstance(given, Output) else Output(given)
+        if match not in ("exact", "subset"):
+            raise UsageError(f'match= is "exact" or "subset", not {match!r}')
+        self.match = match
+        is_json = is_matched(value) or (match == "subset" and isinstance(value, dict))
+        self.value: Any = value if is_json else _canonical(record_of_output(self.output), value)
+
+    def __repr__(self) -> str:
+        return f"ExpectAnswer({self.value!r}, {self.output!r})"
+
+
+class JudgedAnswer(NamedTuple):
+    """The comparison of an expected with an actual answer: a score from 0 to 1, the differences, and the coercions."""
+
+    score: float
+    differences: tuple[Difference, ...]
+    coercions: tuple[Coercion, ...]
+
+
+def judged_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
+    """Compare an expected answer with the answer of a response, if there is one."""
+    record = record_of_output(expected.output)
+    secrets = Secrets(record.definition.schema)
+
+    def shown(value: Any, place: Place = ()) -> Any:
+        return None if value is None else in_plain_json(secrets.masked(value, (FIELD, *place)))
+
+    name = record.name
+    if answer is None:
+        missing = Difference(kind="missing_answer", tool=name, expected=shown(expected.value))
+        return JudgedAnswer(0.0, (missing,), ())
+    if answer.error is not None:
+        refused = Difference(kind="refused_answer", tool=name, expected=shown(expected.value), actual=str(answer.error))
+        return JudgedAnswer(0.0, (refused,), ())
+    received = _written(record, answer.value)
+    found = list(_differing(expected, received))
+    differences = tuple(
+        Difference(
+            kind="value",
+            tool=name,
+            path=path_of_place(place),
+            expected=shown(wanted, place),
+            actual=shown(other, place),
+        )
+        for place, wanted, other in found
+    )
+    coercions = tuple(
+        coercion._replace(
+            before=shown(coercion.before, location_of(coercion.path)),
+            after=shown(coercion.after, location_of(coercion.path)),
+        )
+        for coercion in answer.coercions
+    )
+    return JudgedAnswer(_score(expected, received, [place for place, _, _ in found]), differences, coercions)
+
+
+def _differing(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, Any, Any]]:
+    full = fill_matchers(expected.value, received, received)
+    if expected.match == "subset" and isinstance(full, dict) and isinstance(received, dict):
+        received = {name: received[name] for name in full if name in received}
+    yield from differing_places((expected.value, full, received))
+
+
+def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
+    """Return the share of the fields of an object that are right; any other answer is right or wrong."""
+    fields = {place[0] for place in wrong if place}
+    if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(fields) < len(set(wrong[:1])):
+        return 0.0 if wrong else 1.0
+    counted = expected.value.keys() | fields | (received.keys() if expected.match == "exact" else set())
+    return 1 - len(fields) / len(counted) if counted else 1.0
+
+
+def _canonical(record: OutputRecord, value: Any) -> Any:
+    """Validate an expected value, or its JSON, and write it as JSON.
+
+    Raises:
+        UsageError: The value does not fit.
+    """
+    validator = record.definition.model.__pydantic_validator__
+    try:
+        model = validator.validate_python({FIELD: value})
+    except ValueError as error:
+        raise UsageError(f"the expected answer is no {record.name}: {error}") from error
+    return _of_model(model)
+
+
+def _written(record: OutputRecord, value: Any) -> Any:
+    return _of_model(record.definition.model.model_construct(**{FIELD: value}))
+
+
+def _of_model(model: Any) -> Any:
+    return written_arguments(model, frozenset(), ParameterForm(reveals=True, keeps_values=True))[FIELD]
