@@ -7,6 +7,7 @@ from toolshape._calls import Strictness
 from toolshape._errors import ExportError
 from toolshape._families import get
 from toolshape._options import Options
+from toolshape._output import Output
 from toolshape._registry import Registry
 from toolshape._report import Entry
 from toolshape._tool import Tool, make_tool
@@ -47,13 +48,28 @@ def check(registry: Registry, provider: ProviderOrName, strict: Strictness | Non
     return (*refused, *_refusals(sound, found, strict))
 
 
+def check_answer(
+    output: Output[Any], provider: ProviderOrName, strict: Strictness | None = None
+) -> tuple[RefusedTool, ...]:
+    """Find everything that a provider would reject in an output; ``tool`` is the name of the output."""
+    try:
+        output.bind(get(provider), strict)
+    except ExportError as error:
+        return tuple(_refused(get(provider), error))
+    return ()
+
+
 def _refusals(registry: Registry, provider: Provider, strict: Strictness | None) -> Iterator[RefusedTool]:
     try:
         registry.bind(provider, strict).export()
     except ExportError as error:
-        for problem in error.problems:
-            message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
-            yield RefusedTool(provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence)
+        yield from _refused(provider, error)
+
+
+def _refused(provider: Provider, error: ExportError) -> Iterator[RefusedTool]:
+    for problem in error.problems:
+        message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+        yield RefusedTool(provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence)
 
 
 class FormDifference(NamedTuple):

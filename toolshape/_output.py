@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from toolshape._answer import FIELD
 from toolshape._bound_output import BoundOutput, bind_output
-from toolshape._calls import JsonSchema, Strictness
+from toolshape._calls import Finding, JsonSchema, Strictness
 from toolshape._function.annotations import calling_frame
 from toolshape._output_record import OutputRecord, record_output
 from toolshape._schema.references import pruned
@@ -120,6 +120,11 @@ class Output(Generic[T]):
 
 record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
 """Returns the ``OutputRecord`` behind an ``Output``, for the modules that export it and read answers."""
+
+
+def findings_of(output: Output[Any]) -> tuple[Finding, ...]:
+    """What works in the type of an output, and deserves a look; an answer needs no description of its own."""
+    return tuple(finding for finding in output._record.definition.findings if finding.rule != "undescribed")  # noqa: SLF001 - our own
 
 
 def _unpickle(

@@ -17,6 +17,9 @@ from toolshape._schema.references import pruned, resolver
 from toolshape._validation.coercion import chosen_rules
 from toolshape._wire.outputs import OutputSpec
 
+NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
+"""The coercion rules of whole arguments, which no answer has."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputRecord:
@@ -62,7 +65,7 @@ def record_output(
     given = name if isinstance(name, str) and name else _name_of(kind)
     location = "an output" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
     try:
-        rules = chosen_rules(coerce) - {"empty_as_no_arguments"}
+        rules = chosen_rules(coerce) - NOT_OF_OUTPUTS
     except ValueError as error:
         problem = Problem(path="coerce", rule="option", message=str(error))
         raise DefinitionError(tool=given, location=location, problems=[problem], kind="an output") from error

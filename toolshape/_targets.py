@@ -7,9 +7,10 @@ import traceback
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolshape._errors import ToolshapeError, did_you_mean
+from toolshape._output import Output
 from toolshape._registry import Registry, store_of
 from toolshape._tool import Tool, as_tool
 
@@ -146,6 +147,35 @@ def registry_of(target: str) -> Registry:
     return value if isinstance(value, Registry) else Registry([_as_tool(value, target)])
 
 
+class Named(NamedTuple):
+    """What a target names: tools, or an output."""
+
+    tools: Registry
+    outputs: tuple[Output[Any], ...] = ()
+
+
+def named_by(target: str, answers: Iterable[str] = ()) -> Named:
+    """Return the tools or the output that a target names, and further outputs.
+
+    Args:
+        target: The target.
+        answers: The targets of the further outputs.
+
+    Raises:
+        TargetError: The target names no registry, tool, function or output, or another one names no output.
+    """
+    value = load(target)
+    others = []
+    for name in answers:
+        output = load(name)
+        if not isinstance(output, Output):
+            raise TargetError(f"{name} is of type {type(output).__name__}: --answer names an Output")
+        others.append(output)
+    if isinstance(value, Output):
+        return Named(Registry(), (value, *others))
+    return Named(value if isinstance(value, Registry) else Registry([_as_tool(value, target)]), tuple(others))
+
+
 def registry_beside(target: str) -> Registry:
     """Return the only registry in the module of a target.
 
@@ -190,7 +220,10 @@ def _tool(value: Any, target: str) -> Tool[..., Any]:
 
 def _as_tool(value: Any, target: str) -> Tool[..., Any]:
     if not callable(value):
-        raise TargetError(f"{target} is of type {type(value).__name__}: name a registry, a tool or a function")
+        what = "an output: name a registry, a tool or a function" if isinstance(value, Output) else None
+        raise TargetError(
+            f"{target} is {what or f'of type {type(value).__name__}: name a registry, a tool or a function'}"
+        )
     try:
         return as_tool(value)
     except ToolshapeError as error:

@@ -5,8 +5,9 @@ import json
 import time
 
 import pytest
+from pydantic import BaseModel
 
-from toolshape import CallError, Conversation, HistoryError, Problem, Registry, explain, tool
+from toolshape import CallError, Conversation, HistoryError, Output, Problem, Registry, explain, tool
 
 
 @tool
@@ -369,9 +370,41 @@ def test_what_python_raises_is_no_provider_s():
     assert explain(meanwhile).kind == "unknown"
 
 
+class Bill(BaseModel):
+    """A bill."""
+
+    tags: dict[str, int]
+
+
+BILL = Output(Bill, name="the bill!")
+OF_ANSWERS = [
+    ("openai", "Invalid schema for response_format 'the_bill_': In context=('properties', 'tags'), 'type' is missing", "tags"),
+    ("anthropic", "output_config.format.schema: For 'object' type, 'additionalProperties' must be set", ""),
+    ("gemini", "* GenerateContentRequest.generation_config.response_schema.properties[tags].items: missing field.", "tags[]"),
+    ("bedrock", "The value at outputConfig.textFormat.structure.jsonSchema.schema is invalid", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "message", "path"), OF_ANSWERS)
+def test_a_refused_schema_of_an_answer_names_the_output(provider, message, path):
+    """By its own name, alone and beside tools; without what was sent, by the name in the message."""
+    error = {"error": {"message": message, "type": "invalid_request_error", "code": None}}
+    for bound in (BILL.bind(provider), Registry().bind(provider, output=BILL)):
+        failure = explain(error, bound)
+        assert (failure.kind, failure.tool, failure.path) == ("schema", "the bill!", path)
+    assert explain(error).tool == ("the_bill_" if provider == "openai" else None)
+
+
+def test_a_refused_tool_that_is_the_answer():
+    """Where the answer is a tool, the tool's wire name is the output's."""
+    bound = BILL.bind("deepseek")
+    error = openai(f"Invalid schema for function '{bound.tool}': In context=(), schema must have a 'type' key.")
+    assert explain(error, bound).tool == "the bill!"
+
+
 def test_what_else_is_refused_of_a_request():
-    """Not a tool's schema, and not a history."""
-    assert explain(openai("Invalid schema for response_format 'M'")).kind == "request"
+    """Not a schema, and not a history."""
+    assert explain(openai("Missing required parameter: 'response_format.type'")).kind == "request"
     assert (
         explain(anthropic("thinking.budget_tokens: must be less than max_tokens, see thinking blocks")).kind
         == "request"

@@ -11,6 +11,7 @@ from toolshape import _compatibility as compatibility
 from toolshape._calls import Strictness, visible
 from toolshape._errors import ToolshapeError
 from toolshape._families import available, get
+from toolshape._output import findings_of
 from toolshape._registry import lenient
 from toolshape._results import Result
 from toolshape._tool import record_of
@@ -26,7 +27,7 @@ try:
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
-from toolshape._targets import TargetError, injected, refuse_unread, registry_of, registry_of_tool, tool_of
+from toolshape._targets import TargetError, injected, named_by, refuse_unread, registry_of_tool, tool_of
 
 _STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
 _to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
@@ -121,9 +122,17 @@ def providers(as_json: bool) -> None:
 @_to
 @_strict
 def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
-    """Print the tools in each provider's format, as JSON: a list for one provider, an object of lists for several."""
-    registry = registry_of(target)
-    exported = {name: registry.export(_known(name).name, strict=_STRICTNESS[strict]) for name in to}
+    """Print the tools in each provider's format, as JSON: a list for one provider, an object of lists for several.
+
+    If TARGET is an output: the keyword arguments of a request that ask for the answer.
+    """
+    named, wish = named_by(target), _STRICTNESS[strict]
+    exported: dict[str, Any] = {
+        name: named.outputs[0].bind(_known(name), wish).request()
+        if named.outputs
+        else named.tools.export(_known(name).name, strict=wish)
+        for name in to
+    }
     _print_json(exported if len(exported) != 1 else exported[to[0]])
 
 
@@ -133,15 +142,25 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 @_strict
 @_json
 def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Report what providers would refuse of a registry, and further findings. Exits with 1 if anything is refused.
+    """Report what providers would refuse of tools or of an output, and further findings. Exits with 1 if anything is refused.
 
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
     """
-    registry = registry_of(target)
+    named, wish = named_by(target), _STRICTNESS[strict]
+    registry = named.tools
     names = [_known(name).name for name in to]
-    refused = [refusal for name in names for refusal in compatibility.check(registry, name, _STRICTNESS[strict])]
+    refused = [refusal for name in names for refusal in compatibility.check(registry, name, wish)]
+    refused += [
+        refusal
+        for output in named.outputs
+        for name in names
+        for refusal in compatibility.check_answer(output, name, wish)
+    ]
     findings = [{"tool": tool.name, **finding._asdict()} for tool in registry for finding in tool.findings]
+    findings += [
+        {"tool": output.name, **finding._asdict()} for output in named.outputs for finding in findings_of(output)
+    ]
     if as_json:
         _print_json({"refused": [refusal._asdict() for refusal in refused], "findings": findings})
     else:
@@ -152,7 +171,8 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
         for finding in findings:
             place = ".".join(filter(None, (finding["tool"], finding["path"])))
             show_note(f"finding: {place} ({finding['rule']})", [finding["message"]], style="yellow")
-        count = f"{len(registry)} tool{'s' * (len(registry) != 1)} to {', '.join(names)}"
+        what = f"{len(registry)} tool{'s' * (len(registry) != 1)}" if not named.outputs else named.outputs[0].name
+        count = f"{what} to {', '.join(names)}"
         outcome = f"{len(refused)} refused" if refused else "nothing would be refused"
         more = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""
         say(f"{count}: {outcome}{more}", style="red" if refused else "green")
@@ -170,6 +190,7 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
 @click.option(
     "--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Write SARIF to this file, with --against."
 )
+@click.option("--answer", "answers", multiple=True, metavar="MODULE:NAME", help="An output, with --against.")
 def diff(
     target: str,
     *,
@@ -179,6 +200,7 @@ def diff(
     lock: Path | None,
     calls: Path | None,
     sarif: Path | None,
+    answers: tuple[str, ...],
 ) -> None:
     """Compare how a tool is sent to several providers (--to), or tools with their lock file (--against).
 
@@ -191,10 +213,10 @@ def diff(
     --calls also `calls`, the number of recorded calls that the change breaks.
     """
     if lock is not None:
-        against(target, lock, calls, as_json, sarif)
+        against(named_by(target, answers), target, lock, calls, as_json, sarif)
         return
-    if calls is not None or sarif is not None:
-        raise click.UsageError("--calls and --sarif need --against, a lock file")
+    if calls is not None or sarif is not None or answers:
+        raise click.UsageError("--calls, --sarif and --answer need --against, a lock file")
     if not to:
         raise click.UsageError("pass --to PROVIDER, or --against, a lock file")
     tool = tool_of(target)

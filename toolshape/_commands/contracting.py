@@ -13,9 +13,10 @@ import click
 
 from toolshape._commands.output import echo, echo_json, say, write
 from toolshape._families import get
-from toolshape._targets import load, registry_of
+from toolshape._targets import Named, load, named_by, registry_of
 from toolshape.trace import replay
 
+_answer = click.option("--answer", "answers", multiple=True, metavar="MODULE:NAME", help="An output; repeat for more.")
 _to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
 
 
@@ -31,17 +32,24 @@ def _extra() -> Generator[None]:
 @click.command("lock")
 @click.argument("target")
 @_to
+@_answer
 @click.option(
     "-o", "--output", default="tools.lock.json", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
 )
-def locking(target: str, to: tuple[str, ...], output: Path) -> None:
-    """Write the contract of the tools of TARGET to a lock file, with fingerprints of what each provider is sent."""
+def locking(target: str, to: tuple[str, ...], answers: tuple[str, ...], output: Path) -> None:
+    """Write the contract of the tools or the output TARGET to a lock file, with fingerprints of what each provider is sent."""
     with _extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
-    tools = registry_of(target)
-    write(output, dump_lock(make_contract(tools, to)))
-    say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+    named = named_by(target, answers)
+    write(output, dump_lock(make_contract(named.tools, to, named.outputs)))
+    say(f"{output}: {_counted(named)}", style="green")
+
+
+def _counted(named: Named) -> str:
+    tools, outputs = len(named.tools), len(named.outputs)
+    counts = [f"{tools} tool{'s' * (tools != 1)}"] if tools or not outputs else []
+    return ", ".join([*counts, *([f"{outputs} output{'s' * (outputs != 1)}"] if outputs else [])])
 
 
 @click.command("cost")
@@ -70,6 +78,7 @@ def costing(target: str, to: str, model: str, counter: str | None, as_json: bool
 @click.command("page")
 @click.argument("target")
 @_to
+@_answer
 @click.option(
     "-o", "--output", default="tools.html", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
 )
@@ -77,18 +86,20 @@ def costing(target: str, to: str, model: str, counter: str | None, as_json: bool
     "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to show changes."
 )
 @click.option("--title", help="The title of the page; by default the target.")
-def paging(target: str, to: tuple[str, ...], output: Path, lock: Path | None, title: str | None) -> None:
-    """Write an HTML page of what each provider is sent for the tools of TARGET, what is lost, and what has changed."""
+def paging(
+    target: str, *, to: tuple[str, ...], answers: tuple[str, ...], output: Path, lock: Path | None, title: str | None
+) -> None:
+    """Write an HTML page of what each provider is sent for the tools or the output TARGET, what is lost, and what has changed."""
     with _extra():
         from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
 
-    tools = registry_of(target)
-    changes = None if lock is None else diff(tools, load_lock(lock))
+    named = named_by(target, answers)
+    changes = None if lock is None else diff(named.tools, load_lock(lock), named.outputs)
     about = [f"toolshape {version('toolshape')}", f"made on {datetime.now(timezone.utc):%Y-%m-%d}"]
     about += [] if lock is None else [f"compared with {lock.name}, {_committed(lock)}"]
-    write(output, render_page(tools, to or PROVIDERS, changes, title or target, about))
-    say(f"{output}: {len(tools)} tool{'s' * (len(tools) != 1)}", style="green")
+    write(output, render_page(named.tools, to or PROVIDERS, changes, title or target, about, named.outputs))
+    say(f"{output}: {_counted(named)}", style="green")
 
 
 def _committed(path: Path) -> str:
@@ -108,17 +119,16 @@ def _committed(path: Path) -> str:
     return f"commit {commit}{', changed since' if is_changed else ''}"
 
 
-def against(target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
-    """Compare the tools of a target with a lock file; exit with 1 if a call breaks, or may."""
+def against(named: Named, target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
+    """Compare what a target names with a lock file; exit with 1 if a call or an answer breaks, or may."""
     with _extra():
         from toolshape.contract import broken_calls, diff, load_lock, to_sarif  # noqa: PLC0415 - needs an extra
 
-    tools = registry_of(target)
-    changes = diff(tools, load_lock(lock))
+    changes = diff(named.tools, load_lock(lock), named.outputs)
     broken = None if calls is None else broken_calls(changes, replay(calls, target))
     counts = [0] * len(changes.changes) if broken is None else broken.by_change
     if sarif is not None:
-        write(sarif, to_sarif(changes, tools, str(lock)))
+        write(sarif, to_sarif(changes, named.tools, str(lock)))
     if as_json:
         counted = [{} if broken is None else {"calls": count} for count in counts]
         shown = [{**change._asdict(), **more} for change, more in zip(changes.changes, counted, strict=True)]

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._bound import Bound
+from toolshape._bound import Bound, bound_tools_of
+from toolshape._bound_output import BoundOutput
 from toolshape._definitions.formats import names_in
 from toolshape._errors import CallError, ExportError, HistoryError
 from toolshape._failures.facts import ErrorFacts, facts_of
@@ -104,7 +105,7 @@ class Failure:
 
     ``kind`` is one of:
 
-    - ``schema``: the provider rejected a tool's definition;
+    - ``schema``: the provider rejected a tool's definition, or the schema of an answer;
     - ``history``: the provider rejected the messages;
     - ``model``: the provider rejected the model's output, and the same request may succeed;
     - ``tool``: one of your tools failed;
@@ -118,7 +119,7 @@ class Failure:
     - ``unknown``.
 
     ``retryable`` says whether the same request may succeed later, and ``retry_after`` after how many seconds, if the
-    provider says so. ``tool`` is the name of the tool, ``path`` the place in its arguments or in the messages. ``rule``
+    provider says so. ``tool`` is the name of the tool, or of the output, ``path`` the place in its arguments or in the messages. ``rule``
     is the provider's error code, or the JSON Schema keyword. ``error`` is the explained error.
     """
 
@@ -195,6 +196,13 @@ _SIGNS = (
     ),
     _sign("history", r"messages\[0\]", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
     _sign("schema", r"tools\[0\]|Invalid schema for function", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
+    _sign(
+        "schema",
+        r"Invalid schema for response_format|output_config\.format\.schema|response_format\.json_schema\.schema|"
+        r"text\.format\.schema|generation_?config\.response_?(?:json_?)?schema|textFormat\.structure",
+        "invalid_json_schema",
+        never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
+    ),
     _sign("request", r"response_format|text\.format|output_format|budget_tokens|generation_config", never=_SERVER),
     _sign(
         "history",
@@ -247,7 +255,7 @@ _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
         False,
         re.compile(r"context_length_exceeded|request_too_large|array_above_max_length|exceed_context_size_error"),
     ),
-    ("schema", False, re.compile(r"invalid_function_parameters")),
+    ("schema", False, re.compile(r"invalid_function_parameters|invalid_json_schema")),
     ("history", False, re.compile(r"invalid_request_message_order|3230")),
     ("auth", False, re.compile(r"invalid_api_key|authentication_error|permission_error|AccessDeniedException")),
     ("rate", True, re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited")),
@@ -275,7 +283,7 @@ _OF_CALL: dict[str, FailureKind] = {
 }
 
 
-def explain(error: Any, bound: "Bound | Registry | None" = None) -> Failure:
+def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = None) -> Failure:
     """Classify a failure: what failed, where, and whether to retry.
 
     Unambiguous error codes decide first, then the words of the message, then the HTTP status.
@@ -284,7 +292,7 @@ def explain(error: Any, bound: "Bound | Registry | None" = None) -> Failure:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
         bound: The tools that were sent, which turn ``tools[3]`` into a name: a ``Bound``, or a registry, if these are
-            all of its tools. Without it, the request inside the error is used, if there is one.
+            all of its tools; or the ``BoundOutput``. Without it, the request inside the error is used, if there is one.
 
     Returns:
         The failure. If the error is not recognised, its kind is ``unknown``, and the other fields hold what was found.
@@ -297,7 +305,7 @@ def explain(error: Any, bound: "Bound | Registry | None" = None) -> Failure:
         )
 
 
-def _explained(error: Any, bound: "Bound | Registry | None") -> Failure:
+def _explained(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") -> Failure:
     if isinstance(error, CallError):
         return _of_call(error)
     if isinstance(error, (ExportError, HistoryError)) and error.problems:
@@ -408,11 +416,19 @@ def _of_call(error: CallError) -> Failure:
     )
 
 
-def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | Registry | None") -> str | None:
-    """Return the tool's own name, looked up by its wire name or by its position in the request."""
+def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None") -> str | None:
+    """Return the own name of a tool or of the output: a tool's is looked up by its wire name or its position."""
+    output = bound.name if isinstance(bound, BoundOutput) else None
     sent: Mapping[str, str] = {}
-    if bound is not None:
-        sent = bound.names_by_wire_name() if isinstance(bound, Bound) else {tool.name: tool.name for tool in bound}
+    if isinstance(bound, Bound):
+        beside = bound_tools_of(bound).beside
+        sent, output = bound.names_by_wire_name(), None if beside is None else beside.record.name
+    elif bound is not None and not isinstance(bound, BoundOutput):
+        sent = {tool.name: tool.name for tool in bound}
+    if place.is_output:
+        return output or place.tool_name
+    if isinstance(bound, BoundOutput) and bound.tool is not None:
+        sent = {bound.tool: bound.name}
     if place.tool_name is not None:
         return sent.get(place.tool_name, place.tool_name)
     if place.tool_number is None:

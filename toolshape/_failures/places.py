@@ -13,7 +13,7 @@ class Pointer(NamedTuple):
     """The place that an error message names: a tool by number or name, a path in its schema, a message by number.
 
     ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault: the last word of a
-    schema path.
+    schema path. ``is_output``: the schema is that of an answer, and ``tool_name`` the name that was sent with it, if any.
     """
 
     tool_number: int | None = None
@@ -21,6 +21,7 @@ class Pointer(NamedTuple):
     path: str = ""
     keyword: str = ""
     message: str = ""
+    is_output: bool = False
 
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.){0,256})'|\"((?:[^\"\\]|\\.){0,256})\"")
@@ -33,6 +34,13 @@ _ANTHROPIC_TOOL = re.compile(
 )
 _OPENAI_TOOL = re.compile(r"\b(?:tools|functions)\[(\d+)\](?:\.function)?(?:\.(\w[\w.\[\]$-]{0,512}))?")
 _BODY_TOOL = re.compile(r"\[\s*'?body'?\s*,\s*'?tools'?\s*,\s*(\d+)\s*((?:,\s*'?[\w$-]{1,128}'?\s*){0,32})\]")
+_OF_OUTPUT = re.compile(r"Invalid schema for response_format(?: '((?:[^'\n]){1,256})')?")
+_OUTPUT = re.compile(
+    r"\b(?:output_config\.format\.schema|response_format\.json_schema\.schema|text\.format\.schema|"
+    r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
+    r"(?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
+)
+"""The schema of an answer, as servers name its place, and the path inside it."""
 _NAMES = (
     re.compile(r"Invalid schema for function '((?:[^'\n]){1,256})'"),
     re.compile(r"invalid JSON schema for tool (\S{1,256}), tools\[\d+\]"),
@@ -67,6 +75,12 @@ def place_in(text: str) -> Pointer:
     """Return the place that an error message names. Fields that the message does not name stay empty."""
     pointer = _tool(text)
     name = next((match[1] for pattern in _NAMES if (match := pattern.search(text))), None)
+    if (of_output := _OF_OUTPUT.search(text)) is not None:
+        name = of_output[1]
+    if (place := _OUTPUT.search(text)) is not None and pointer.tool_number is None:
+        path, keyword = _value_path(_words(place[1] or ""))
+        pointer = pointer._replace(path=path, keyword=keyword)
+    is_output = pointer.tool_number is None and (of_output is not None or place is not None)
     path, keyword = pointer.path, pointer.keyword
     if context := _CONTEXT.search(text):
         path, keyword = _value_path(single or double for single, double in _QUOTED.findall(context[1]))
@@ -76,7 +90,7 @@ def place_in(text: str) -> Pointer:
     if missing := _MISSING.search(text):
         path = f"{path}.{missing[1]}" if path else missing[1]
     keyword = next((match[1] for pattern in _KEYWORDS if (match := pattern.search(text))), keyword)
-    return pointer._replace(tool_name=name, path=path, keyword=keyword, message=_message(text))
+    return pointer._replace(tool_name=name, path=path, keyword=keyword, message=_message(text), is_output=is_output)
 
 
 def _tool(text: str) -> Pointer:

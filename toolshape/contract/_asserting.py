@@ -3,8 +3,10 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from toolshape._errors import UsageError
+from toolshape._output import Output
 from toolshape._registry import Registry
 from toolshape.contract._compare import Diff, diff
 from toolshape.contract._lock import dump_lock, load_lock, make_contract
@@ -25,8 +27,10 @@ class ContractError(AssertionError):
         self.diff = found
 
 
-def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[str] = ()) -> None:
-    """Assert that tools match their lock file, including every description.
+def assert_contract(
+    tools: Registry, path: Path | str, *, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()
+) -> None:
+    """Assert that tools and outputs match their lock file, including every description.
 
     With ``pytest --toolshape-update``, or if the file does not exist, it is written: commit it.
 
@@ -35,22 +39,23 @@ def assert_contract(tools: Registry, path: Path | str, *, providers: Iterable[st
         path: The lock file.
         providers: The providers whose entries the lock file covers, as with ``toolshape lock --to``. If there are none,
             an updated file keeps its providers.
+        outputs: The outputs, as with ``toolshape lock --answer``.
 
     Raises:
         ContractError: The tools have changed; the message lists the changes and the calls that break.
         UsageError: The file is not a lock file, cannot be written, or was written for other providers.
     """
-    place, chosen = Path(path), tuple(dict.fromkeys(providers))
+    place, chosen, answers = Path(path), tuple(dict.fromkeys(providers)), list(outputs)
     is_updated = os.environ.get(UPDATE, "").lower() not in ("", "0", "false", "no", "off")
     if is_updated or not place.exists():
-        _write(tools, place, chosen or _providers_of(place))
+        _write(tools, place, chosen or _providers_of(place), answers)
         if is_updated:
             return
     old = load_lock(place)
     if chosen and set(chosen) != set(old.providers):
         known = ", ".join(old.providers) or "no provider"
         raise UsageError(f"{place} was written for {known}, not for {', '.join(chosen)}: update it")
-    changes = diff(tools, old)
+    changes = diff(tools, old, answers)
     if changes:
         raise ContractError(changes, place)
 
@@ -63,8 +68,8 @@ def _providers_of(place: Path) -> tuple[str, ...]:
         return ()
 
 
-def _write(tools: Registry, place: Path, providers: tuple[str, ...]) -> None:
+def _write(tools: Registry, place: Path, providers: tuple[str, ...], outputs: list[Output[Any]]) -> None:
     try:
-        place.write_text(dump_lock(make_contract(tools, providers)), encoding="utf-8")
+        place.write_text(dump_lock(make_contract(tools, providers, outputs)), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{place} cannot be written: {error.strerror}") from error

@@ -13,11 +13,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic_core import SchemaError
 
+from toolshape._answer import compile_answer_reading
 from toolshape._bound import bound_tools_of
 from toolshape._calls import JsonObject, JsonSchema, shortened
-from toolshape._errors import CallError
+from toolshape._errors import AnswerError, CallError
+from toolshape._output import Output, record_of_output
 from toolshape._registry import Registry, lenient
 from toolshape._schema.generate import generated
+from toolshape._schema.lens import Lens
 from toolshape._validation.coercion import chosen_rules
 from toolshape.contract._differences import Step, differences, with_names
 from toolshape.contract._inclusion import Proof, is_same_json, marked
@@ -121,7 +124,8 @@ class Change(NamedTuple):
     ``kind`` is a JSON Schema keyword, or the event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
     ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema``
-    for several keywords at once.
+    for several keywords at once. The events of an output, whose name stands in ``tool``, are ``output_added``,
+    ``output_removed`` and ``output_renamed``.
 
     ``level`` is ``breaking`` if a call that was accepted is now refused: ``witness`` is such a call. It is ``unknown``
     if neither this nor the contrary is certain, for example if the tool refuses a ``witness`` that its schema admits.
@@ -180,15 +184,16 @@ class Diff:
         return json.dumps([change._asdict() for change in self.changes], indent=2, default=str)
 
 
-def diff(tools: Registry, old: Contract) -> Diff:
-    """Compare tools with an earlier contract.
+def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) -> Diff:
+    """Compare tools and outputs with an earlier contract.
 
     Args:
         tools: The tools now. They validate candidate calls, with their coercions.
         old: The earlier contract, for example from ``load_lock``.
+        outputs: The outputs now. They read candidate answers.
 
     Raises:
-        ExportError: A provider of the contract is unknown, or one of the tools can no longer be exported to it.
+        ExportError: A provider of the contract is unknown, or one of the tools or outputs can no longer be exported to it.
     """
     bound = lenient(tools).bind("json-schema")
     handlers = bound_tools_of(bound).handlers
@@ -208,10 +213,36 @@ def diff(tools: Registry, old: Contract) -> Diff:
         return asked
 
     wire = {name: sent for sent, name in bound.names_by_wire_name().items()}
-    return diff_contracts(old, make_contract(tools, old.providers), {name: refuses(name) for name in wire})
+    answers = list(outputs)
+    return diff_contracts(
+        old,
+        make_contract(tools, old.providers, answers),
+        {name: refuses(name) for name in wire},
+        {output.name: _refuses_answers(output) for output in answers},
+    )
 
 
-def diff_contracts(old: Contract, new: Contract, refuses: Mapping[str, Refuses] | None = None) -> Diff:
+def _refuses_answers(output: Output[Any]) -> Refuses:
+    record = record_of_output(output)
+    lens = Lens(schema=record.spec.schema)
+    read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
+
+    def asked(answer: JsonObject) -> Collection[str]:
+        try:
+            read(json.dumps(answer), False)
+        except AnswerError as error:
+            return [problem.path for problem in error.problems] or [""]
+        return ()
+
+    return asked
+
+
+def diff_contracts(
+    old: Contract,
+    new: Contract,
+    refuses: Mapping[str, Refuses] | None = None,
+    refuses_answer: Mapping[str, Refuses] | None = None,
+) -> Diff:
     """Compare two contracts.
 
     Args:
@@ -219,27 +250,43 @@ def diff_contracts(old: Contract, new: Contract, refuses: Mapping[str, Refuses] 
         new: The contract now.
         refuses: For each tool in ``new``, by name, the paths at which it refuses arguments; by default its schema
             decides.
+        refuses_answer: The same for each output in ``new``.
     """
-    validators = refuses or {}
-    renamed = renamed_tools([tool for tool in old.tools.values() if tool.name not in new.tools],
-                       [tool for tool in new.tools.values() if tool.name not in old.tools])  # fmt: skip
-    changes: list[Change] = []
-    for before in old.tools.values():
-        after = new.tools.get(renamed.get(before.name, before.name))
-        if after is None:
-            changes.append(Change("tool_removed", "breaking", before.name, "", before.name, None, _some_call(before)))
-            continue
-        providers = _other_providers(before, after)
-        if after.name != before.name:
-            names = before.name, after.name
-            changes.append(Change("tool_renamed", "breaking", before.name, "", *names, _some_call(before), providers))
-        changes += _of_tool(before, after, providers, validators.get(after.name))
-    added = [name for name in new.tools if name not in old.tools and name not in renamed.values()]
-    changes += [Change("tool_added", "compatible", name, "", None, name) for name in added]
+    changes = _changes("tool", old.tools, new.tools, refuses or {})
+    changes += _changes("output", old.outputs, new.outputs, refuses_answer or {})
     kept = [name for name in old.tools if name in new.tools]
     if kept != [name for name in new.tools if name in old.tools]:
         changes.append(Change("order", "behaviour", "", "", list(old.tools), list(new.tools)))
     return Diff(changes=tuple(sorted(changes, key=lambda change: LEVELS.index(change.level))))
+
+
+def _changes(
+    what: Literal["tool", "output"],
+    old: Mapping[str, Locked],
+    new: Mapping[str, Locked],
+    refuses: Mapping[str, Refuses],
+) -> list[Change]:
+    renamed = renamed_tools(
+        [before for before in old.values() if before.name not in new],
+        [after for after in new.values() if after.name not in old],
+    )
+    changes: list[Change] = []
+    for before in old.values():
+        after = new.get(renamed.get(before.name, before.name))
+        if after is None:
+            gone = _some_call(before)
+            changes.append(Change(f"{what}_removed", "breaking", before.name, "", before.name, None, gone))
+            continue
+        providers = _other_providers(before, after)
+        if after.name != before.name:
+            # A model calls a tool by its name, and writes an answer under any.
+            level: Level = "breaking" if what == "tool" else "behaviour"
+            call = _some_call(before) if what == "tool" else None
+            names = before.name, after.name
+            changes.append(Change(f"{what}_renamed", level, before.name, "", *names, call, providers))
+        changes += _of_tool(before, after, providers, refuses.get(after.name))
+    added = [name for name in new if name not in old and name not in renamed.values()]
+    return changes + [Change(f"{what}_added", "compatible", name, "", None, name) for name in added]
 
 
 def _other_providers(before: Locked, after: Locked) -> tuple[str, ...]:

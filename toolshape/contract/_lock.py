@@ -1,8 +1,10 @@
 """Writes and reads the lock file: a deterministic snapshot of every tool."""
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -11,6 +13,8 @@ from toolshape._bound import bound_tools_of
 from toolshape._calls import JsonObject, JsonSchema
 from toolshape._errors import UsageError
 from toolshape._families import get
+from toolshape._output import Output, record_of_output
+from toolshape._output_record import NOT_OF_OUTPUTS
 from toolshape._registry import Registry, lenient
 from toolshape._tool import Tool
 from toolshape._validation.coercion import chosen_rules
@@ -28,7 +32,7 @@ _VERSION = 1
 class Locked(NamedTuple):
     """The contract of one tool: its canonical record, without the parts that only one provider gets.
 
-    ``coerce`` holds the coercion rules that are on, or ``None`` for the default. ``fingerprints`` are those of the
+    Of an output, ``parameters`` is the schema of what a model writes as the answer. ``coerce`` holds the coercion rules that are on, or ``None`` for the default. ``fingerprints`` are those of the
     entries that are sent, by the provider's name.
     """
 
@@ -44,21 +48,27 @@ class Locked(NamedTuple):
 
 
 class Contract(NamedTuple):
-    """The contract of an application's tools, in their order; ``providers`` are the providers that the lock covers."""
+    """The contract of an application's tools, in their order, and of its outputs.
+
+    ``providers`` are the providers that the lock covers.
+    """
 
     tools: Mapping[str, Locked]
     providers: tuple[str, ...]
+    outputs: Mapping[str, Locked] = MappingProxyType({})
 
 
-def make_contract(tools: Registry, providers: Iterable[str] = ()) -> Contract:
-    """Return the contract of tools, with fingerprints of the entries for each provider.
+def make_contract(tools: Registry, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()) -> Contract:
+    """Return the contract of tools and outputs, with fingerprints of what is sent to each provider.
 
     Args:
         tools: The tools.
         providers: The names of the providers.
+        outputs: The outputs, each with a name of its own.
 
     Raises:
-        ExportError: A provider is unknown, or one of the tools cannot be exported to it.
+        ExportError: A provider is unknown, or one of the tools or outputs cannot be exported to it.
+        UsageError: Two outputs have one name.
     """
     names = tuple(dict.fromkeys(providers))
     fingerprints = {name: _fingerprints(tools, name) for name in names}
@@ -67,7 +77,29 @@ def make_contract(tools: Registry, providers: Iterable[str] = ()) -> Contract:
         tool.name: _locked(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
         for tool in tools
     }
-    return Contract(locked, names)
+    answers: dict[str, Locked] = {}
+    for output in outputs:
+        if output.name in answers:
+            raise UsageError(f"two outputs are called {output.name!r}: pass name= to one of them")
+        answers[output.name] = _locked_output(output, names)
+    return Contract(locked, names, answers)
+
+
+def _locked_output(output: Output[Any], providers: Iterable[str]) -> Locked:
+    record = record_of_output(output)
+    usual = chosen_rules() - NOT_OF_OUTPUTS
+    rules = None if record.rules == usual else tuple(sorted(record.rules))
+    sent = {name: _fingerprint(output.bind(get(name)).request()) for name in providers if _is_asked(name)}
+    schema = record.spec.schema
+    return Locked(output.name, None, output.description, schema, None, (), (), rules, sent)
+
+
+def _is_asked(provider: str) -> bool:
+    return get(provider).histories is not None
+
+
+def _fingerprint(request: JsonObject) -> str:
+    return hashlib.sha256(json.dumps(request).encode()).hexdigest()[:16]
 
 
 def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
@@ -96,12 +128,17 @@ def _locked(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: 
 
 def dump_lock(contract: Contract) -> str:
     """Return the text of a lock file: JSON with a line for each value, in the order of the tools."""
-    tools = {
-        tool.name: {key: value for key, value in tool._asdict().items() if key != "name" and _is_said(key, value)}
-        for tool in contract.tools.values()
-    }
-    content = {"version": _VERSION, "providers": list(contract.providers), "tools": tools}
+    content: JsonObject = {"version": _VERSION, "providers": list(contract.providers), "tools": _dumped(contract.tools)}
+    if contract.outputs:
+        content["outputs"] = _dumped(contract.outputs)
     return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
+
+
+def _dumped(locked: Mapping[str, Locked]) -> JsonObject:
+    return {
+        each.name: {key: value for key, value in each._asdict().items() if key != "name" and _is_said(key, value)}
+        for each in locked.values()
+    }
 
 
 def _is_said(key: str, value: Any) -> bool:
@@ -129,6 +166,7 @@ class _LockFile(BaseModel):
     version: int
     providers: list[str]
     tools: dict[str, _LockedTool]
+    outputs: dict[str, _LockedTool] = {}
 
 
 def load_lock(given: Path | str) -> Contract:
@@ -147,7 +185,11 @@ def load_lock(given: Path | str) -> Contract:
         if type(version) is int and version != _VERSION:
             raise UsageError(f"{path} has version {version}, but this toolshape reads version {_VERSION}")
         file = _LockFile.model_validate(content)
-        return Contract({name: _read(name, tool, file) for name, tool in file.tools.items()}, tuple(file.providers))
+        providers = set(file.providers)
+        tools = {name: _read(f"tools.{name}", name, tool, providers) for name, tool in file.tools.items()}
+        asked = set(filter(_is_asked, providers))
+        outputs = {name: _read(f"outputs.{name}", name, given, asked) for name, given in file.outputs.items()}
+        return Contract(tools, tuple(file.providers), outputs)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}; create it with toolshape lock") from error
     except ValidationError as error:
@@ -159,16 +201,16 @@ def load_lock(given: Path | str) -> Contract:
         raise UsageError(f"{path} is not a lock file of toolshape ({reason})") from error
 
 
-def _read(name: str, given: _LockedTool, file: _LockFile) -> Locked:
+def _read(place: str, name: str, given: _LockedTool, providers: Collection[str]) -> Locked:
     for schema in (given.parameters, given.output):
         if schema is not None:
             Draft202012Validator.check_schema(
                 schema, format_checker=FormatChecker(formats=())
             )  # patterns may be in Rust's dialect
     if given.parameters.get("type") != "object":
-        raise ValueError(f"tools.{name}.parameters: the type is not object")
-    if given.fingerprints.keys() != set(file.providers):
-        raise ValueError(f"tools.{name}.fingerprints: the names are not those of the providers")
+        raise ValueError(f"{place}.parameters: the type is not object")
+    if given.fingerprints.keys() != providers:
+        raise ValueError(f"{place}.fingerprints: the names are not those of the providers")
     return Locked(
         name, given.title, given.description, given.parameters, given.output, tuple(given.effects),
         tuple(given.examples), None if given.coerce is None else tuple(given.coerce), given.fingerprints,

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._bound import Bound
-from toolshape._compatibility import RefusedTool, check
+from toolshape._compatibility import RefusedTool, check, check_answer
 from toolshape._errors import ExportError
 from toolshape._families import get
 from toolshape._html import checkboxes, code, escaped, name, page, table, text
+from toolshape._output import Output
 from toolshape._registry import Registry
 from toolshape._report import Entry
 from toolshape._tool import Tool, record_of
@@ -78,6 +79,7 @@ def render_page(
     changes: Diff | None = None,
     title: str = "Tools",
     about: Iterable[str] = (),
+    outputs: Iterable[Output[Any]] = (),
 ) -> str:
     """Render the page.
 
@@ -87,6 +89,7 @@ def render_page(
         changes: The changes of the tools, for example from ``diff``.
         title: The title of the page.
         about: Facts that the page shows below its title: versions, dates, or the commit of a lock file.
+        outputs: The outputs to show: what each provider is asked for the answer.
 
     Raises:
         ExportError: A provider is unknown.
@@ -95,17 +98,49 @@ def render_page(
     keys = {provider: f"p{number}" for number, provider in enumerate(at)}
     groups = [_groups(tool, at) for tool in tools]
     usual = _usual(tools, groups)
-    facts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}", *about]
+    answers = list(outputs)
+    counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not answers else []
+    counts += [f"{len(answers)} output{'s' * (len(answers) != 1)}"] if answers else []
     body = [
-        f"<p>{text(' · '.join(facts))}</p>",
+        f"<p>{text(' · '.join([*counts, *about]))}</p>",
         *_changes(changes),
-        "<h2>Tools by provider</h2>",
-        *_overview(tools, at, keys),
+        *(["<h2>Tools by provider</h2>", *_overview(tools, at, keys)] if len(tools) or not answers else []),
         f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
         _outlines(usual),
         *(_tool(number, tool, groups[number], at, keys, usual) for number, tool in enumerate(tools)),
+        *(["<h2>Answers</h2>"] if answers else []),
+        *(_answer(output, keys) for output in answers),
     ]
     return page(title, body, style=_STYLE + _hiding(groups, keys), keys=keys, skip=("sent", "Skip the tables"))
+
+
+def _answer(output: Output[Any], keys: Mapping[str, str]) -> str:
+    """Render an output: its schema, and what each provider is asked."""
+    inner = [f"<p>{text(output.description)}</p>"]
+    inner.append(
+        f"<details><summary>The output's own schema</summary>{_schema(map(escaped, _lines(output.schema)))}</details>"
+    )
+    asked = [
+        provider for provider in keys if get(provider).histories is not None
+    ]  # the others answer no requests of a model
+    inner += [_asked(output, provider, keys[provider]) for provider in asked]
+    head = f"<b>{name(output.name)}</b>"
+    return f'<details class="tool entry"><summary>{head}</summary>{"".join(inner)}</details>'
+
+
+def _asked(output: Output[Any], provider: str, key: str) -> str:
+    refused = list(check_answer(output, provider))
+    if refused:
+        style, label, shown = "refused", "refused", _refusals(refused)
+    else:
+        bound = output.bind(get(provider))
+        report = list(bound.report())
+        style = label = "strict" if bound.is_strict else "lenient"
+        label += ", as a tool" if bound.tool else ""
+        said = "".join(f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding")
+        shown = f"{said}{_rewritten(output.schema, bound.schema)}{_losses(report)}"
+    head = f'<summary><b class="{key}">{text(provider)}</b> <span class="{style}">{label}</span></summary>'
+    return f'<details class="only-{key}">{head}{shown}</details>'
 
 
 def _at(tools: Registry, provider: str) -> _At:
@@ -197,6 +232,7 @@ def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
 def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
     """Return the CSS rules that hide a group when the boxes of all its providers are unchecked."""
     found = {tuple(keys[provider] for provider, _ in group.sent) for of_tool in groups for group in of_tool}
+    found |= {(key,) for key in keys.values()}  # what is asked of one provider
     rules = ("".join(f":has(#{key}:not(:checked))" for key in own) + f" .only-{'-'.join(own)}" for own in sorted(found))
     return " ".join(f"body{rule} {{ display: none }}" for rule in rules)
 
