@@ -14,6 +14,8 @@ ALL_INSTALLED = {"TOOLSHAPE_ALL_INSTALLED": "1"}  # no test is skipped for want 
 EVERY = {"TOOLSHAPE_EVERY": "1", **ALL_INSTALLED}
 # SDKs leave their sockets to the garbage collector, which may run in any test after theirs.
 UNCLOSED = ["-W", "ignore:unclosed:ResourceWarning"]
+REAL_CODE = ["tests/corpora/test_real_functions.py", "tests/corpora/test_real_types.py"]
+WITHOUT_REAL_CODE = [f"--ignore={path}" for path in REAL_CODE]  # it needs the packages
 LANES = ["tests/laws", "tests/oracles", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
 LOWEST = [
     "pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
@@ -120,7 +122,7 @@ def lanes(session: nox.Session) -> None:
     session.install("--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     env = FEW | (ALL_INSTALLED if session.python == "3.11" else {})
-    session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *UNCLOSED, *tests, env=env)
+    session.run("python", "-m", "pytest", *WITHOUT_REAL_CODE, *UNCLOSED, *tests, env=env)
     if not session.posargs:
         session.run("python", "-m", "pytest", "tests/unit", "-m", "slow")
 
@@ -130,7 +132,7 @@ def every(session: nox.Session) -> None:
     # The same with every case of each law, 200,000 bodies and 170,000 broken responses: an hour.
     session.install("--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
-    session.run("python", "-m", "pytest", "--ignore=tests/corpora/test_real_functions.py", *UNCLOSED, *tests, env=EVERY)
+    session.run("python", "-m", "pytest", *WITHOUT_REAL_CODE, *UNCLOSED, *tests, env=EVERY)
 
 
 @nox.session(python=PYTHONS)
@@ -304,4 +306,4 @@ def functions(session: nox.Session) -> None:
     pinned = {row["package"] for row in rows if row.get("package", "").partition("==")[0] in PACKAGES}
     session.install("--editable", ".[test]", "numpy", "pandas", *sorted(pinned))
     session.run("python", "-m", "pytest", "tests/unit/test_results_of_numpy.py", "-n0")
-    session.run("python", "-m", "pytest", "tests/corpora/test_real_functions.py", "-s", "-n0", *session.posargs)
+    session.run("python", "-m", "pytest", *REAL_CODE, "-s", "-n0", *session.posargs)

@@ -147,6 +147,9 @@ def _define(kind: Any, name: str, location: str) -> FunctionDefinition:
             for problem in error.problems
         ]
         raise DefinitionError(tool=name, location=location, problems=inside, kind="an output") from error.__cause__
+    if "properties" not in definition.schema:  # a reference to the model of the answer itself
+        problem = Problem(path="", rule="no_schema", message="Self names no class here: write the class")
+        raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
     if FIELD not in definition.schema["properties"]:
         problem = Problem(path="", rule="option", message="an answer has no name of its own: leave out alias=")
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, SecretStr, field_validator
-from typing_extensions import TypedDict
+from typing_extensions import Self, TypedDict
 
 from toolshape import AnswerError, DefinitionError, ExportError, Output, ResponseError
 from toolshape._families import available, get
@@ -445,6 +445,8 @@ def test_names_and_descriptions():
     [
         (Callable[[], int], {}, "no form for callable"),
         (json.loads, {}, "not the function 'loads'"),
+        (Self, {}, "Self names no class here"),
+        (list[Self], {}, "Self names no class here"),
         (list["Nowhere"], {}, "not defined"),  # type: ignore[name-defined]
         (Annotated[int, Field(alias="n")], {}, "no name of its own"),
         (int, {"strict": "yes"}, "strict"),
