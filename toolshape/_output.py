@@ -124,7 +124,7 @@ record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
 
 def findings_of(output: Output[Any]) -> tuple[Finding, ...]:
     """What works in the type of an output, and deserves a look; an answer needs no description of its own."""
-    return tuple(finding for finding in output._record.definition.findings if finding.rule != "undescribed")  # noqa: SLF001 - our own
+    return tuple(finding for finding in record_of_output(output).definition.findings if finding.rule != "undescribed")
 
 
 def _unpickle(

@@ -284,13 +284,15 @@ class AnswerText(NamedTuple):
 class SentOutput(NamedTuple):
     """The schema of an answer in a request, as the provider reads it.
 
-    ``path`` is where the schema stands in the request, ``name`` the name that was sent with it, if any.
+    ``path`` is where the schema stands in the request, ``name`` the name that was sent with it, if any. If an API has
+    several places for it, ``dialect`` is the name of the provider whose rules hold for this one.
     """
 
     path: str
     schema: Any
     name: Any = None
     is_strict: bool = True
+    dialect: str = ""
 
 
 class NotBesideTools(NamedTuple):
@@ -312,6 +314,7 @@ class OutputForm:
         answer: Returns the text of the answer in the assistant's messages.
         schema: Which schemas the provider accepts here; ``None``: those that it accepts for tools.
         names: The rule for the name that is sent with a schema; ``None`` if none is sent.
+        takes_any_root: Whether no rule says that the root is an object, as it does of the parameters of a tool.
         has_description: Whether the request has a place for the description beside the schema.
         is_always_strict: Whether every answer is constrained, so that ``strict=False`` has no form.
         not_beside_tools: Why it is not sent in a request with tools; ``None`` if the provider takes both.
@@ -323,6 +326,7 @@ class OutputForm:
     answer: Callable[[Sequence[WireMessage]], AnswerText]
     schema: SchemaRules | None = None
     names: NameRule | None = None
+    takes_any_root: bool = False
     has_description: bool = False
     is_always_strict: bool = False
     not_beside_tools: NotBesideTools | None = None

@@ -24,6 +24,7 @@ OUTPUT = OutputForm(
     keywords=keywords,
     sent=sent,
     answer=answer_text,  # a message's blocks of text; blocks of thinking hold no "text"
+    takes_any_root=True,
     is_always_strict=True,
     evidence="JSONOutputFormatParam of anthropic 2.13.0, and the structured outputs documentation, 2026-09-26",
 )

@@ -42,6 +42,7 @@ OUTPUT = OutputForm(
         evidence="no rule is documented (botocore 1.44.8 JsonSchemaDefinition): 1 to 64 of a-z A-Z 0-9 _ -, as for tools",
     ),
     has_description=True,
+    takes_any_root=True,
     is_always_strict=True,
     evidence="OutputConfig of botocore 1.44.8; its user guide names Claude 4.5 and 4.6 and some open models, 2026-09-26",
 )

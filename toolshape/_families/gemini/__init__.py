@@ -7,12 +7,12 @@ from toolshape._families.gemini.messages import write_calls, write_results
 from toolshape._families.gemini.output import OPENAPI_OUTPUT, OUTPUT
 from toolshape._families.gemini.responses import fold, read, recognises, text_delta
 from toolshape._families.gemini.schema import (
+    ACCEPTED,
     EVIDENCE,
     JSON_SCHEMA,
     KEY,
     OPENAPI,
     OPENAPI_FORMATS,
-    OPENAPI_KEYWORDS,
     envelope,
     gather,
     openapi_envelope,
@@ -85,7 +85,7 @@ GEMINI_OPENAPI = replace(
         GEMINI.schema,
         refuses=(
             *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
-            *cited("zed#44875, 2026", rules.known_keywords(*OPENAPI_KEYWORDS)),
+            *cited("zed#44875, 2026", rules.known_keywords(*ACCEPTED)),
             *cited("gemini-cli#3178, 2025", rules.known_formats(*OPENAPI_FORMATS)),
             *cited("gitlab-mcp#166 and LibreChat#6971, 2025", rules.one_type, rules.typed),
             *cited("azure-devops-mcp#145 and llms#20, 2025", rules.string_enums),

@@ -26,17 +26,16 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText("".join(text for text in texts if isinstance(text, str)))
 
 
+_DIALECTS = {"responseJsonSchema": "gemini", "responseSchema": "gemini-openapi"}
+
+
 def sent(body: JsonObject) -> SentOutput | None:
-    return _sent(body, "responseJsonSchema")
-
-
-def openapi_sent(body: JsonObject) -> SentOutput | None:
-    return _sent(body, "responseSchema")
-
-
-def _sent(body: JsonObject, key: str) -> SentOutput | None:
-    schema = mapping(body.get("generationConfig", body.get("config"))).get(key)  # the SDK's own name is config
-    return None if schema is None else SentOutput(f"generationConfig.{key}", schema)
+    """Read the schema in either field; the SDK's own name of the object that holds them is ``config``."""
+    config = mapping(body.get("generationConfig", body.get("config")))
+    for key, dialect in _DIALECTS.items():
+        if config.get(key) is not None:
+            return SentOutput(f"generationConfig.{key}", config[key], dialect=dialect)
+    return None
 
 
 # A 400 says so for models before Gemini 3, which takes both (alphaXiv/agents#3). A tool works for all of them.
@@ -45,14 +44,16 @@ OUTPUT = OutputForm(
     keywords=keywords,
     sent=sent,
     answer=answer,
+    takes_any_root=True,  # the guide's first example asks for a list
     is_always_strict=True,
     not_beside_tools=BESIDE_TOOLS,
     evidence="GenerateContentConfig of google-genai 3.6.1, and ai.google.dev's structured output guide, 2026",
 )
 OPENAPI_OUTPUT = OutputForm(
     keywords=openapi_keywords,
-    sent=openapi_sent,
+    sent=sent,
     answer=answer,
+    takes_any_root=True,  # the guide's first example asks for a list
     is_always_strict=True,
     not_beside_tools=BESIDE_TOOLS,
     evidence="Schema of google-genai 3.6.1, 2026-11-25",

@@ -3,6 +3,7 @@
 Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named.
 """
 
+import re
 from typing import Any
 
 from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
@@ -57,6 +58,12 @@ OPENAPI_KEYWORDS = (
     "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
     "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
 )  # fmt: skip
+ACCEPTED = tuple(
+    spelling
+    for keyword in (*OPENAPI_KEYWORDS, "propertyOrdering")
+    for spelling in (keyword, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", keyword))
+)
+"""What the API reads: a field in either spelling, and one that its SDK adds (Schema of google-genai 3.6.1, 2026-11-25)."""
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
     structure.wrapped_root,

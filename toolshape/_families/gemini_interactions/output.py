@@ -29,6 +29,7 @@ OUTPUT = OutputForm(
     keywords=keywords,
     answer=answer,
     sent=sent,
+    takes_any_root=True,
     is_always_strict=True,
     evidence="TextResponseFormat of google-genai 3.6.1, 2026-11-25",
 )

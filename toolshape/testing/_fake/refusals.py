@@ -144,6 +144,9 @@ def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited
             yield rule
 
 
+_OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
+
+
 def _of_output(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
     """Yield what is refused of the schema of an answer."""
     form = provider.output
@@ -161,8 +164,11 @@ def _of_output(provider: Provider, request: RequestRead, model: str | None) -> I
         yield own._replace(rule="name", message=message, evidence=form.names.evidence, subject=str(sent.name))
     if not isinstance(sent.schema, dict):
         return
-    is_strict = sent.is_strict or form.is_always_strict
-    for problem in _problems(form.schema or provider.schema, sent.schema, is_strict=is_strict):
+    judge = provider if sent.dialect in ("", provider.form) else get(sent.dialect)
+    rules = judge.schema if judge.output is None or judge.output.schema is None else judge.output.schema
+    for problem in _problems(rules, sent.schema, is_strict=sent.is_strict or form.is_always_strict):
+        if form.takes_any_root and problem.rule in _OF_ROOTS:
+            continue
         kind = str(sent.schema.get("type") or "")
         at = own._replace(place=problem.path, subject=_subject(problem.message), given=kind)
         yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence)
