@@ -24,13 +24,26 @@ PEERS = [
     "anthropic", "fastmcp", "google-genai", "langchain-core", "mcp", "mirascope", "openai-agents", "polytools",
     "pydantic-ai-slim", "toolschema",
 ]  # fmt: skip
+OUTPUT_PEERS = [
+    "anthropic", "google-genai", "instructor", "jsonref", "langchain-anthropic", "langchain-google-genai", "langchain-openai", "openai",
+]  # fmt: skip
 # litellm pins an older openai: in one environment pip tries its releases for an hour.
 FRAMEWORKS = {
     "agents": ["langchain-openai", "openai-agents", "pydantic-ai-slim[openai]", "fastmcp", "mcp"],
     "litellm": ["litellm", "mcp"],
 }
 # The sessions that write tables of benchmarks/results, besides ``benchmarks``.
-TABLES = ["open_text", "controls", "mcp_servers", "contract_peers", "fakes", "replay", "history_peers", "bfcl"]
+TABLES = [
+    "outputs",
+    "open_text",
+    "controls",
+    "mcp_servers",
+    "contract_peers",
+    "fakes",
+    "replay",
+    "history_peers",
+    "bfcl",
+]
 # Servers from the package index; one of them needs the SDK of before.
 REAL_SERVERS = {
     "time": ["mcp-server-time"],
@@ -198,6 +211,20 @@ def histories(session: nox.Session) -> None:
     many = session.posargs[0] if session.posargs else "100000"
     each = str(max(int(many) // 155, 1))  # five laws, for each provider that has histories
     session.run("python", "-m", "pytest", "tests/laws/test_histories.py", env={"TOOLSHAPE_HISTORIES": each})
+
+
+@nox.session(python="3.11")
+def outputs(session: nox.Session) -> None:
+    # Which types an answer may have, beside four ways of others, of which one does not install beside the rest.
+    session.install("--editable", ".[test]", *OUTPUT_PEERS)
+    place, found = Path(session.create_tmp(), "pydantic-ai"), Path(session.create_tmp(), "found.json").resolve()
+    session.run("python", "-m", "venv", str(place))
+    packages = ["--editable", ".[test]", "pydantic-ai-slim[anthropic,google,openai]"]
+    session.run(str(place / "bin" / "pip"), "install", "--quiet", *packages, external=True)
+    python = str(place / "bin" / "python")
+    newest = ["toolshape", "the SDK's helper", "pydantic-ai"]
+    session.run(python, "benchmarks/outputs.py", *newest, "--to", str(found), external=True)
+    session.run("python", "benchmarks/outputs.py", "instructor", "langchain", "--others", str(found))
 
 
 @nox.session(python="3.11")

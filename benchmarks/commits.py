@@ -53,6 +53,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "contracts.md": (),
     "histories.md": (),
     "mutants.md": (),
+    "outputs.md": (),
 }  # fmt: skip
 """For each table, the paths that must be as they were at its commit."""
 

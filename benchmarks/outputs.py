@@ -160,9 +160,10 @@ class NotSayableError(Exception):
 
 
 class Outcome(NamedTuple):
-    """What came of a type: whether the schema was accepted, the value came back equal, and how a failure showed."""
+    """What came of a type: whether the schema was accepted and constrains, the value came back equal, how a failure showed."""
 
     is_accepted: bool
+    is_strict: bool
     is_equal: bool
     failure: str = ""
 
@@ -181,6 +182,15 @@ def _sent(provider: str, body: dict[str, Any]) -> tuple[Any, str | None]:
     return (tools[-1].schema, str(tools[-1].name)) if tools else (None, None)
 
 
+def _is_strict(provider: str, body: dict[str, Any]) -> bool:
+    """Whether the provider constrains the answer to the schema of a request."""
+    form, server = get(provider).output, get(provider).server
+    sent = None if form is None or form.sent is None else form.sent(body)
+    if form is not None and sent is not None:
+        return form.is_always_strict or sent.is_strict
+    return server is not None and any(tool.is_strict for tool in server.read_request(body).tools)
+
+
 def _wrapped(canonical: Any, schema: Any) -> Iterator[Any]:
     """The canonical value as it is, in the one field of an object, and as pydantic-ai writes a union."""
     yield canonical
@@ -190,8 +200,11 @@ def _wrapped(canonical: Any, schema: Any) -> Iterator[Any]:
     [(name, inner)] = properties.items()
     yield {name: canonical}
     for branch in inner.get("anyOf", ()):
-        kind = branch.get("properties", {}).get("kind", {})
-        yield {name: {"kind": kind.get("const", next(iter(kind.get("enum", [None])))), "data": canonical}}
+        parts = branch.get("properties", {})
+        kind, data = parts.get("kind", {}), parts.get("data", {}).get("properties", {})
+        tag = kind.get("const", next(iter(kind.get("enum", [None]))))
+        values = [canonical, *({key: canonical} for key in list(data)[:1])]
+        yield from ({name: {"kind": tag, "data": value}} for value in values)
 
 
 def _written(provider: str, kind: Any, value: Any, schema: Any) -> Any:
@@ -210,8 +223,10 @@ def _written(provider: str, kind: Any, value: Any, schema: Any) -> Any:
 
 def outcome_of(ask: Ask, provider: str, kind: Any, value: Any, *, is_ours: bool) -> Outcome:
     unsayable: list[Exception] = []
+    strict: list[bool] = []
 
     def answer(asked: Any) -> Turn | str:
+        strict.append(_is_strict(provider, asked.request))
         if is_ours:
             return Turn().says(value, output=kind)
         schema, tool = _sent(provider, asked.request)
@@ -229,18 +244,20 @@ def outcome_of(ask: Ask, provider: str, kind: Any, value: Any, *, is_ours: bool)
         except Exception as error:
             is_accepted = bool(fake.exchanges) and not fake.refused
             if not fake.exchanges:
-                return Outcome(False, False, f"raises first: {type(error).__name__}")
+                return Outcome(False, False, False, f"raises first: {type(error).__name__}")
             if fake.refused:
-                return Outcome(False, False, f"refused: {fake.refused[0].rule}")
-            return Outcome(is_accepted, False, "not sayable" if unsayable else f"not read: {type(error).__name__}")
+                return Outcome(False, False, False, f"refused: {fake.refused[0].rule}")
+            return Outcome(
+                is_accepted, any(strict), False, "not sayable" if unsayable else f"not read: {type(error).__name__}"
+            )
     if fake.refused:
-        return Outcome(False, False, f"refused: {fake.refused[0].rule}")
+        return Outcome(False, False, False, f"refused: {fake.refused[0].rule}")
     adapter = TypeAdapter(kind)
     try:
         is_equal = isinstance(read, type(value)) and adapter.dump_json(read) == adapter.dump_json(value)
     except Exception:
         is_equal = False
-    return Outcome(True, is_equal, "" if is_equal else "silently another value")
+    return Outcome(True, any(strict), is_equal, "" if is_equal else "silently another value")
 
 
 def _ours(provider: str, call: Callable[[dict[str, Any], str], Any]) -> Ask:
@@ -383,7 +400,7 @@ def row(provider: str, library: str, outcomes: dict[str, Any]) -> str:
     of_provider = [Outcome(*outcome) for outcome in outcomes.values()]
     failures = Counter(outcome.failure.partition(":")[0] for outcome in of_provider if outcome.failure)
     shown = ", ".join(f"{count} {what}" for what, count in failures.most_common())
-    counts = f"{sum(each.is_accepted for each in of_provider)} | {sum(each.is_equal for each in of_provider)}"
+    counts = " | ".join(str(sum(each)) for each in list(zip(*of_provider, strict=True))[:3])
     return f"| {provider} | {library} | {counts} | {shown} |"
 
 
@@ -396,7 +413,7 @@ def written_page(found: dict[str, Any]) -> str:
         f"{len(TYPES)} types at three providers. Each library asks through its real client, and a fake plays the provider: it refuses the",
         "schemas that the provider's cited rules refuse, and answers with the value in the schema that was sent. The rules are ours, each",
         "with its source; the providers were not asked.", "",
-        "| provider | library | schema accepted | value came back equal | otherwise |", "|---|---|--:|--:|---|",
+        "| provider | library | schema accepted | and constrains | value came back equal | otherwise |", "|---|---|--:|--:|--:|---|",
         *(row(provider, library, found[library]["outcomes"][provider]) for provider, library in columns), "",
         "*raises first*: an error before a request. *refused*: by the provider's rules. *not sayable*: the schema that was sent has no form",
         "of the value, so that a model cannot give it. *not read*: an error at the answer. *silently another value*: no error, and another value.",
