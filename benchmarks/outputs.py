@@ -409,7 +409,7 @@ def written_page(found: dict[str, Any]) -> str:
     versions = ", ".join(dict.fromkeys(each for library in found.values() for each in library["versions"]))
     lines = [
         "# Answers in a type, beside other libraries", "",
-        f"`nox -s outputs` at {commit_of(Path(toolshape.__file__).parent)}; {versions}.", "",
+        f"`nox -s outputs` at {commit_of(Path(toolshape.__file__))}; {versions}.", "",
         f"{len(TYPES)} types at three providers. Each library asks through its real client, and a fake plays the provider: it refuses the",
         "schemas that the provider's cited rules refuse, and answers with the value in the schema that was sent. The rules are ours, each",
         "with its source; the providers were not asked.", "",
