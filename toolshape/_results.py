@@ -277,7 +277,7 @@ class Results(Sequence[Result]):
         "provider",
         "waiting",
     )
-    answer: "ReadAnswer"
+    answer: ReadAnswer
     calls: list[Call]
     answers: list[Result | None]
     waiting: Sequence[Entry]
@@ -385,7 +385,7 @@ class Results(Sequence[Result]):
         return self.provider.codec.write_results(answers)
 
     @property
-    def output(self) -> "ReadAnswer | None":
+    def output(self) -> ReadAnswer | None:
         """The answer, valid or not, as an ``Answer``, if tools were bound with ``output=`` and the model did not only call tools."""
         return getattr(self, "answer", None)
 
