@@ -3,23 +3,27 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolshape._bound import Bound, ObservedResponse
+from toolshape._bound import Bound, ObservedResponse, bound_tools_of
 from toolshape._calls import JsonObject
 from toolshape._dispatch import state
 from toolshape._errors import ResponseError
-from toolshape._results import Result
+from toolshape._output_beside_tools import OutputBesideTools
+from toolshape._results import ReadAnswer, Result
+from toolshape._validation.lookup import Secrets
 from toolshape._wire.bodies import member, model_of, parsed_body, plain
-from toolshape.trace._privacy import Hidden, Pattern, digest_of, hidden_of, kept, known_path, masked
+from toolshape.trace._privacy import Hidden, Pattern, digest_of, hidden_in, hidden_of, kept, known_path, masked
 
 VERSION = 1
 _IDS = ("id", "responseId", "response_id", "request_id")
 
 
 def has_failed(seen: ObservedResponse) -> bool:
-    """Whether a response was unreadable, one of its calls was rejected or failed, or its evaluation was not right."""
+    """Whether a response was unreadable, a call or its answer was rejected or failed, or its evaluation was not right."""
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
+        return True
+    if seen.outcome.output is not None and not seen.outcome.output.ok:
         return True
     return any(result.error is not None and result.error.code not in _UNDECIDED for result in seen.outcome)
 
@@ -40,8 +44,12 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     """
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
     # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as it came.
-    is_elsewhere = any(name not in ("*", *hidden) for name, _ in redact)
+    beside = bound_tools_of(bound).beside
+    answer = None if beside is None else _Answer(beside.record.name, beside.tool, _hidden_of_output(beside, redact))
+    known = ("*", *hidden, *([] if answer is None else [answer.name]))
+    is_elsewhere = any(name not in known for name, _ in redact)
     some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
+    some_are_hidden = some_are_hidden or (answer is not None and answer.hidden.is_needed)
     body = _named_piece(seen.response) if seen.stream else _data(seen.response)
     line: JsonObject = {
         "version": VERSION,
@@ -59,16 +67,51 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     else:
         results = seen.outcome
         # The text around a call is not recorded, because a model may repeat a secret there.
-        line |= {"calls": [_call(result, hidden) for result in results]} if some_are_hidden else _whole(seen, body)
+        line |= (
+            {"calls": [_call(result, hidden, answer) for result in results]} if some_are_hidden else _whole(seen, body)
+        )
         line["finish"] = results.finish
         line["outcome"] = [
-            _outcome(result, hidden, some_are_hidden=some_are_hidden, is_edited=state.is_edited(results, position))
+            _outcome(
+                result, hidden, answer, some_are_hidden=some_are_hidden, is_edited=state.is_edited(results, position)
+            )
             for position, result in enumerate(results)
         ]
+        if answer is not None and results.output is not None:
+            line["answer"] = _outcome_of_answer(answer, results.output)
     line |= {"redact": [".".join((tool, *fields)) for tool, fields in redact]} if redact else {}
     line |= {"notes": dict(seen.notes)} if seen.notes else {}
     line |= {"continues": True} if seen.continues else {}
     return _as_line(line)
+
+
+class _Answer(NamedTuple):
+    """The output that the tools were bound with: its name, the tool that it is sent as, and its hidden places."""
+
+    name: str
+    tool: str | None
+    hidden: Hidden
+
+    def is_called(self, result: Result) -> bool:
+        """Whether a call is the answer."""
+        return self.tool is not None and result.call.wire_name == self.tool
+
+
+def _hidden_of_output(beside: OutputBesideTools, redact: Sequence[Pattern]) -> Hidden:
+    return hidden_in(beside.record.name, Secrets(beside.record.spec.schema), redact)
+
+
+def _outcome_of_answer(answer: _Answer, read: ReadAnswer) -> JsonObject:
+    """Return what came of the answer; the value stands in the body, unless something is hidden."""
+    outcome: JsonObject = {
+        "output": answer.name,
+        "ok": read.ok,
+        "coercions": [[known_path(coercion.path, answer.hidden), coercion.rule] for coercion in read.coercions],
+    }
+    if read.error is not None:
+        problems = [[known_path(problem.path, answer.hidden), problem.rule] for problem in read.error.problems]
+        outcome["error"] = {"code": read.error.code, "problems": problems}
+    return outcome
 
 
 def _as_line(line: JsonObject) -> bytes:
@@ -123,7 +166,7 @@ def _digest_of_body(response: Any) -> JsonObject:
     return {"kept": digest_of(response)}
 
 
-def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
+def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> JsonObject:
     """Return the record of a call, when the body is not recorded.
 
     If its tool has no hidden places, the arguments are recorded as they came. Otherwise they are recorded in canonical
@@ -133,6 +176,8 @@ def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
     if call.name is None:  # The call may have been meant for a tool with hidden places.
         return {"id": call.id, "wire_name": "", "kept": digest_of(call.arguments_raw)}
     record: JsonObject = {"id": call.id, "wire_name": call.wire_name}
+    if answer is not None and answer.is_called(result):
+        return {**record, "kept": digest_of(call.arguments_raw)}
     own = hidden[call.name]
     if not own.is_needed:
         is_cut = error is not None and error.code == "truncated_arguments"
@@ -164,9 +209,12 @@ def _has_each_key_once(text: str | bytes) -> bool:
         return False
 
 
-def _outcome(result: Result, hidden: dict[str, Hidden], *, some_are_hidden: bool, is_edited: bool) -> JsonObject:
+def _outcome(
+    result: Result, hidden: dict[str, Hidden], answer: _Answer | None, *, some_are_hidden: bool, is_edited: bool
+) -> JsonObject:
     call, error = result.call, result.error
-    own = None if call.name is None else hidden[call.name]
+    is_answer = answer is not None and answer.is_called(result)
+    own = answer.hidden if answer is not None and is_answer else None if call.name is None else hidden[call.name]
     arguments = result.arguments
     outcome: JsonObject = {
         "id": call.id,
@@ -180,6 +228,8 @@ def _outcome(result: Result, hidden: dict[str, Hidden], *, some_are_hidden: bool
         ],
         "elapsed": round(result.elapsed, 6),
     }
+    if is_answer:  # it is replayed as an answer, or not at all
+        outcome["is_answer"] = True
     if is_edited:  # the response holds other arguments than those that the function got
         outcome["edited"] = True
     if error is not None:

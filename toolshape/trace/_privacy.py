@@ -86,9 +86,17 @@ def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:
     Raises:
         UsageError: A pattern names this tool and a field that the tool does not have.
     """
-    secrets = record_of(tool).secrets
+    return hidden_in(tool.name, record_of(tool).secrets, patterns)
+
+
+def hidden_in(of: str, secrets: Secrets, patterns: Iterable[Pattern]) -> Hidden:
+    """Return the hidden places of a tool or of an output, by its name.
+
+    Raises:
+        UsageError: A pattern has this name, and a field that is not there.
+    """
     schema = secrets.schema
-    own = [(name, fields) for name, fields in patterns if name in ("*", tool.name)]
+    own = [(name, fields) for name, fields in patterns if name in ("*", of)]
     for name, fields in own:
         missing = _missing(schema, fields)
         if name != "*" and missing:

@@ -30,7 +30,8 @@ class RecordedResponse(NamedTuple):
     it was not recorded. Then ``calls`` are its calls (in canonical form, if their tool has hidden places). ``stream``
     is whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome of each call. ``error`` is
     the reason why the response could not be read. ``continues``: an earlier line, perhaps of another process, recorded
-    the same response when calls of it waited.
+    the same response when calls of it waited. ``answer`` is what came of the answer, if tools were bound with an output:
+    whether it was ``ok``, its coercions and its error.
     """
 
     number: int
@@ -47,6 +48,7 @@ class RecordedResponse(NamedTuple):
     redact: tuple[str, ...]
     notes: JsonObject
     continues: bool = False
+    answer: JsonObject | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +112,7 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
             redact=tuple(given.get("redact", ())),
             notes=given.get("notes", {}),
             continues=given.get("continues", False),
+            answer=given.get("answer"),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"line {number} is not a line of a trace ({error!r})") from error
