@@ -160,21 +160,22 @@ class Answer(Generic[T]):
 
     ``coercions`` are the changes that made the answer valid. ``text`` is the answer as it was written, ``raw`` the
     response as it was given. ``finish`` tells why the response ended, in words that all providers share; ``finish_raw``
-    is the provider's own word. ``assistant`` are the response's own messages, ``calls`` its calls as they came, and
-    ``call`` the one whose arguments are the answer, where an answer is asked for as a call. ``results`` are the results
-    of the response's calls, if the answer was asked for beside tools.
+    is the provider's own word. ``assistant`` are the response's own messages. ``results`` are the results of the
+    response's calls, if the answer was asked for beside tools.
     """
 
     __module__ = "toolshape"
 
     __slots__ = (
-        "assistant", "call", "calls", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
+        "_reading", "_tool", "assistant", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
     )  # fmt: skip
 
     def __init__(
         self, provider: Provider, reading: "Read", raw: Any, tool: str | None, results: Results | None = None
     ) -> None:
-        assistant, _, finish_raw, *_ = reading
+        finish_raw = reading[2]
+        self._reading = reading
+        self._tool = tool
         self.value: T | None = None
         self.error: AnswerError | None = None
         self.coercions: tuple[Coercion, ...] = ()
@@ -185,13 +186,21 @@ class Answer(Generic[T]):
             None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
         )
         self.provider = provider
-        self.assistant: Sequence[WireMessage] = assistant
-        self.calls: Sequence[WireCall] = wire_calls(reading)
-        self.call = None if tool is None else next((call for call in self.calls if call.wire_name == tool), None)
+        self.assistant: Sequence[WireMessage] = reading[0]
         self.results = results
 
     def __repr__(self) -> str:
         return f"Answer({shortened(self.value) if self.error is None else self.error.code})"
+
+    @property
+    def calls(self) -> list[WireCall]:
+        """The calls of the response, as they came."""
+        return wire_calls(self._reading)
+
+    @property
+    def call(self) -> WireCall | None:
+        """The call whose arguments are the answer; ``None`` if an answer is not asked for as a call, or did not come."""
+        return None if self._tool is None else next((call for call in self.calls if call.wire_name == self._tool), None)
 
     @property
     def ok(self) -> bool:
@@ -231,9 +240,12 @@ class Answer(Generic[T]):
 
     def _results(self) -> list[Result]:
         results: list[Result] = []
-        for position, wire in enumerate(self.calls):
+        calls = self.calls
+        names = [call.wire_name for call in calls]
+        answer = names.index(self._tool) if self._tool in names else None  # the first is read
+        for position, wire in enumerate(calls):
             call = call_of(self.provider.name, _NO_HANDLERS, position, wire)
-            if wire is not self.call:
+            if position != answer:
                 error = CallError("not_run", tool=call.wire_name)
                 results.append(Result(call, error=error, text=str(error)))
             elif self.error is not None:

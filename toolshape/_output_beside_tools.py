@@ -11,6 +11,7 @@ from toolshape._dispatch.partial_calls import PartialCall, beginning, partial_ca
 from toolshape._errors import CallError, ExportError, Problem
 from toolshape._output_record import OutputRecord
 from toolshape._results import Result, Results
+from toolshape._schema.arrows import Arrow
 from toolshape._schema.lens import Lens
 from toolshape._wire.export import to_wire
 from toolshape._wire.outputs import output_to_wire
@@ -19,6 +20,18 @@ from toolshape._wire.strict_budget import Candidate
 
 RECEIVED = "received"
 """The result of a call that is the answer: providers refuse a call without a result."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class AnswerReader:
+    """Reads the arguments of a call that is the answer; ``back`` maps them to canonical form."""
+
+    back: Arrow | None
+    may_return_null: bool = False
+
+    def received(self, arguments: Any) -> JsonObject | None:
+        """Return the answer in canonical form, not validated."""
+        return Call("", None, "", arguments, "", None, self).arguments
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
@@ -63,7 +76,9 @@ class OutputBesideTools:
 
     def named(self, call: Call) -> Call:
         """Return a call of the answer's tool under the name of the output; any other call as it is."""
-        return call._replace(name=self.record.name) if call.wire_name == self.tool else call
+        if call.wire_name != self.tool:
+            return call
+        return call._replace(name=self.record.name, reader=AnswerReader(back=self.lens.back))
 
     def partial_call(self, call: Call) -> PartialCall:
         """Return the beginning of a call that is not complete; see ``toolshape._dispatch.partial_calls``."""

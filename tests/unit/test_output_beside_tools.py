@@ -267,6 +267,20 @@ def test_the_beginning_of_an_answer_that_is_a_call():
     assert collector.partial() == (("c1", "Invoice", {"total": 3.5, "tags": {"a": 1}}),)
 
 
+def test_another_provider_reads_the_answer_in_canonical_form():
+    """A map that was sent as pairs is a map in the history, whatever form the next provider is sent."""
+    conversation, output = Conversation(Registry([look])), Output(Invoice, strict=True)
+    conversation.user("The invoice, please.")
+    conversation.request("deepseek", model="m", strict=True, output=output)
+    written = {"total": 3, "tags": [{"key": "a", "value": 1}]}
+    results = conversation.dispatch(response("deepseek", ("Invoice", written)))
+    assert results.output.value == Invoice(total=3, tags={"a": 1})
+    assert results[0].arguments == {"total": 3, "tags": {"a": 1}}
+    [call] = conversation.request("anthropic", model="m")["messages"][1]["content"]
+    assert call["input"] == {"total": 3, "tags": {"a": 1}}
+    assert pickle.loads(pickle.dumps(results))[0].arguments == {"total": 3, "tags": {"a": 1}}
+
+
 def test_no_provider_is_asked_for_what_it_has_no_place_for():
     with pytest.raises(ExportError, match="asked for no answers"):
         TOOLS.bind("mcp", output=OUTPUT)

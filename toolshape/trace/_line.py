@@ -9,7 +9,6 @@ from toolshape._bound import Bound, ObservedResponse, bound_tools_of
 from toolshape._calls import JsonObject
 from toolshape._dispatch import state
 from toolshape._errors import ResponseError
-from toolshape._output_beside_tools import OutputBesideTools
 from toolshape._results import ReadAnswer, Result
 from toolshape._validation.lookup import Secrets
 from toolshape._wire.bodies import member, model_of, parsed_body, plain
@@ -44,8 +43,7 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     """
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
     # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as it came.
-    beside = bound_tools_of(bound).beside
-    answer = None if beside is None else _Answer(beside.record.name, beside.tool, _hidden_of_output(beside, redact))
+    answer = _answer_of(bound, redact)
     known = ("*", *hidden, *([] if answer is None else [answer.name]))
     is_elsewhere = any(name not in known for name, _ in redact)
     some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
@@ -97,8 +95,12 @@ class _Answer(NamedTuple):
         return self.tool is not None and result.call.wire_name == self.tool
 
 
-def _hidden_of_output(beside: OutputBesideTools, redact: Sequence[Pattern]) -> Hidden:
-    return hidden_in(beside.record.name, Secrets(beside.record.spec.schema), redact)
+def _answer_of(bound: Bound, redact: Sequence[Pattern]) -> _Answer | None:
+    beside = bound_tools_of(bound).beside
+    if beside is None:
+        return None
+    name = beside.record.name
+    return _Answer(name, beside.tool, hidden_in(name, Secrets(beside.record.spec.schema), redact))
 
 
 def _outcome_of_answer(answer: _Answer, read: ReadAnswer) -> JsonObject:
