@@ -237,6 +237,8 @@ class Bound:
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
             raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
+        if choice == "required" and not self._bound_tools.entries and not native:
+            raise self._request_error("choice", "choice", "there is no tool to call: leave choice= out")
         if beside is not None and beside.tool is not None and choice in (None, "none"):
             choice = self._choice_of_answer(beside, is_only_answer=choice == "none", model=model)
         mode = _MODES.get(choice) if isinstance(choice, str) else None

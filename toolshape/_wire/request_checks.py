@@ -19,6 +19,30 @@ def unique_names(request: RequestRead) -> Iterator[RequestFault]:
         seen.add(name)
 
 
+def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that a list of tools, if there is one, is not empty."""
+    if request.body.get("tools") == []:
+        yield RequestFault("tools", "empty_array", "the list of tools is empty: leave it out", subject="tools")
+
+
+def choice_has_tools(field: str) -> RequestCheck:
+    """Return a check that a choice, which stands in this field, comes with tools to choose from."""
+
+    def choice_without_tools(request: RequestRead) -> Iterator[RequestFault]:
+        if request.body.get(field) is not None and not request.tools and not request.native:
+            yield RequestFault(field, "choice_without_tools", f"{field} needs tools", subject=field)
+
+    return choice_without_tools
+
+
+def chosen_tools_are_there(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that a choice names tools of the request."""
+    known = {str(tool.name) for tool in request.tools}
+    for name in request.names:
+        if name not in known:
+            yield RequestFault("tool_choice", "chosen_tool", f"there is no tool {name!r}", tool=name, subject=name)
+
+
 def required_fields(*names: str) -> RequestCheck:
     """Return a check that a request has these fields."""
 

@@ -143,6 +143,11 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         calling = {"mode": MODES[choice.mode]}
     if choice.is_strict and calling.get("mode", "AUTO") == "AUTO":
         calling = {"mode": "VALIDATED"}
+    if calling and not any(map(_has_functions, tools)):
+        # A choice is one of functions: beside Gemini's own tools alone it is a 400 (laravel/ai#259, 2026-03).
+        if calling["mode"] == "ANY":
+            raise unsupported(choice, "choice", "Gemini cannot be forced to call its own tools: leave choice= out")
+        calling = {}
     config: JsonObject = {"tools": tools}
     if calling:
         config["toolConfig"] = {"functionCallingConfig": calling}

@@ -13,6 +13,7 @@ from toolshape._wire.server import (
     Endpoint,
     ErrorReply,
     Refusal,
+    RequestFault,
     RequestRead,
     SentTool,
     Server,
@@ -156,6 +157,14 @@ def error(refusal: Refusal) -> ErrorReply:
     return {}, {"error": detail}
 
 
+def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that a choice of functions comes with functions; the provider's own tools do not count."""
+    config = mapping(request.body.get("toolConfig", request.body.get("tool_config")))
+    if config.get("functionCallingConfig", config.get("function_calling_config")) is not None and not request.tools:
+        path = "toolConfig.functionCallingConfig"
+        yield RequestFault(path, "choice_without_tools", f"{path} needs functions", subject=path)
+
+
 # What google-genai 3.4.0 sends of GenerateContentConfig, 2026-11-22; ``model`` is in the address.
 REQUEST_FIELDS = frozenset(
     {
@@ -188,13 +197,17 @@ WORDINGS: dict[str, Wording] = {
     ),
     "orphan_result": Wording("Please ensure that function response turn comes immediately after a function call turn."),
     "missing_signature": Wording("Function call is missing a thought_signature in functionCall parts."),
+    "choice_without_tools": Wording("Function calling config is set without function_declarations."),
     "unknown_field": Wording('Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'),
 }
 
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
-    refuses=request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
+    refuses=(
+        *request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
+        *request_rules("musistudio/claude-code-router#1207, 2026-02; laravel/ai#259, 2026-03", choice_has_functions),
+    ),
     fields=REQUEST_FIELDS,
     respond=respond,
     unfold=unfold,

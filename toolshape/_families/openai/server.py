@@ -6,12 +6,18 @@ from typing import Any
 
 from toolshape._calls import ChoiceMode, Finish, JsonObject
 from toolshape._families.openai.messages import write_call
-from toolshape._wire.request_checks import required_fields
+from toolshape._wire.request_checks import (
+    choice_has_tools,
+    chosen_tools_are_there,
+    required_fields,
+    tools_are_some,
+)
 from toolshape._wire.server import (
     Completion,
     Endpoint,
     ErrorReply,
     Refusal,
+    RequestFault,
     RequestRead,
     SentTool,
     Server,
@@ -244,15 +250,75 @@ def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
     }
 
 
+def entries_have_types(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that each entry of the list of tools says of which type it is."""
+    for number, entry in enumerate(listed(request.body.get("tools"))):
+        if "type" not in mapping(entry):
+            path = f"tools[{number}].type"
+            yield RequestFault(path, "entry_type", "the entry has no type", number=number, subject=path)
+
+
+def calls_are_some(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that no message has an empty list of calls."""
+    for number, message in enumerate(listed(request.body.get("messages"))):
+        if mapping(message).get("tool_calls") == []:
+            path = f"messages[{number}].tool_calls"
+            yield RequestFault(path, "empty_array", "the list of calls is empty: leave it out", subject=path)
+
+
+def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that no call of a message has an empty name."""
+    for number, message in enumerate(listed(request.body.get("messages"))):
+        for position, call in enumerate(listed(mapping(message).get("tool_calls"))):
+            if mapping(mapping(call).get("function")).get("name") == "":
+                path = f"messages[{number}].tool_calls[{position}].function.name"
+                yield RequestFault(path, "empty_string", "the call has no name", subject=path)
+
+
+# Each was seen by one or two who were refused, and in servers that imitate this one.
+REQUEST_RULES = (
+    *request_rules(
+        "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (local-inference-lab/vllm#193 saw it taken, 2026-07)",
+        tools_are_some,
+    ),
+    *request_rules(
+        "RageAgainstThePixel/OpenAI-DotNet#479, 2025; writer/writer-framework#1013, 2025-07",
+        choice_has_tools("tool_choice"),
+    ),
+    *request_rules("vLLM, which checks as OpenAI does (sgl-project/sglang#28862, 2026-06)", chosen_tools_are_there),
+    *request_rules("openai/openai-cookbook#1248, 2024", entries_have_types),
+    *request_rules("openai/openai-node#1341, 2025-02; home-assistant/core#118577, 2024", calls_are_some),
+    *request_rules("continuedev/continue#11645, 2026", calls_have_names),
+)
+_EMPTY = "Invalid '{subject}': empty array. Expected an array with minimum length 1, but got an empty array instead."
+REQUEST_WORDINGS = {
+    "empty_array": Wording(_EMPTY, code="empty_array", param="{subject}"),
+    "empty_string": Wording(
+        "Invalid '{subject}': empty string. Expected a string with minimum length 1, but got an empty string instead.",
+        code="empty_string",
+        param="{subject}",
+    ),
+    "choice_without_tools": Wording(
+        "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+        param="tool_choice",
+    ),
+    "entry_type": Wording(
+        "Missing required parameter: '{subject}'.", code="missing_required_parameter", param="{subject}"
+    ),
+}
+
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
-    refuses=request_rules("openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")),
+    refuses=(
+        *request_rules("openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")),
+        *REQUEST_RULES,
+    ),
     fields=REQUEST_FIELDS,
     respond=respond,
     unfold=unfold,
     error=error,
-    wordings={**WORDINGS, **output_wordings("response_format", None)},
+    wordings={**WORDINGS, **REQUEST_WORDINGS, **output_wordings("response_format", None)},
 )
 VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={})
 """The server of vendors whose servers are known only by their form."""

@@ -8,7 +8,7 @@ from toolshape._calls import JsonObject
 from toolshape._families.openai import OLDER, OPENAI, messages
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
-from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES, VENDOR_SERVER, WORDINGS
+from toolshape._families.openai.server import ENDPOINT, REQUEST_RULES, SERVER, VARIABLES, VENDOR_SERVER, WORDINGS
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
@@ -16,7 +16,13 @@ from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 from toolshape._wire.histories import Histories, HistoryRule, history_rules
 from toolshape._wire.provider import Budget, Choice, Limit, unsupported
-from toolshape._wire.request_checks import required_fields, unique_names
+from toolshape._wire.request_checks import (
+    choice_has_tools,
+    chosen_tools_are_there,
+    required_fields,
+    tools_are_some,
+    unique_names,
+)
 from toolshape._wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
 from toolshape._wire.server_json import KEY, mapping
 
@@ -72,7 +78,10 @@ AZURE = replace(
                 "OPENAI_API_VERSION": "2024-10-21",
             }
         ),
-        refuses=request_rules("the model stands in the address of Azure", required_fields("messages")),
+        refuses=(
+            *request_rules("the model stands in the address of Azure", required_fields("messages")),
+            *REQUEST_RULES,
+        ),
     ),
     facts=_FACTS._replace(
         needs="toolshape assumes the limits that Azure documented in 2025-01; "
@@ -143,6 +152,7 @@ DEEPSEEK = replace(
         endpoint=_endpoint_for_openai_sdk(DEEPSEEK_API_KEY=KEY),
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
+            *request_rules("runebookai/tome#87, 2025-07", tools_are_some),
             *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
             *request_rules("UKGovernmentBEIS/inspect_ai#4916, 2026-08", no_schema_of_answers),
         ),
@@ -180,7 +190,11 @@ XAI = replace(
     name="xai",
     output=outputs.XAI,
     request=replace(VENDOR.request, most_tools=Limit(128, "xai-sdk 1.21.0")),
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(XAI_API_KEY=KEY)),
+    server=replace(
+        VENDOR_SERVER,
+        endpoint=_endpoint_for_openai_sdk(XAI_API_KEY=KEY),
+        refuses=request_rules("chenyme/grok2api#1042, 2026", choice_has_tools("tool_choice")),
+    ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 # The router passes tools on: the model behind it sets the limits and the dialect (its documentation, 2026).
@@ -225,6 +239,17 @@ VLLM = replace(
     output=outputs.VLLM,
     # "Multimodal Inputs" of its documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
+    server=replace(
+        VENDOR_SERVER,
+        refuses=(
+            *request_rules("vllm-project/vllm#39780, 2026-04", tools_are_some),
+            *request_rules(
+                "vllm-project/vllm#19239, 2025-06, and sgl-project/sglang#28862, 2026-06",
+                choice_has_tools("tool_choice"),
+                chosen_tools_are_there,
+            ),
+        ),
+    ),
     facts=_FACTS._replace(
         malformed="the text as the model wrote it: only forced and strict tools are constrained",
         strict="`function.strict`; forced tools are always constrained",
