@@ -24,6 +24,7 @@ try:
     from toolshape._commands.output import echo, echo_json, own_output, say, show_error, show_note, show_table
     from toolshape._commands.replaying import replaying
     from toolshape._commands.serving import serving
+    from toolshape._commands.verifying import verifying
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
@@ -289,6 +290,7 @@ main.add_command(locking)
 main.add_command(paging)
 main.add_command(replaying)
 main.add_command(serving)
+main.add_command(verifying)
 
 
 def _standard_input() -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from toolshape._calls import JsonObject, Spec, WireCall, WireMessage
-from toolshape._families.openai import OPENAI
+from toolshape._families.openai import OPENAI, probes
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
@@ -129,6 +129,7 @@ HUGGINGFACE = replace(
     server=replace(
         SERVER,
         endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
+        address=probes.at("https://router.huggingface.co/v1", "HF_TOKEN"),
         refuses=(),
         fields=frozenset(),
         wordings={},

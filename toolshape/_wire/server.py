@@ -146,6 +146,27 @@ def request_rules(evidence: str, *checks: RequestCheck) -> tuple[RequestRule, ..
     return tuple(RequestRule(check, evidence) for check in checks)
 
 
+class RequestProbe(NamedTuple):
+    """Changes of a request's body that a rule of whole requests refuses, and those of its twin; ``None`` removes a field."""
+
+    refused: JsonObject
+    accepted: JsonObject
+
+
+class Address(NamedTuple):
+    """Where a provider's API is reached, for ``toolshape verify``.
+
+    ``url`` may hold ``{model}``. ``headers`` may hold ``{key}``, which is read from the first of the environment variables
+    ``keys`` that is set; without ``keys`` none is needed. ``smallest`` are the fields that keep an answer short.
+    """
+
+    url: str
+    headers: Mapping[str, str]
+    keys: tuple[str, ...]
+    smallest: JsonObject
+    evidence: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Server:
     """How a provider's server reads a request and answers it, as far as a fake needs.
@@ -160,6 +181,9 @@ class Server:
         error: Writes a refusal as the headers and the body of its error.
         wordings: The recorded wordings, by rule. The key with ``:missing`` appended applies if the subject of the rule
             was left out, and with ``output:`` before it to the schema of an answer.
+        probes: Requests that the rules for the request as a whole refuse, each with a twin.
+        body_of: Turns the keywords of the SDK's call into a request's body; ``None`` if they are the body.
+        address: Where the API is; ``None`` if requests are signed, or each account has an address of its own.
     """
 
     endpoint: Endpoint
@@ -170,3 +194,6 @@ class Server:
     unfold: Callable[[JsonObject], Iterable[JsonObject]]
     error: Callable[[Refusal], ErrorReply]
     wordings: Mapping[str, Wording] = field(default_factory=dict)
+    probes: tuple[RequestProbe, ...] = ()
+    body_of: Callable[[JsonObject], JsonObject] | None = None
+    address: Address | None = None

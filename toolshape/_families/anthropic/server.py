@@ -8,6 +8,7 @@ from toolshape._families.anthropic.messages import write_call
 from toolshape._families.anthropic.schema import CHOICES
 from toolshape._wire.request_checks import required_fields, schemas_are_objects, unique_names
 from toolshape._wire.server import (
+    Address,
     Completion,
     Endpoint,
     ErrorReply,
@@ -26,6 +27,13 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
+ADDRESS = Address(
+    "https://api.anthropic.com/v1/messages",
+    {"x-api-key": "{key}", "anthropic-version": "2023-06-01"},
+    ("ANTHROPIC_API_KEY",),
+    {"max_tokens": 1},
+    "anthropic 2.14.0, 2026-11-25",
+)
 ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": KEY})
 
 
@@ -205,4 +213,5 @@ SERVER = Server(
     unfold=unfold,
     error=error,
     wordings=WORDINGS,
+    address=ADDRESS,
 )

@@ -8,6 +8,7 @@ from toolshape._families.openai import server as openai_server
 from toolshape._families.openai.messages import write_call
 from toolshape._wire.request_checks import entry_keys, required_fields
 from toolshape._wire.server import (
+    Address,
     Completion,
     Endpoint,
     ErrorReply,
@@ -25,12 +26,22 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
+ADDRESS = Address(
+    "https://api.cohere.com/v2/chat",
+    {"authorization": "Bearer {key}"},
+    ("CO_API_KEY", "COHERE_API_KEY"),
+    {"max_tokens": 1},
+    "cohere 7.3.1, 2026-11-25",
+)
 ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "CO_API_KEY": KEY}, http="httpx")
 
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request."""
-    return openai_server.read_counted_request(body, CHOICES)
+    read = openai_server.read_counted_request(body, CHOICES)
+    if body.get("strict_tools") is not True:
+        return read
+    return read._replace(tools=tuple(tool._replace(is_strict=True) for tool in read.tools))
 
 
 def respond(said: Completion) -> JsonObject:
@@ -102,6 +113,7 @@ SERVER = Server(
         ),
     ),
     fields=REQUEST_FIELDS,
+    address=ADDRESS,
     respond=respond,
     unfold=unfold,
     error=error,

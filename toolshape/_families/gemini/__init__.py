@@ -118,7 +118,10 @@ PROVIDERS = (
         request=replace(GEMINI.request, keywords=vertex_request),
         histories=messages.VERTEX_HISTORIES,
         server=replace(
-            server.SERVER, endpoint=server.ENDPOINT._replace(variables=server.VERTEX_VARIABLES), wordings={}
+            server.SERVER,
+            endpoint=server.ENDPOINT._replace(variables=server.VERTEX_VARIABLES),
+            wordings={},
+            address=None,
         ),
     ),
     _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),

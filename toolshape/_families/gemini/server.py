@@ -9,11 +9,13 @@ from toolshape._families.gemini.messages import write_call
 from toolshape._families.gemini.schema import MODES
 from toolshape._wire.request_checks import required_fields
 from toolshape._wire.server import (
+    Address,
     Completion,
     Endpoint,
     ErrorReply,
     Refusal,
     RequestFault,
+    RequestProbe,
     RequestRead,
     SentTool,
     Server,
@@ -201,6 +203,28 @@ WORDINGS: dict[str, Wording] = {
     "unknown_field": Wording('Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'),
 }
 
+_FUNCTION = {"functionDeclarations": [{"name": "probe", "description": "A probe."}]}
+_AUTO = {"functionCallingConfig": {"mode": "AUTO"}}
+PROBES = (RequestProbe({"toolConfig": _AUTO}, {"toolConfig": _AUTO, "tools": [_FUNCTION]}),)
+ADDRESS = Address(
+    "https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
+    {"x-goog-api-key": "{key}"},
+    ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    {"generationConfig": {"maxOutputTokens": 1}},
+    "google-genai 3.6.1, 2026-11-25",
+)
+_AT_THE_TOP = ("tools", "toolConfig", "systemInstruction", "safetySettings", "cachedContent", "labels")
+
+
+def body_of(keywords: JsonObject) -> JsonObject:
+    """Write the keywords of the SDK's call as it sends them: most of ``config`` is the generation's."""
+    config = mapping(keywords.get("config"))
+    body = {key: value for key, value in keywords.items() if key != "config"}
+    body |= {key: config[key] for key in _AT_THE_TOP if key in config}
+    inner = {key: value for key, value in config.items() if key not in _AT_THE_TOP}
+    return {**body, "generationConfig": inner} if inner else body
+
+
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
@@ -213,4 +237,7 @@ SERVER = Server(
     unfold=unfold,
     error=error,
     wordings=WORDINGS,
+    probes=PROBES,
+    body_of=body_of,
+    address=ADDRESS,
 )

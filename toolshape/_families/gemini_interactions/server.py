@@ -10,9 +10,16 @@ from toolshape._families.gemini import server as gemini_server
 from toolshape._families.gemini_interactions.messages import write_call
 from toolshape._families.gemini_interactions.schema import CHOICES
 from toolshape._families.openai.server import sent_function
-from toolshape._wire.server import Completion, Endpoint, RequestRead, Server
+from toolshape._wire.server import Address, Completion, Endpoint, RequestRead, Server
 from toolshape._wire.server_json import listed, mapping, mode_of, pieces, sent_calls, texts
 
+ADDRESS = Address(
+    "https://generativelanguage.googleapis.com/v1beta/interactions",
+    {"x-goog-api-key": "{key}"},
+    ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    {"generation_config": {"max_output_tokens": 1}},
+    "google-genai 3.6.1, 2026-11-25",
+)
 ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", variables=gemini_server.VARIABLES)
 
 
@@ -111,4 +118,5 @@ SERVER = Server(
     respond=respond,
     unfold=unfold,
     error=gemini_server.error,
+    address=ADDRESS,
 )

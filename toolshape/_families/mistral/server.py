@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._calls import JsonObject
+from toolshape._families.openai import probes as openai_probes
 from toolshape._families.openai import server as openai_server
 from toolshape._wire.request_checks import entry_keys, required_fields
 from toolshape._wire.server import ErrorReply, Refusal, RequestRead, Wording, request_rules
@@ -62,6 +63,7 @@ SERVER = replace(
         ),
     ),
     fields=REQUEST_FIELDS,
+    address=openai_probes.at("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     unfold=openai_server.unfold_whole_calls,
     error=error,
     wordings=WORDINGS,

@@ -6,12 +6,19 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._families.ollama.messages import write_call
 from toolshape._families.openai import server as openai_server
 from toolshape._wire.request_checks import required_fields
-from toolshape._wire.server import Completion, Endpoint, ErrorReply, Refusal, Server, request_rules
+from toolshape._wire.server import Address, Completion, Endpoint, ErrorReply, Refusal, Server, request_rules
 from toolshape._wire.server_json import arguments_text, pieces, sent_calls
 
 _FINISHES: dict[Finish, str] = {"length": "length"}
 
 
+ADDRESS = Address(
+    "http://localhost:11434/api/chat",
+    {},
+    (),
+    {"stream": False, "options": {"num_predict": 1}},
+    "ollama 0.6.3, 2026-11-25",
+)
 ENDPOINT = Endpoint(r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_HOST": "{url}"}, http="httpx")
 
 
@@ -64,4 +71,5 @@ SERVER = Server(
     respond=respond,
     unfold=unfold,
     error=error,
+    address=ADDRESS,
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import ChoiceMode, Finish, JsonObject
+from toolshape._families.openai import probes
 from toolshape._families.openai.messages import write_call
 from toolshape._wire.request_checks import (
     choice_has_tools,
@@ -319,6 +320,8 @@ SERVER = Server(
     unfold=unfold,
     error=error,
     wordings={**WORDINGS, **REQUEST_WORDINGS, **output_wordings("response_format", None)},
+    probes=probes.PROBES,
+    address=probes.OPENAI_ADDRESS,
 )
-VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={})
+VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={}, address=None)
 """The server of vendors whose servers are known only by their form."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from toolshape._calls import JsonObject
-from toolshape._families.openai import OLDER, OPENAI, messages
+from toolshape._families.openai import OLDER, OPENAI, messages, probes
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
 from toolshape._families.openai.server import ENDPOINT, REQUEST_RULES, SERVER, VARIABLES, VENDOR_SERVER, WORDINGS
@@ -71,6 +71,7 @@ AZURE = replace(
     request=replace(OLDER.request, keywords=azure_request),
     server=replace(
         SERVER,
+        address=None,
         endpoint=ENDPOINT._replace(
             variables={
                 "AZURE_OPENAI_ENDPOINT": "{url}",
@@ -149,6 +150,7 @@ DEEPSEEK = replace(
     ),
     server=replace(
         VENDOR_SERVER,
+        address=probes.at("https://api.deepseek.com", "DEEPSEEK_API_KEY"),
         endpoint=_endpoint_for_openai_sdk(DEEPSEEK_API_KEY=KEY),
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
@@ -179,7 +181,11 @@ GROQ = replace(
     histories=_histories(
         *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
     ),
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("GROQ")),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.at("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        endpoint=_endpoint_for_own_sdk("GROQ"),
+    ),
     facts=_FACTS._replace(
         malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
         strict="`function.strict`, its dialect undocumented",
@@ -192,6 +198,7 @@ XAI = replace(
     request=replace(VENDOR.request, most_tools=Limit(128, "xai-sdk 1.21.0")),
     server=replace(
         VENDOR_SERVER,
+        address=probes.at("https://api.x.ai/v1", "XAI_API_KEY"),
         endpoint=_endpoint_for_openai_sdk(XAI_API_KEY=KEY),
         refuses=request_rules("chenyme/grok2api#1042, 2026", choice_has_tools("tool_choice")),
     ),
@@ -204,7 +211,11 @@ OPENROUTER = replace(
     output=outputs.OPENROUTER,
     # "Video Inputs" of its documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(OPENROUTER_API_KEY=KEY)),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.at("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        endpoint=_endpoint_for_openai_sdk(OPENROUTER_API_KEY=KEY),
+    ),
     facts=_FACTS._replace(
         strict="`function.strict`, if the model behind it has it",
         needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
@@ -214,13 +225,21 @@ TOGETHER = replace(
     _NO_STRICT,
     name="together",
     output=outputs.TOGETHER,
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("TOGETHER", "/v1")),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.at("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        endpoint=_endpoint_for_own_sdk("TOGETHER", "/v1"),
+    ),
 )
 FIREWORKS = replace(
     VENDOR,
     name="fireworks",
     output=outputs.FIREWORKS,
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("FIREWORKS", "/v1")),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.at("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+        endpoint=_endpoint_for_own_sdk("FIREWORKS", "/v1"),
+    ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 CEREBRAS = replace(
@@ -230,7 +249,11 @@ CEREBRAS = replace(
     histories=_histories(
         *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
     ),
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_own_sdk("CEREBRAS")),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.at("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+        endpoint=_endpoint_for_own_sdk("CEREBRAS"),
+    ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
 VLLM = replace(
@@ -241,6 +264,7 @@ VLLM = replace(
     histories=messages.WITH_VIDEO,
     server=replace(
         VENDOR_SERVER,
+        address=probes.at("http://localhost:8000/v1"),
         refuses=(
             *request_rules("vllm-project/vllm#39780, 2026-04", tools_are_some),
             *request_rules(
@@ -263,6 +287,7 @@ LLAMA_CPP = replace(
     facts=_NO_STRICT.facts._replace(
         needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
     ),
+    server=replace(VENDOR_SERVER, address=probes.at("http://localhost:8080/v1")),
 )
 # "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
 MOONSHOT = replace(
@@ -287,7 +312,11 @@ MOONSHOT = replace(
         input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
         media_types=frozenset({"image/*", "video/*"}),
     ),
-    server=replace(VENDOR_SERVER, endpoint=_endpoint_for_openai_sdk(MOONSHOT_API_KEY=KEY)),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.at("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+        endpoint=_endpoint_for_openai_sdk(MOONSHOT_API_KEY=KEY),
+    ),
 )
 
 PROVIDERS = (AZURE, DEEPSEEK, GROQ, XAI, OPENROUTER, TOGETHER, FIREWORKS, CEREBRAS, VLLM, LLAMA_CPP, MOONSHOT)

@@ -7,9 +7,25 @@ from typing import Any
 from toolshape._calls import JsonObject
 from toolshape._families.openai import server as openai
 from toolshape._families.openai_responses.messages import write_call
-from toolshape._wire.server import Completion, Endpoint, RequestFault, RequestRead, SentTool, Wording, request_rules
+from toolshape._wire.server import (
+    Address,
+    Completion,
+    Endpoint,
+    RequestFault,
+    RequestRead,
+    SentTool,
+    Wording,
+    request_rules,
+)
 from toolshape._wire.server_json import arguments_text, listed, mapping, pieces, texts
 
+ADDRESS = Address(
+    "https://api.openai.com/v1/responses",
+    {"authorization": "Bearer {key}"},
+    ("OPENAI_API_KEY",),
+    {"max_output_tokens": 16},  # the least that it takes
+    "openai 3.57.0, 2026-11-25",
+)
 ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 
@@ -201,4 +217,6 @@ SERVER = replace(
     respond=respond,
     unfold=unfold,
     wordings=WORDINGS,
+    probes=(),  # Chat Completions' are in another form
+    address=ADDRESS,
 )

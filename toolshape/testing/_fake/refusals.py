@@ -139,12 +139,14 @@ def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> lis
 
 
 def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited]:
-    for rule in (*rules.refuses, *(rules.refuses_strict if is_strict else ())):
+    has_strict = is_strict and rules.strict is not None  # without a strict form, the flag means nothing
+    for rule in (*rules.refuses, *(rules.refuses_strict if has_strict else ())):
         if rule.is_refused:
             yield rule
 
 
-_OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
+OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
+"""Rules about the root of the parameters of a tool, which do not hold for every schema of an answer."""
 
 
 def _of_output(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
@@ -167,7 +169,7 @@ def _of_output(provider: Provider, request: RequestRead, model: str | None) -> I
     judge = provider if sent.dialect in ("", provider.form) else get(sent.dialect)
     rules = judge.schema if judge.output is None or judge.output.schema is None else judge.output.schema
     for problem in _problems(rules, sent.schema, is_strict=sent.is_strict or form.is_always_strict):
-        if form.takes_any_root and problem.rule in _OF_ROOTS:
+        if form.takes_any_root and problem.rule in OF_ROOTS:
             continue
         kind = str(sent.schema.get("type") or "")
         at = own._replace(place=problem.path, subject=_subject(problem.message), given=kind)

@@ -1,0 +1,215 @@
+"""Each cited rule has a request that it refuses and a twin that is taken; a rule that is gone from a server is named."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from fakes import FAKED
+
+from toolshape import UsageError
+from toolshape._families import get
+from toolshape._rulebook import verify
+from toolshape._rulebook.histories import ACCEPTED, refused_histories
+from toolshape._rulebook.probes import KINDS, Probe, Rule, rule_book
+from toolshape._rulebook.schemas import ACCEPTED as SCHEMA
+from toolshape._schema.checks import cited
+from toolshape._wire.provider import Provider
+from toolshape.testing import Fake
+
+OWN = [name for name in FAKED if ":" not in name and get(name).histories is not None]
+MODEL = "probe"
+BOOKS = {name: rule_book(get(name), MODEL) for name in OWN}
+# What no request here breaks, and what holds for other models only, of all rules.
+LEAST_SHARE = 0.85
+
+
+def sending(fake: Fake) -> verify.Send:
+    """Sends bodies to a fake without a socket."""
+    endpoint, histories = fake.provider.server.endpoint, fake.provider.histories
+    paths = {
+        "gemini": f"/v1beta/models/{MODEL}:generateContent", "bedrock": f"/model/{MODEL}/converse",
+        "openai-responses": "/v1/responses", "anthropic": "/v1/messages", "gemini-interactions": "/v1beta/interactions",
+        "cohere": "/v2/chat", "ollama": "/api/chat",
+    }  # fmt: skip
+    path = paths.get(fake.provider.family, "/v1/chat/completions")
+    named = {} if "{model}" in path or endpoint.path.count("model>") else {histories.model_key: MODEL}
+
+    def send(body: dict[str, Any]) -> verify.Reply:
+        reply = fake._handle("POST", path, json.dumps({histories.model_key: MODEL, **named, **body}).encode())
+        return verify._reply(reply.status, b"".join(reply.chunks).decode(), "")
+
+    return send
+
+
+def asked(provider: Provider, probes: list[Probe]) -> dict[Rule, verify.Finding]:
+    with Fake(provider) as fake:
+        fake.answers(lambda _: "Yes.")
+        return {found.rule: found for found in verify.findings(provider, MODEL, probes, sending(fake))}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_fake_confirms_each_rule(name):
+    """The probe is refused by its rule, and by those that are listed beside it; the twin by none."""
+    book = BOOKS[name]
+    with Fake(name) as fake:
+        fake.answers(lambda _: "Yes.")
+        send = sending(fake)
+        for probe in book.probes:
+            before = len(fake.refused)
+            assert send(probe.accepted).status == 200, (probe.rule, probe.accepted)
+            assert send(probe.refused).status in (400, 422), probe.rule
+            named = {(reason.rule, reason.evidence) for reason in fake.refused[before:]}
+            assert (probe.rule.name, probe.rule.evidence) in named
+            assert named == {(rule.name, rule.evidence) for rule in (probe.rule, *probe.others)}
+    assert all(unprobed.why for unprobed in book.without)
+
+
+def test_most_rules_have_a_probe():
+    probes = sum(len(book.probes) for book in BOOKS.values())
+    without = sum(len(book.without) for book in BOOKS.values())
+    assert probes > 450
+    assert probes / (probes + without) > LEAST_SHARE
+    assert {probe.rule.kind for book in BOOKS.values() for probe in book.probes} == set(KINDS)
+
+
+def without_rule(provider: Provider, rule: Rule) -> Provider | None:
+    """The provider without one rule; ``None`` if it is a limit or a pattern, which has no entry of its own."""
+    server, schema, histories, output = provider.server, provider.schema, provider.histories, provider.output
+
+    def kept(rules: Any) -> tuple[Any, ...]:
+        return tuple(each for each in rules if each.evidence != rule.evidence or _name(each) != rule.name)
+
+    if rule.kind in ("schema", "strict"):
+        changed = dataclasses.replace(schema, refuses=kept(schema.refuses), refuses_strict=kept(schema.refuses_strict))
+        return dataclasses.replace(provider, schema=changed)
+    if rule.kind == "history":
+        return dataclasses.replace(provider, histories=dataclasses.replace(histories, rules=kept(histories.rules)))
+    if rule.kind == "request":
+        left = tuple(each for each in server.refuses if each.evidence != rule.evidence)
+        return dataclasses.replace(provider, server=dataclasses.replace(server, refuses=left))
+    if rule.kind == "output" and rule.name not in ("name", "output_beside_tools"):
+        own = output.schema or schema
+        changed = dataclasses.replace(own, refuses=kept(own.refuses), refuses_strict=kept(own.refuses_strict))
+        return dataclasses.replace(provider, output=dataclasses.replace(output, schema=changed))
+    return None
+
+
+def _name(rule: Any) -> str:
+    return rule.name if hasattr(rule, "name") else rule.check.__name__
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_rule_that_is_gone_is_named(name):
+    """Alone, unless another rule refuses its probe, too: then the probe lists that one.
+
+    Some rules of histories are implied by others: what one mends is not there for the next to find.
+    """
+    provider, count, implied = get(name), 0, set()
+    for probe in BOOKS[name].probes:
+        changed = without_rule(provider, probe.rule)
+        if changed is None or probe.rule.name == "tools_missing":
+            continue
+        found = asked(changed, [probe])[probe.rule]
+        if probe.rule.kind == "history" and found.outcome == "confirmed" and not probe.others:
+            implied.add(probe.rule.name)
+            continue
+        assert (found.outcome == "refuted") == (not probe.others), (probe.rule, probe.others, found)
+        count += found.outcome == "refuted"
+    assert implied <= {
+        "duplicate_result",
+        "late_result",
+        "split_results",
+        "orphan_result",
+        "blank_text",
+        "empty_message",
+    }
+    assert count >= len(BOOKS[name].probes) / 4 or name == "ollama"
+
+
+def test_a_rule_that_is_too_much_is_named():
+    """A server that refuses what every provider takes: no rule is confirmed by it."""
+
+    def nothing(node, at):
+        return "no schema is taken" if at.is_root else None
+
+    openai = get("openai")
+    schema = dataclasses.replace(openai.schema, refuses=(*openai.schema.refuses, *cited("none", nothing)))
+    wrong = dataclasses.replace(openai, schema=schema)
+    probes = [probe for probe in BOOKS["openai"].probes if probe.rule.kind == "strict"]
+    found = asked(wrong, probes)
+    assert {finding.outcome for finding in found.values()} == {"refuted"}
+    assert all("twin is refused" in finding.words for finding in found.values())
+
+
+@pytest.mark.parametrize(
+    ("twin", "reply", "outcome"),
+    [
+        ((200, "ok"), (400, "no"), "confirmed"),
+        ((200, "ok"), (422, "no"), "confirmed"),
+        ((200, "ok"), (200, "ok"), "refuted"),
+        ((400, "no"), (400, "no"), "refuted"),
+        ((429, "slow"), (400, "no"), "unknown"),
+        ((200, "ok"), (429, "slow"), "unknown"),
+        ((200, "ok"), (500, "broken"), "unknown"),
+        ((404, "no model"), (404, "no model"), "unknown"),
+        ((None, "ConnectError"), (None, "ConnectError"), "unknown"),
+    ],
+)
+def test_what_answers_say_of_a_rule(twin, reply, outcome):
+    probe = BOOKS["openai"].probes[0]
+
+    def send(body):
+        return verify.Reply(*(twin if body == probe.accepted else reply))
+
+    [found] = verify.findings(get("openai"), MODEL, [probe], send)
+    assert found.outcome == outcome
+
+
+def test_what_comes_back_is_read_without_the_key():
+    assert verify._reply(200, "<html>", "k") == (None, "status 200, and no JSON")
+    assert verify._reply(401, '{"error": "key sk-1 is wrong"}', "sk-1") == (401, "the key is not accepted")
+    assert "sk-1" not in verify._reply(400, '{"error": {"message": "bad key sk-1"}}', "sk-1").words
+    assert len(verify._reply(400, json.dumps({"error": "x" * 9999}), "").words) == 300
+
+
+def test_kinds_and_limits_of_a_run():
+    probes = BOOKS["openai"].probes
+    assert {probe.rule.kind for probe in verify.selected(probes, ["name", "history"], None)} == {"name", "history"}
+    assert len(verify.selected(probes, [], 5)) == 5
+    with pytest.raises(UsageError, match="the kinds are schema, strict"):
+        verify.selected(probes, ["names"], None)
+    assert verify.cost_of(probes).requests < 2 * len(probes)
+
+
+def test_results_are_kept_and_compared(tmp_path):
+    path, probes = tmp_path / "found.jsonl", list(BOOKS["anthropic"].probes)
+    found = list(asked(get("anthropic"), probes[:3]).values())
+    path.write_text(
+        "".join(f"{json.dumps(each.as_json())}\n" for each in found) + '{"provider": "anth', encoding="utf-8"
+    )
+    assert verify.read_findings(path) == found
+    assert verify.left_over(probes, found, "anthropic", MODEL) == probes[3:]
+    assert verify.left_over(probes, found, "anthropic", "another") == probes
+    gone = [found[0]._replace(outcome="refuted"), found[1]._replace(outcome="unknown")]
+    assert verify.drift(found, gone) == [(found[0], gone[0])]
+    path.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no file of results"):
+        verify.read_findings(path)
+
+
+def test_who_is_out_of_reach():
+    for name in ("bedrock", "vertex", "azure"):
+        with pytest.raises(UsageError, match="out of reach"):
+            verify.address_of(get(name))
+    address = verify.address_of(get("openai"), "http://localhost:1/")
+    assert address.url == "http://localhost:1/v1/chat/completions"
+    with pytest.raises(UsageError, match="set OPENAI_API_KEY"):
+        verify.key_of(address, {})
+    assert verify.key_of(address, {"OPENAI_API_KEY": "k"}) == "k"
+    assert verify.key_of(verify.address_of(get("ollama")), {}) == ""
+
+
+def test_the_twins_are_plain():
+    assert SCHEMA["required"] == ["a"]
+    assert all(history != ACCEPTED for history in refused_histories())

@@ -1,0 +1,46 @@
+"""Requests that Chat Completions refuses as a whole, each with its twin; and where the APIs of this form are reached.
+
+The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
+"""
+
+from toolshape._calls import JsonObject
+from toolshape._wire.server import Address, RequestProbe
+
+_ENTRY = {"type": "function", "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}}}
+_CALL = {"id": "call00001", "type": "function", "function": {"name": "probe", "arguments": "{}"}}
+
+
+def _said(*calls: JsonObject) -> list[JsonObject]:
+    answers = [{"role": "tool", "tool_call_id": "call00001", "content": "ok"}] if calls else []
+    user = {"role": "user", "content": "Go."}
+    return [user, {"role": "assistant", "content": "Well.", "tool_calls": list(calls)}, *answers, user]
+
+
+def _named(name: str) -> JsonObject:
+    return {"tools": [_ENTRY], "tool_choice": {"type": "function", "function": {"name": name}}}
+
+
+_CALLED = {"tools": [_ENTRY], "messages": _said(_CALL)}
+_NAMELESS = {**_CALL, "function": {"name": "", "arguments": "{}"}}
+_KEY_TOO_MUCH = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}  # type: ignore[dict-item]
+PROBES = (
+    RequestProbe({"tools": []}, {"tools": [_ENTRY]}),
+    RequestProbe({"tool_choice": "auto"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
+    RequestProbe({"tools": [{"function": _ENTRY["function"]}]}, {"tools": [_ENTRY]}),
+    RequestProbe(_named("other"), _named("probe")),
+    RequestProbe({"tools": [_ENTRY], "messages": _said()}, _CALLED),
+    RequestProbe({"tools": [_ENTRY], "messages": _said(_NAMELESS)}, _CALLED),
+    RequestProbe({"tools": [_KEY_TOO_MUCH]}, {"tools": [_ENTRY]}),
+    RequestProbe({"response_format": {"type": "json_schema", "json_schema": {"name": "probe", "schema": {}}}}, {}),
+)
+_BEARER = {"authorization": "Bearer {key}"}
+_SHORT = {"max_tokens": 1}
+
+
+def at(url: str, *keys: str, **smallest: int) -> Address:
+    """Return the address of an API of this form."""
+    return Address(f"{url}/chat/completions", _BEARER if keys else {}, keys, smallest or _SHORT, "read on 2026-11-25")
+
+
+# Its reasoning models refuse max_tokens, and need some tokens for their reasoning.
+OPENAI_ADDRESS = at("https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16)

@@ -1,0 +1,298 @@
+"""Finds for each cited rule of a provider the smallest request that it refuses, with a twin that no rule refuses."""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
+from toolshape._errors import ExportError
+from toolshape._rulebook.histories import ACCEPTED as ACCEPTED_HISTORY
+from toolshape._rulebook.histories import USER, refused_histories
+from toolshape._rulebook.schemas import ACCEPTED, opened, refused_schemas
+from toolshape._schema.checks import Cited
+from toolshape._schema.values import copied
+from toolshape._wire.provider import Choice, OutputSchema, Provider
+from toolshape._wire.server import RequestFault, RequestRead
+from toolshape.messages import Message
+from toolshape.testing._fake.refusals import OF_ROOTS, faults
+from toolshape.testing._fake.speaker import server_of
+
+Kind: TypeAlias = Literal["schema", "strict", "name", "limit", "request", "history", "output"]
+KINDS: tuple[Kind, ...] = ("schema", "strict", "name", "limit", "request", "history", "output")
+
+
+class Rule(NamedTuple):
+    """One cited rule of a provider: what it is about, its name, and its evidence."""
+
+    kind: Kind
+    name: str
+    evidence: str
+
+
+class Probe(NamedTuple):
+    """A request that a rule refuses, and its twin that no rule refuses, as bodies without the model.
+
+    ``others`` are further rules that refuse the first: a provider that refuses it may do so for one of them.
+    """
+
+    rule: Rule
+    refused: JsonObject
+    accepted: JsonObject
+    others: tuple[Rule, ...] = ()
+
+
+class Unprobed(NamedTuple):
+    """A rule without a probe, and why it has none."""
+
+    rule: Rule
+    why: str
+
+
+class RuleBook(NamedTuple):
+    """The rules of a provider for a model: those with a probe, and those without."""
+
+    probes: tuple[Probe, ...]
+    without: tuple[Unprobed, ...]
+
+
+class _Candidate(NamedTuple):
+    refused: JsonObject
+    accepted: JsonObject
+
+
+_NAMES = ("a b", "1a", "a.b", "a-b", "ä", "", "x" * 65, "x" * 129, "x" * 257)
+_MODEL_IS_SENT = "a request without the model is not sent"
+_NO_CANDIDATE = "no request that is made here breaks it, and no other rule more"
+_OF_OTHER_MODELS = "it holds for other models"
+
+
+def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
+    """Return the rules of a provider, each with the candidate that breaks it and the fewest others.
+
+    Raises:
+        UsageError: The provider has no ``server``, which says how it reads requests.
+        ExportError: The provider answers no requests of a model.
+    """
+    broken: list[tuple[_Candidate, frozenset[tuple[str, str, bool]]]] = []
+    for candidate in _candidates(provider, model):
+        if not _broken(provider, candidate.accepted, model):
+            found = _broken(provider, candidate.refused, model)
+            broken += [(candidate, found)] if found else []
+    rules = list(rules_of(provider))
+    known = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules}
+    # A check of whole requests may report under another name: it is found by its evidence.
+    for _, found in broken:
+        for name, evidence, is_of_output in found:
+            known.setdefault((name, evidence, is_of_output), Rule("request", name, evidence))
+    probes: dict[Rule, Probe] = {}
+    for candidate, found in sorted(broken, key=lambda item: (len(item[1]), len(json.dumps(item[0].refused)))):
+        for key in found:
+            others = tuple(known[other] for other in sorted(found - {key}))
+            probes.setdefault(known[key], Probe(known[key], candidate.refused, candidate.accepted, others))
+    probed = {probe.rule.evidence for probe in probes.values() if probe.rule.kind == "request"}
+    left = [rule for rule in rules if rule not in probes and not (rule.kind == "request" and rule.evidence in probed)]
+    ordered = sorted(probes.values(), key=lambda probe: (KINDS.index(probe.rule.kind), probe.rule.name))
+    return RuleBook(tuple(ordered), tuple(Unprobed(rule, _why(provider, rule, model)) for rule in left))
+
+
+def _why(provider: Provider, rule: Rule, model: str | None) -> str:
+    if rule.kind == "history" and provider.histories is not None:
+        own = [
+            known for known in provider.histories.rules if (known.name, known.evidence) == (rule.name, rule.evidence)
+        ]
+        if own and not any(known.holds(model) for known in own):
+            return _OF_OTHER_MODELS
+    if rule.name == "required":
+        return _MODEL_IS_SENT
+    alone = None if provider.output is None else provider.output.not_beside_tools
+    return _OF_OTHER_MODELS if rule.name == "output_beside_tools" and alone is not None else _NO_CANDIDATE
+
+
+def rules_of(provider: Provider) -> Iterator[Rule]:
+    """Yield the cited rules of a provider that its server refuses by; those that it ignores are not among them."""
+    yield from _of_schemas("schema", provider.schema.refuses)
+    if provider.schema.strict is not None:
+        yield from _of_schemas("strict", provider.schema.refuses_strict)
+    yield Rule("name", "name", provider.names.evidence)
+    request, budget = provider.request, provider.schema.budget
+    limits = {"most_tools": request.most_tools, "description": request.longest_description}
+    yield from (Rule("limit", name, limit.evidence) for name, limit in limits.items() if limit is not None)
+    if budget is not None:
+        counted = ("tools", "properties", "optional", "unions")
+        yield from (Rule("limit", f"strict_{name}", budget.evidence) for name in counted if getattr(budget, name))
+    yield from (Rule("request", check.__name__, evidence) for check, evidence in server_of(provider).refuses)
+    if provider.histories is not None:
+        yield from dict.fromkeys(Rule("history", rule.name, rule.evidence) for rule in provider.histories.rules)
+    form = provider.output
+    if form is None or form.sent is None:
+        return
+    if form.names is not None:
+        yield Rule("output", "name", form.names.evidence)
+    if form.not_beside_tools is not None and form.not_beside_tools.refused_by is not None:
+        yield Rule("output", "output_beside_tools", form.not_beside_tools.evidence)
+    rules = form.schema or provider.schema
+    has_strict = rules.strict is not None or form.is_always_strict
+    found = _of_schemas("output", (*rules.refuses, *(rules.refuses_strict if has_strict else ())))
+    yield from (rule for rule in found if not (form.takes_any_root and rule.name in OF_ROOTS))
+
+
+def _of_schemas(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
+    yield from dict.fromkeys(Rule(kind, rule.check.__name__, rule.evidence) for rule in rules if rule.is_refused)
+
+
+def _broken(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
+    """Return the rules that refuse a body: the name and the evidence of each, and whether it is about an answer."""
+    found: Iterable[RequestFault] = faults(provider, _read(provider, body, model), model, strict=False)
+    return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in found)
+
+
+def _read(provider: Provider, body: JsonObject, model: str | None) -> RequestRead:
+    key = "model" if provider.histories is None else provider.histories.model_key
+    return server_of(provider).read_request({key: model or "probe", **copied(body)})
+
+
+def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
+    """Yield requests, each with its twin; what is cheap to send comes first."""
+    plain = request_body(provider)
+    usual = next(
+        (
+            form(ACCEPTED)
+            for form in (dict, opened)
+            if not _broken(provider, _with_tool(provider, form(ACCEPTED)), model)
+        ),
+        ACCEPTED,
+    )
+    tools = _with_tool(provider, usual)
+    for changes in server_of(provider).probes:
+        yield _Candidate(_changed(plain, changes.refused), _changed(plain, changes.accepted))
+    for key in plain:
+        yield _Candidate({name: value for name, value in plain.items() if name != key}, plain)
+    twice = [tool_spec(usual), tool_spec(usual)]
+    yield _Candidate(request_body(provider, tools=twice), tools)
+    said = request_body(provider, tools=[tool_spec(usual)], history=ACCEPTED_HISTORY)
+    yield _Candidate(request_body(provider, history=ACCEPTED_HISTORY), said)
+    for history in refused_histories():
+        yield _Candidate(request_body(provider, tools=[tool_spec(usual)], history=history), said)
+    for name in _NAMES:
+        yield _Candidate(request_body(provider, tools=[tool_spec(usual, name=name)]), tools)
+    yield from _of_tool_schemas(provider, usual)
+    yield from _of_answers(provider)
+    yield from _of_limits(provider, usual)
+
+
+def _with_tool(provider: Provider, schema: JsonSchema) -> JsonObject:
+    return request_body(provider, tools=[tool_spec(schema)])
+
+
+def _of_tool_schemas(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
+    for strict in (False, True) if provider.schema.strict is not None else (False,):
+        for form in (dict, opened):  # a twin that is refused leads to no probe
+            twin = request_body(provider, tools=[tool_spec(form(ACCEPTED))], strict=strict)
+            for schema in refused_schemas():
+                yield _Candidate(request_body(provider, tools=[tool_spec(form(schema))], strict=strict), twin)
+    not_a_schema: Any = "text"
+    with contextlib.suppress(AttributeError):  # some write fields of the schema
+        refused = request_body(provider, tools=[tool_spec(not_a_schema)])
+        yield _Candidate(refused, _with_tool(provider, usual))
+    yield from _of_choices(provider, usual)
+
+
+def _of_choices(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
+    twin = _with_tool(provider, usual)
+    modes: tuple[ChoiceMode, ...] = ("required", "none")
+    for mode in modes:
+        with contextlib.suppress(ExportError):  # no request of ours can make this choice
+            yield _Candidate(request_body(provider, tools=[tool_spec(usual)], mode=mode), twin)
+
+
+def _of_answers(provider: Provider) -> Iterator[_Candidate]:
+    form = provider.output
+    if form is None or form.sent is None:
+        return
+
+    def asking(
+        schema: JsonSchema, *, name: str = "probe", is_strict: bool = True, tools: Iterable[Spec] = ()
+    ) -> JsonObject:
+        asked = form.keywords(OutputSchema(name, "", schema, is_strict))
+        return request_body(provider, tools=list(tools), more=copied(asked))
+
+    for is_strict in (True,) if form.is_always_strict else (False, True):
+        for shape in (dict, opened):
+            twin = asking(shape(ACCEPTED), is_strict=is_strict)
+            for schema in refused_schemas():
+                yield _Candidate(asking(shape(schema), is_strict=is_strict), twin)
+    for name in _NAMES:
+        yield _Candidate(asking(ACCEPTED, name=name), asking(ACCEPTED))
+    yield _Candidate(asking(ACCEPTED, tools=[tool_spec()]), asking(ACCEPTED))
+    yield _Candidate(asking(opened(ACCEPTED), tools=[tool_spec(opened(ACCEPTED))]), asking(opened(ACCEPTED)))
+
+
+def _of_limits(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
+    """Yield requests with one tool more than is taken, or a longer description: these cost the most."""
+    request, budget = provider.request, provider.schema.budget
+    if request.longest_description is not None:
+        most = request.longest_description.most
+        long, longest = (
+            request_body(provider, tools=[tool_spec(usual, text="x" * count)]) for count in (most + 1, most)
+        )
+        yield _Candidate(long, longest)
+    if request.most_tools is not None:
+        yield _counted(provider, usual, request.most_tools.most, strict=False)
+    if budget is not None and budget.tools is not None:
+        yield _counted(provider, usual, budget.tools, strict=True)
+
+
+def _counted(provider: Provider, usual: JsonSchema, most: int, *, strict: bool) -> _Candidate:
+    specs = [tool_spec(usual, name=f"probe_{number}") for number in range(most + 1)]
+    too_many, enough = (request_body(provider, tools=some, strict=strict) for some in (specs, specs[:-1]))
+    return _Candidate(too_many, enough)
+
+
+def tool_spec(schema: JsonSchema = ACCEPTED, *, name: str = "probe", text: str = "A probe.") -> Spec:
+    """Return a tool that is sent as it is, without the rewrites that make a schema acceptable."""
+    return Spec(name=name, title=None, description=text, parameters=schema, output=None)
+
+
+def request_body(
+    provider: Provider,
+    *,
+    history: Iterable[Message] = (USER,),
+    tools: Iterable[Spec] = (),
+    strict: bool = False,
+    mode: ChoiceMode | None = None,
+    more: JsonObject | None = None,
+) -> JsonObject:
+    """Return the body of a request with some messages and tools, without the model.
+
+    Raises:
+        ExportError: The provider answers no requests of a model.
+    """
+    histories, server = provider.histories, server_of(provider)
+    if histories is None:
+        raise ExportError(provider=provider.name, tool=None, problems=[])
+    keywords: JsonObject = {histories.key: []}
+    system = [message for message in history if message.role == "system"]
+    beside = histories.system if system and histories.system is not None else None
+    for message in history:
+        if message.role != "system" or beside is None:
+            keywords[histories.key] += copied(histories.write(message))
+    if beside is not None:
+        keywords |= beside(system)
+    entries = [copied(provider.request.envelope(spec, strict)) for spec in tools]
+    asked = provider.request.keywords(
+        provider.request.gather(entries), Choice(provider.name, is_strict=strict, mode=mode)
+    )
+    for part in (asked if entries else {}, more or {}):
+        for key, value in part.items():
+            keywords[key] = {**keywords[key], **value} if isinstance(keywords.get(key), dict) else value
+    body = keywords if server.body_of is None else server.body_of(keywords)
+    smallest = {} if server.address is None else server.address.smallest
+    for key, value in smallest.items():
+        body[key] = {**body[key], **value} if isinstance(body.get(key), dict) else value
+    return body
+
+
+def _changed(body: JsonObject, changes: JsonObject) -> JsonObject:
+    changed = {**body, **changes}
+    return {name: value for name, value in changed.items() if value is not None}

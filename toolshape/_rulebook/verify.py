@@ -1,0 +1,230 @@
+"""Asks a provider for each probe and its twin, and says whether the rule holds: confirmed, refuted, or unknown."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from urllib.parse import quote
+
+from toolshape._calls import JsonObject
+from toolshape._errors import UsageError
+from toolshape._rulebook.probes import Probe, Rule
+from toolshape._wire.provider import Provider
+from toolshape._wire.server import Address
+from toolshape.testing._fake.speaker import server_of
+
+Outcome: TypeAlias = Literal["confirmed", "refuted", "unknown"]
+_REFUSED = frozenset({400, 413, 422})
+_SECRET = frozenset({401, 403})  # such answers may quote the key, or a part of it
+_LONGEST = 300
+_CHARACTERS_A_TOKEN = 4
+_SECONDS = 60.0
+
+
+class Reply(NamedTuple):
+    """What came of one request: its status, and the words of the answer; no status if no answer came."""
+
+    status: int | None
+    words: str
+
+
+Send: TypeAlias = Callable[[JsonObject], Reply]
+
+
+class Finding(NamedTuple):
+    """Whether a rule holds at a provider and model, the words of the answer that says so, and when that was."""
+
+    provider: str
+    model: str
+    rule: Rule
+    outcome: Outcome
+    words: str
+    at: str
+
+    def as_json(self) -> JsonObject:
+        """Return the finding as JSON, a line of the file of results."""
+        about = {"kind": self.rule.kind, "rule": self.rule.name, "evidence": self.rule.evidence}
+        found = {"outcome": self.outcome, "words": self.words, "at": self.at}
+        return {"provider": self.provider, "model": self.model, **about, **found}
+
+
+def address_of(provider: Provider, url: str | None = None) -> Address:
+    """Return where a provider is asked, at another base address if one is given.
+
+    Raises:
+        UsageError: Requests to the provider are signed, or each account has an address of its own.
+    """
+    address = server_of(provider).address
+    if address is None:
+        reason = "its requests are signed, or each account has an address of its own"
+        raise UsageError(f"{provider.name} is out of reach of verify: {reason}")
+    if url is None:
+        return address
+    place = address.url.split("/", 3)[3]
+    return address._replace(url=f"{url.rstrip('/')}/{place}")
+
+
+def key_of(address: Address, environment: Mapping[str, str] | None = None) -> str:
+    """Return the key of an API from the environment; empty if it needs none.
+
+    Raises:
+        UsageError: None of its variables is set.
+    """
+    known = os.environ if environment is None else environment
+    found = next((known[name] for name in address.keys if known.get(name)), None)
+    if found is None and address.keys:
+        raise UsageError(f"there is no key: set {' or '.join(address.keys)}")
+    return found or ""
+
+
+def sender(address: Address, model: str, key: str, client: Any, model_key: str) -> Send:
+    """Return a function that sends a body to an API, and never raises for what comes back.
+
+    Args:
+        address: Where the API is.
+        model: The model.
+        key: The key; it is removed from what comes back.
+        client: A client of httpx.
+        model_key: The field of a body that holds the model, if the address does not.
+    """
+    url = address.url.format(model=quote(model, safe=""))
+    headers = {name: value.format(key=key) for name, value in address.headers.items()}
+    named = {} if "{model}" in address.url else {model_key: model}
+
+    def send(body: JsonObject) -> Reply:
+        try:
+            response = client.post(url, headers=headers, json={**named, **body}, timeout=_SECONDS)
+            return _reply(response.status_code, response.text, key)
+        except Exception as error:  # a server may do anything, and httpx raises many things
+            return Reply(None, type(error).__name__)
+
+    return send
+
+
+def _reply(status: int, text: str, key: str) -> Reply:
+    """Return a reply without the key; a page that is no JSON is no answer of an API."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return Reply(None, f"status {status}, and no JSON")
+    if status in _SECRET:
+        return Reply(status, "the key is not accepted")
+    words = _words(body)
+    return Reply(status, (words.replace(key, "[key]") if key else words)[:_LONGEST])
+
+
+def _words(body: Any) -> str:
+    error = body.get("error", body) if isinstance(body, dict) else body
+    said = error.get("message", error) if isinstance(error, dict) else error
+    return said if isinstance(said, str) else json.dumps(said)
+
+
+def selected(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
+    """Return the probes of some kinds, at most so many, the cheapest first.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    wanted, known = set(kinds), get_args(Rule.__annotations__["kind"])
+    if unknown := sorted(wanted - set(known)):
+        raise UsageError(f"there are no rules of the kind {unknown[0]!r}: the kinds are {', '.join(known)}")
+    chosen = [probe for probe in probes if not wanted or probe.rule.kind in wanted]
+    chosen.sort(key=lambda probe: len(json.dumps(probe.refused)))
+    return chosen[:most]
+
+
+class Cost(NamedTuple):
+    """How many requests will be sent, and about how many tokens they hold."""
+
+    requests: int
+    tokens: int
+
+
+def cost_of(probes: Iterable[Probe]) -> Cost:
+    """Return what it costs to ask for some probes; a twin that several share is sent once."""
+    bodies = {json.dumps(body) for probe in probes for body in (probe.refused, probe.accepted)}
+    return Cost(len(bodies), sum(len(body) // _CHARACTERS_A_TOKEN for body in bodies))
+
+
+def findings(provider: Provider, model: str, probes: Iterable[Probe], send: Send) -> Iterator[Finding]:
+    """Ask for each probe and its twin, and yield what each rule is found to be.
+
+    A rule is confirmed if the probe is refused and its twin is not; refuted if the probe is taken, or the twin is refused;
+    and unknown if either answer says nothing of it: another status, a page, a lost connection.
+    """
+    twins: dict[str, Reply] = {}
+    for probe in probes:
+        key = json.dumps(probe.accepted)
+        if key not in twins:
+            twins[key] = send(probe.accepted)
+        twin = twins[key]
+        reply = send(probe.refused) if _says(twin) is True else twin
+        yield Finding(provider.name, model, probe.rule, *_judged(twin, reply), _now())
+
+
+def _says(reply: Reply) -> bool | None:
+    """Return whether a request was taken; ``None`` if the answer does not say."""
+    if reply.status is None:
+        return None
+    return True if 200 <= reply.status < 300 else False if reply.status in _REFUSED else None  # noqa: PLR2004 - HTTP's
+
+
+def _judged(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
+    is_twin_taken, is_taken = _says(twin), _says(reply)
+    if is_twin_taken is False:
+        return "refuted", f"its twin is refused: {twin.words}"
+    if is_twin_taken is None or is_taken is None:
+        status = "" if reply.status is None else f"status {reply.status}: "
+        return "unknown", f"{status}{reply.words}"
+    return ("refuted", "it is taken") if is_taken else ("confirmed", reply.words)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def read_findings(path: Path) -> list[Finding]:
+    """Read a file of results; a line that was not finished is left out.
+
+    Raises:
+        UsageError: The file cannot be read, or is no file of results.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    found = []
+    for line in lines:
+        if not line.endswith("\n"):
+            break
+        try:
+            given = json.loads(line)
+            rule = Rule(given["kind"], given["rule"], given["evidence"])
+            about = given["provider"], given["model"]
+            found.append(Finding(*about, rule, given["outcome"], given["words"], given["at"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{path} is no file of results ({error!r})") from error
+    return found
+
+
+def left_over(probes: Iterable[Probe], found: Iterable[Finding], provider: str, model: str) -> list[Probe]:
+    """Return the probes that no earlier finding of this provider and model decides."""
+    decided = {
+        finding.rule
+        for finding in found
+        if (finding.provider, finding.model) == (provider, model) and finding.outcome != "unknown"
+    }
+    return [probe for probe in probes if probe.rule not in decided]
+
+
+def drift(old: Iterable[Finding], new: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
+    """Return the rules whose outcome has changed, with both findings; what was or is unknown is no change."""
+    before = {(finding.provider, finding.model, finding.rule): finding for finding in old}
+    pairs = [(before.get((now.provider, now.model, now.rule)), now) for now in new]
+    return [
+        (was, now)
+        for was, now in pairs
+        if was is not None and was.outcome != now.outcome and "unknown" not in (was.outcome, now.outcome)
+    ]
