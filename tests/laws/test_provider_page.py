@@ -13,6 +13,7 @@ from zoo import CASES
 from toolshape import Registry, tool
 from toolshape._families import available, get
 from toolshape._report import Entry
+from toolshape._rulebook.probes import rule_book
 from toolshape._wire.provider import Provider
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
@@ -33,6 +34,33 @@ Every row is a difference that the laws allow for, and an entry that `Bound.repo
 - `not_enforced`: the provider does not enforce it; the description says it, and toolshape validates it.
 - `lost`: a model cannot write it any more.
 """
+RULES = """
+# The rules, and who has judged them
+
+Each rule has a source and a date. A probe is the smallest request that the rule refuses, with a twin that it takes;
+[`toolshape verify`](verify.md) sends both. Where the words of the provider's own answer are known, that answer has
+judged the rule; the others rest on their source alone. *Verified* says when a provider was asked by us: never, so far.
+
+| provider | rules | with a probe | judged by an answer | by the SDK's types | verified |
+|---|--:|--:|--:|--:|---|
+"""
+SOURCES = """
+Every rule with its source:
+
+| provider | about | rule | source |
+|---|---|---|---|
+"""
+SDKS = (
+    "openai ",
+    "anthropic ",
+    "google-genai ",
+    "botocore ",
+    "mistralai ",
+    "cohere ",
+    "mistral-common ",
+    "ollama ",
+    "types of ",
+)
 COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSON comes", "for no call comes", "strict")
 
 
@@ -130,11 +158,32 @@ def section(name: str) -> list[str]:
     return [*lines, *(f"| {' | '.join(row)} |" for row in sorted(rows)), ""]
 
 
+def rules() -> list[str]:
+    """The table of rules by who has judged them, then all of them with their sources."""
+    counts, sources = [], []
+    for name in available():
+        provider = get(name)
+        if ":" in name or provider.server is None or provider.histories is None:
+            continue
+        book = rule_book(provider)
+        known = [*(probe.rule for probe in book.probes), *(unprobed.rule for unprobed in book.without)]
+        wordings = {key.removeprefix("output:").partition(":")[0] for key in provider.server.wordings}
+        is_inherited = name != "openai" and provider.server.wordings == get("openai").server.wordings
+        recorded = 0 if is_inherited else sum(rule.name in wordings for rule in known)
+        typed = sum(rule.evidence.startswith(SDKS) for rule in known)
+        counts.append(f"| `{name}` | {len(known)} | {len(book.probes)} | {recorded} | {typed} | never, by us |")
+        sources += [
+            f"| `{name}` | {rule.kind} | `{rule.name}` | {rule.evidence.replace('|', 'or')} |" for rule in sorted(known)
+        ]
+    return [RULES + "\n".join(counts), SOURCES + "\n".join(sources)]
+
+
 def page() -> str:
     return "\n".join(
         [
             HEAD,
             *support(),
+            *rules(),
             MIDDLE,
             *(line for name in available() if not name.startswith("text:") for line in section(name)),
         ]

@@ -998,7 +998,10 @@ def test_a_page_is_written(shop):
     [
         (["diff", "shop:tools"], "pass --to PROVIDER, or --against"),
         (["diff", "shop:tools", "--against", "nothing.json"], "create it with toolshape lock"),
-        (["diff", "shop:tools", "--to", "openai", "--sarif", "o.sarif"], "--calls and --sarif need --against"),
+        (
+            ["diff", "shop:tools", "--to", "openai", "--sarif", "o.sarif"],
+            "--calls, --sarif and --answer need --against",
+        ),
         (["lock", "shop:tools", "--to", "opneai"], "openai"),
         (["lock", "shop:tools", "-o", "nowhere/x.json"], "nowhere/x.json cannot be written"),
         (["page", "shop:tools", "-o", "nowhere/x.html"], "nowhere/x.html cannot be written"),

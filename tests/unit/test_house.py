@@ -31,6 +31,7 @@ LIBRARIES = {
     "toolshape._commands.contracting": {"click"},
     "toolshape._commands.evaluation": {"click"},
     "toolshape._commands.replaying": {"click"},
+    "toolshape._commands.verifying": {"click", "httpx"},
     # For the type checker only.
     "toolshape._tool": {"typing_extensions"},
     "toolshape._registry": {"typing_extensions"},
@@ -43,6 +44,9 @@ LIBRARIES = {
 # asyncio (a sixth of what importing pydantic costs), importlib.metadata (as much), logging, difflib, pkgutil and
 # importlib.util (a thirtieth each).
 LAZY = {
+    ("toolshape._commands.verifying", "httpx"),
+    ("toolshape._commands.verifying", "toolshape._rulebook.probes"),
+    ("toolshape._commands.verifying", "toolshape._rulebook.verify"),
     ("toolshape._errors", "difflib"),
     ("toolshape._bound", "logging"),
     ("toolshape.trace._recorder", "fcntl"),

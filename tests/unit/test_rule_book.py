@@ -99,6 +99,7 @@ def _name(rule: Any) -> str:
     return rule.name if hasattr(rule, "name") else rule.check.__name__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_a_rule_that_is_gone_is_named(name):
     """Alone, unless another rule refuses its probe, too: then the probe lists that one.

@@ -19,6 +19,7 @@ READERS = ("member", "_either")
 # What happens to be spelt as some provider's key, and is our own: columns, rules, fields of what we write ourselves.
 OUR_OWN = {
     ("toolshape._commands.cli", "most_tools"): "a rule",
+    ("toolshape._rulebook.probes", "most_tools"): "a rule",
     ("toolshape._dispatch.stored", "is_text"): "a field of a stored result",
     ("toolshape._dispatch.stored", "media_type"): "a field of a stored part",
     ("toolshape._history.contents", "tool_name"): "a rule of histories",
