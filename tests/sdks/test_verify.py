@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import socket
 import threading
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 
 from toolshape._commands.cli import main
 from toolshape._families import available, get
-from toolshape.testing import Fake
+from toolshape.testing import Fake, Turn
 
 KEY = "sk-secret-4711"
 REACHED = [
@@ -114,6 +115,78 @@ def test_a_rule_that_does_not_hold_is_refuted_and_drift_is_named(tmp_path):
         shown = run(*words, code=1, OPENAI_API_KEY=KEY)
     assert "4 refuted" in shown
     assert shown.count("confirmed -> refuted") == 4
+
+
+def answering(asked):
+    """A model that does what it is asked: calls what it must, with arguments that fit."""
+    body = asked.request
+    choice, tools = body.get("tool_choice"), body.get("tools") or []
+    text = body["messages"][-1]["content"]
+    if choice == "none" or not tools or (choice is None and "weather" not in text):
+        return "Hello."
+    if isinstance(choice, dict):
+        name = choice["function"]["name"]
+        return Turn().invents(name, {"room": 3} if name == "book" else {"city": "Rome", "days": 2})
+    turn = Turn().invents("weather", {"city": "Bonn", "days": 2})
+    is_one = body.get("parallel_tool_calls") is False or "both" not in text
+    return turn if is_one else turn.invents("weather", {"city": "Rome", "days": 2})
+
+
+def endpoint(fake, *words, code=0):
+    return run("--endpoint", f"{fake.url}/v1", "--model", "m", "--timeout", "5", *words, code=code)
+
+
+def test_a_server_that_behaves(tmp_path):
+    path = tmp_path / "seen.jsonl"
+    with Fake("vllm") as fake:
+        fake.answers(answering)
+        shown = endpoint(fake, "--json", str(path))
+        assert "10 confirmed, 0 refuted, 0 unknown" in shown, shown
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 10
+
+
+@pytest.mark.parametrize(
+    ("answer", "refuted"),
+    [
+        (lambda _: "Hello.", {"a required call comes", "a named tool is called", "one call at a time, if asked for",
+                              "each call has an id of its own", "strict arguments fit the schema", "a response ends by tool_calls or stop"}),
+        (lambda _: Turn().invents("weather", {"city": "Oslo", "days": 1}).invents("weather", {"city": "Oslo", "days": 1}),
+         {"a named tool is called", "no tool is called if none may be", "one call at a time, if asked for",
+          "strict arguments fit the schema", "a response ends by tool_calls or stop"}),
+    ],
+)  # fmt: skip
+def test_a_server_that_does_not_behave(answer, refuted):
+    with Fake("vllm") as fake:
+        fake.answers(answer)
+        shown = endpoint(fake, code=1)
+        assert {line.split(": ")[1] for line in shown.splitlines() if line.startswith("refuted")} == refuted
+
+
+def test_a_server_without_a_parser_of_calls():
+    with Fake("vllm", text="hermes") as fake:
+        fake.answers(answering)
+        shown = endpoint(fake, code=1)
+        assert "refuted: no call is left in the text" in shown
+        assert "hermes" in shown
+
+
+def test_a_server_that_is_none():
+    with Fake("anthropic") as fake:
+        fake.answers(lambda _: "Hello.")
+        assert "0 refuted, 10 unknown" in endpoint(fake)
+    assert "10 unknown" in run("--endpoint", "http://127.0.0.1:1/v1", "--model", "m")
+    assert "set NO_SUCH_KEY" in run("--endpoint", "http://127.0.0.1:1", "--model", "m", "--key", "NO_SUCH_KEY", code=2)
+    assert "pass a PROVIDER, or --endpoint" in run("--model", "m", code=2)
+
+
+def test_a_server_that_hangs():
+    """An answer that does not come in time says nothing."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        words = ["openai", "--model", "m", "--most", "1", "--timeout", "0.3", "--url", url]
+        assert "ReadTimeout" in run(*words, OPENAI_API_KEY=KEY)
 
 
 def test_what_is_said_before_anything_is_sent(monkeypatch):

@@ -45,6 +45,7 @@ LIBRARIES = {
 # importlib.util (a thirtieth each).
 LAZY = {
     ("toolshape._commands.verifying", "httpx"),
+    ("toolshape._commands.verifying", "toolshape._rulebook.endpoint"),
     ("toolshape._commands.verifying", "toolshape._rulebook.probes"),
     ("toolshape._commands.verifying", "toolshape._rulebook.verify"),
     ("toolshape._errors", "difflib"),

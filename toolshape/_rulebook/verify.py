@@ -79,7 +79,7 @@ def key_of(address: Address, environment: Mapping[str, str] | None = None) -> st
     return found or ""
 
 
-def sender(address: Address, model: str, key: str, client: Any, model_key: str) -> Send:
+def sender(address: Address, model: str, key: str, client: Any, model_key: str, seconds: float = _SECONDS) -> Send:
     """Return a function that sends a body to an API, and never raises for what comes back.
 
     Args:
@@ -88,6 +88,7 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str) 
         key: The key; it is removed from what comes back.
         client: A client of httpx.
         model_key: The field of a body that holds the model, if the address does not.
+        seconds: How long an answer may take.
     """
     url = address.url.format(model=quote(model, safe=""))
     headers = {name: value.format(key=key) for name, value in address.headers.items()}
@@ -95,7 +96,7 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str) 
 
     def send(body: JsonObject) -> Reply:
         try:
-            response = client.post(url, headers=headers, json={**named, **body}, timeout=_SECONDS)
+            response = client.post(url, headers=headers, json={**named, **body}, timeout=seconds)
             return _reply(response.status_code, response.text, key)
         except Exception as error:  # a server may do anything, and httpx raises many things
             return Reply(None, type(error).__name__)

@@ -6,7 +6,10 @@ The addresses are the defaults of the vendors' SDKs and documentation, read on 2
 from toolshape._calls import JsonObject
 from toolshape._wire.server import Address, RequestProbe
 
-_ENTRY = {"type": "function", "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}}}
+_ENTRY: JsonObject = {
+    "type": "function",
+    "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}},
+}
 _CALL = {"id": "call00001", "type": "function", "function": {"name": "probe", "arguments": "{}"}}
 
 
@@ -22,7 +25,7 @@ def _named(name: str) -> JsonObject:
 
 _CALLED = {"tools": [_ENTRY], "messages": _said(_CALL)}
 _NAMELESS = {**_CALL, "function": {"name": "", "arguments": "{}"}}
-_KEY_TOO_MUCH = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}  # type: ignore[dict-item]
+_KEY_TOO_MUCH = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
 PROBES = (
     RequestProbe({"tools": []}, {"tools": [_ENTRY]}),
     RequestProbe({"tool_choice": "auto"}, {"tools": [_ENTRY], "tool_choice": "auto"}),

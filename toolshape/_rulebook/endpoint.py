@@ -1,0 +1,219 @@
+"""Judges a server of OpenAI's form by what it does with calls: choices, ids, streams, strict schemas, ends, usage."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from toolshape._bound import Bound
+from toolshape._calls import JsonObject
+from toolshape._dispatch.plan import Plan
+from toolshape._errors import ToolshapeError
+from toolshape._families import get
+from toolshape._options import options_of
+from toolshape._registry import Registry
+from toolshape._rulebook.verify import Outcome
+from toolshape._tool import Tool, make_tool
+
+Ask: TypeAlias = Callable[[JsonObject], str]
+"""Sends the body of a request, and returns the body of a response with status 200.
+
+Raises ``NoAnswerError``."""
+_LONGEST = 300
+
+
+class NoAnswerError(Exception):
+    """The server answered with another status, with no JSON, or not at all."""
+
+
+class Behaviour(NamedTuple):
+    """One thing that a server should do, whether it does, and what was seen."""
+
+    name: str
+    outcome: Outcome
+    words: str
+
+
+class _Seen(NamedTuple):
+    """One response: the plan of its calls, and its parts that the plan does not hold."""
+
+    plan: Plan
+    usage: Any
+
+
+def _weather(city: Literal["Bonn", "Rome"], days: int) -> str:
+    """Say how the weather will be in a city."""
+    return f"{city}, {days}"
+
+
+def _book(room: int) -> str:
+    """Book a room of the hotel by its number."""
+    return str(room)
+
+
+def _tools() -> list[Tool[..., Any]]:
+    named = {"weather": _weather, "book": _book}
+    return [make_tool(function, options_of({"name": name}), None) for name, function in named.items()]
+
+
+_CALL_ONE = "How will the weather be in Bonn for the next 2 days? Use the tool."
+_CALL_TWO = "How will the weather be in Bonn and in Rome for the next 2 days? Use the tool for both."
+_TALK = "Say hello."
+
+
+class _Endpoint(NamedTuple):
+    """One server and model, with the tools that it is sent."""
+
+    model: str
+    ask: Ask
+    lenient: Bound
+    strict: Bound
+
+
+def _said(
+    server: _Endpoint, text: str, bound: Bound | None = None, *, is_streamed: bool = False, **asked: Any
+) -> _Seen:
+    """Ask a server for a response, and read it.
+
+    Raises:
+        NoAnswerError: There is none.
+    """
+    tools = bound or server.lenient
+    messages = [{"role": "user", "content": text}]
+    body = {"model": server.model, "messages": messages, "temperature": 0, "max_tokens": 512, **tools.request(**asked)}
+    if is_streamed:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    given = server.ask(body)
+    try:
+        if not is_streamed:
+            return _Seen(tools.plan(given), json.loads(given).get("usage"))
+        collector = tools.collector()
+        collector.feed(given)
+        collector.close()
+        return _Seen(collector.plan(), '"prompt_tokens"' in given)
+    except (ToolshapeError, ValueError, AttributeError) as error:
+        raise NoAnswerError(f"not a response: {error}"[:_LONGEST]) from error
+
+
+_Check: TypeAlias = Callable[[_Endpoint], tuple[bool, str]]
+"""Returns whether a server behaves, and what was seen. Raises ``NoAnswerError``."""
+
+
+def _calls(seen: _Seen) -> list[str]:
+    return [str(call.name or call.wire_name) for call in seen.plan.calls]
+
+
+def _shown(seen: _Seen) -> str:
+    return f"calls: {', '.join(_calls(seen)) or 'none'}; ended by {seen.plan.results.finish_raw!r}"
+
+
+def _required(server: _Endpoint) -> tuple[bool, str]:
+    seen = _said(server, _TALK, choice="required")
+    return bool(_calls(seen)), _shown(seen)
+
+
+def _named(server: _Endpoint) -> tuple[bool, str]:
+    seen = _said(server, _CALL_ONE, choice="book")
+    return set(_calls(seen)) == {"book"}, _shown(seen)
+
+
+def _none(server: _Endpoint) -> tuple[bool, str]:
+    seen = _said(server, _CALL_ONE, choice="none")
+    return not _calls(seen), _shown(seen)
+
+
+def _one_at_a_time(server: _Endpoint) -> tuple[bool, str]:
+    seen = _said(server, _CALL_TWO, choice="required", parallel=False)
+    return len(_calls(seen)) == 1, _shown(seen)
+
+
+def _ids(server: _Endpoint) -> tuple[bool, str]:
+    plans = [_said(server, _CALL_TWO, choice="required", is_streamed=is_streamed).plan for is_streamed in (False, True)]
+    given = [[call.raw.get("id") if isinstance(call.raw, dict) else None for call in plan.calls] for plan in plans]
+    is_right = all(ids and all(ids) and len(set(ids)) == len(ids) for ids in given)
+    return is_right, f"ids: {given[0]}, streamed: {given[1]}"
+
+
+def _streamed(server: _Endpoint) -> tuple[bool, str]:
+    whole, streamed = (_said(server, _CALL_ONE, choice="required", is_streamed=flag) for flag in (False, True))
+    read = [[(call.name, call.arguments) for call in seen.plan.calls] for seen in (whole, streamed)]
+    ends = [seen.plan.results.finish_raw for seen in (whole, streamed)]
+    return read[0] == read[1] and ends[0] == ends[1], f"whole: {read[0]}, {ends[0]!r}; streamed: {read[1]}, {ends[1]!r}"
+
+
+def _arguments(server: _Endpoint) -> tuple[bool, str]:
+    seen = _said(server, "Call the tool weather for Atlantis, for many days.", server.strict, choice="weather")
+    found = [result.text for result in seen.plan.results if result.error is not None and result.error.code != "not_run"]
+    return bool(_calls(seen)) and not found, "; ".join(found) or _shown(seen)
+
+
+def _ends(server: _Endpoint) -> tuple[bool, str]:
+    called, talked = _said(server, _CALL_ONE, choice="required"), _said(server, _TALK, choice="none")
+    ends = called.plan.results.finish_raw, talked.plan.results.finish_raw
+    return ends in (("tool_calls", "stop"), ("stop", "stop")) and ends[
+        0
+    ] == "tool_calls", f"calls: {ends[0]!r}, text: {ends[1]!r}"
+
+
+def _in_text(server: _Endpoint) -> tuple[bool, str]:
+    seen = _said(server, _CALL_ONE)
+    warnings = seen.plan.results.warnings
+    return not warnings, "; ".join(warning.message for warning in warnings) or _shown(seen)
+
+
+def _usage(server: _Endpoint) -> tuple[bool, str]:
+    whole, streamed = (_said(server, _TALK, is_streamed=flag) for flag in (False, True))
+    is_right = isinstance(whole.usage, dict) and bool(whole.usage.get("prompt_tokens")) and bool(streamed.usage)
+    return is_right, f"whole: {whole.usage}; streamed: {'reported' if streamed.usage else 'not reported'}"
+
+
+CHECKS: dict[str, _Check] = {
+    "a required call comes": _required,
+    "a named tool is called": _named,
+    "no tool is called if none may be": _none,
+    "one call at a time, if asked for": _one_at_a_time,
+    "each call has an id of its own": _ids,
+    "a stream says what a whole response says": _streamed,
+    "strict arguments fit the schema": _arguments,
+    "a response ends by tool_calls or stop": _ends,
+    "no call is left in the text": _in_text,
+    "the usage is reported": _usage,
+}
+
+
+def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
+    """Ask a server for each behaviour, and yield what was seen; one that gives no answer is unknown."""
+    registry = Registry(_tools())
+    server = _Endpoint(model, ask, registry.bind(get("vllm"), strict=False), registry.bind(get("openai"), strict=True))
+    for name, check in CHECKS.items():
+        try:
+            is_right, words = check(server)
+        except NoAnswerError as error:
+            yield Behaviour(name, "unknown", str(error)[:_LONGEST])
+        else:
+            yield Behaviour(name, "confirmed" if is_right else "refuted", words[:_LONGEST])
+
+
+def asking(url: str, key: str, client: Any, seconds: float) -> Ask:
+    """Return a function that posts a body to a server of OpenAI's form.
+
+    Args:
+        url: The address, with or without ``/chat/completions``.
+        key: The key; empty if the server needs none.
+        client: A client of httpx.
+        seconds: How long an answer may take.
+    """
+    whole = url.rstrip("/")
+    whole = whole if whole.endswith("/chat/completions") else f"{whole}/chat/completions"
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+
+    def ask(body: JsonObject) -> str:
+        try:
+            response = client.post(whole, headers=headers, json=body, timeout=seconds)
+        except Exception as error:  # a server may do anything, and httpx raises many things
+            raise NoAnswerError(type(error).__name__) from error
+        if response.status_code != 200:  # noqa: PLR2004 - HTTP's
+            words = response.text if response.status_code not in (401, 403) else "the key is not accepted"
+            raise NoAnswerError(f"status {response.status_code}: {words.replace(key, '[key]') if key else words}")
+        return str(response.text)
+
+    return ask
