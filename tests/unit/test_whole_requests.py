@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fakes import FAKED, asked, keywords
 
-from toolshape import ExportError, Registry, tool
+from toolshape import Conversation, ExportError, Registry, tool
 from toolshape._families import get
 from toolshape.testing import Fake
 
@@ -105,3 +105,34 @@ def test_no_request_of_ours_is_refused_as_a_whole(provider):
                 count += 1
     assert count >= 3
     assert get(provider).server is not None
+
+
+def test_calls_of_programs_go_back_with_their_caller():
+    """OpenAI's programs go on with the result that names them; Anthropic's caller stays in the call, as it came."""
+    program = {"type": "program", "caller_id": "p1"}
+    call = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "name": "look",
+        "arguments": '{"number": 1}',
+        "caller": program,
+    }
+    item = {"type": "program", "id": "p_1", "call_id": "p1", "code": "look(1)", "fingerprint": "f"}
+    response = {"object": "response", "status": "completed", "output": [item, call]}
+    results = TOOLS.dispatch(response, provider="openai-responses")
+    assert results.turn[-1] == {"type": "function_call_output", "call_id": "c1", "output": "order 1", "caller": program}
+    conversation = Conversation(TOOLS)
+    conversation.user("Go.")
+    conversation.request("openai-responses", model="gpt-5.6")
+    conversation.dispatch(response)
+    assert conversation.request("openai-responses", model="gpt-5.6")["input"][1:] == results.turn
+    block = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "look",
+        "input": {"number": 1},
+        "caller": {"type": "code_execution_20260120", "tool_id": "s1"},
+    }
+    message = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [block]}
+    assert TOOLS.dispatch(message, provider="anthropic").turn[0]["content"] == [block]

@@ -8,7 +8,7 @@ from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
 from toolshape._results import Result
-from toolshape._wire.bodies import member
+from toolshape._wire.bodies import member, plain
 from toolshape._wire.content import (
     arguments_text,
     bytes_of,
@@ -243,21 +243,26 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
             result.text,
             None if result.error is None else result.error.code,
             result.parts,
-            str(member(result.call.raw, "type") or "function_call"),
+            result.call.raw,
         )
         for result in results
     ]
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:
-    kind = str(member(part.call_raw, "type") or "function_call")
-    return write_result(part.id, result_text(part), part.code, part.parts, kind)
+    return write_result(part.id, result_text(part), part.code, part.parts, part.call_raw)
 
 
-def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], kind: str) -> JsonObject:
-    """Write the item that answers a call item of this kind; there is no error flag."""
+def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], call: Any) -> JsonObject:
+    """Write the item that answers a call item; there is no error flag.
+
+    A program that called the tool goes on with the item that names it as its ``caller``, as the call did
+    (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833, 2026-07).
+    """
     output = [piece(part) for part in _marked(parts, code)] or openai_messages.marked_text(text, code)
-    return {"type": f"{kind}_output", "call_id": call_id, "output": output}
+    kind, caller = str(member(call, "type") or "function_call"), member(call, "caller")
+    item = {"type": f"{kind}_output", "call_id": call_id, "output": output}
+    return item if caller is None else {**item, "caller": plain(caller)}
 
 
 def _marked(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
