@@ -44,6 +44,7 @@ from toolshape._parts import File, Image, Text
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Results, sendable
 from toolshape._tool import record_of
+from toolshape._validation.lookup import MASKED
 from toolshape._wire.bodies import model_of, plain
 from toolshape._wire.provider import AnyProvider, Provider
 from toolshape.messages import (
@@ -93,6 +94,7 @@ class Conversation:
         "_asked",
         "_conversions",
         "_denied",
+        "_hidden",
         "_lock",
         "_messages",
         "_open",
@@ -132,6 +134,7 @@ class Conversation:
         self._denied: Results | None = None  # the results of a turn that a denial ended, until the next message
         self._runs = 0  # the current runs of the open turn
         self._stored_turn: JsonObject | None = None  # of a restored conversation, until it is needed
+        self._hidden: set[int] = set()  # the positions of messages that hold an answer with secrets
         self._append(messages)
 
     def __repr__(self) -> str:
@@ -233,8 +236,14 @@ class Conversation:
             is_here = bool(given) and [message.raw for message in self._messages[-len(given) :]] == given
             if not is_here:
                 self._append(said.messages)
+                if results.output is not None and self._asks_for_secrets():
+                    self._hidden.update(range(before[0], len(self._messages)))
             self._open = OpenTurn(results=results, number=self._turns)
             return before
+
+    def _asks_for_secrets(self) -> bool:
+        beside = None if self._asked is None else bound_tools_of(self._asked[0]).beside
+        return beside is not None and beside.has_secrets
 
     def _close_if_done(self) -> None:
         """Close the open turn if none of its calls runs or waits: append its results.
@@ -728,6 +737,7 @@ class Conversation:
             self._open, self._turns = None, turns
             self._added.pop(id(results), None)
             del self._messages[messages:]
+            self._hidden = {position for position in self._hidden if position < messages}
 
     def trimmed(self, keep: int) -> "Conversation":
         """Return a new conversation with the last turns of this one, and all of its system prompts.
@@ -744,10 +754,11 @@ class Conversation:
         starts = [position for position, message in enumerate(self._messages) if begins_turn(message)]
         start = starts[-keep] if len(starts) >= keep else 0
         kept = [
-            message for position, message in enumerate(self._messages) if position >= start or message.role == "system"
+            position for position, message in enumerate(self._messages) if position >= start or message.role == "system"
         ]
-        conversation = Conversation(self.tools, kept)
+        conversation = Conversation(self.tools, [self._messages[position] for position in kept])
         conversation._asked = self._asked
+        conversation._hidden = {new for new, position in enumerate(kept) if position in self._hidden}
         return conversation
 
     def to_json(self, *, secrets: bool = False) -> str:
@@ -757,7 +768,7 @@ class Conversation:
         the text is not signed. A call that was approved but did not run is pending again after ``from_json``.
 
         Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the provider's own form of a
-        message with such a call is left out. If any tool takes secrets, this also applies to calls of unknown tools.
+        message with such a call is left out. So is an answer of a type with secrets, whole. If any tool takes secrets, this also applies to calls of unknown tools.
         A waiting call with secrets must be resumed by a token with a ledger.
 
         A lone surrogate is written as an escape, because files and databases reject it.
@@ -769,13 +780,16 @@ class Conversation:
             UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deep.
         """
         try:
-            shown = self.messages if secrets else [_without_secrets(message, self.tools) for message in self.messages]
+            shown = self.messages if secrets else tuple(map(self._shown, range(len(self.messages)), self.messages))
             messages = [message_to_json(message) for message in shown]
             body = {"version": _VERSION, "messages": messages, **self._about()}
             text = json.dumps(body, ensure_ascii=False, allow_nan=False)
             return text.encode(errors="backslashreplace").decode()
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"a message cannot be written as JSON: {error}") from error
+
+    def _shown(self, position: int, message: Message) -> Message:
+        return _without_answer(message) if position in self._hidden else _without_secrets(message, self.tools)
 
     def _about(self) -> JsonObject:
         """Return the stored state of the conversation besides its messages: id, number of turns, and open turn."""
@@ -784,13 +798,15 @@ class Conversation:
             stored = self._stored_turn
             if self._open is not None:
                 stored = turn_to_json(self._open)
-            return {"id": self.id, "turns": self._turns, **({} if stored is None else {"open": stored})}
+            hidden = {"hidden": sorted(self._hidden)} if self._hidden else {}
+            return {"id": self.id, "turns": self._turns, **hidden, **({} if stored is None else {"open": stored})}
 
     @classmethod
     def _restored(cls, tools: Registry | None, messages: Iterable[Message], about: JsonObject) -> "Self":
         """Return the conversation of stored messages and of the state from ``_about``."""
         conversation = cls(tools, messages)
         conversation.id, conversation._turns = str(about.get("id", conversation.id)), int(about.get("turns", 0))
+        conversation._hidden = set(about.get("hidden", ()))
         stored = about.get("open")
         if stored is not None and stored_waiting(stored):  # otherwise the last call ended during ``to_json``
             conversation._stored_turn = stored
@@ -817,6 +833,19 @@ class Conversation:
             return cls._restored(tools, [message_from_json(message) for message in body["messages"]], body)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"the conversation has a message that cannot be read: {error!r}") from error
+
+
+def _without_answer(message: Message) -> Message:
+    """Return a message without the answer that it holds, as text or as a call."""
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            parts.append(TextPart(text=MASKED))
+        elif isinstance(part, ToolCallPart):
+            parts.append(replace(part, arguments=None, arguments_raw={}, raw=None))
+        else:
+            parts.append(part)
+    return with_parts(message, parts)
 
 
 def _without_secrets(message: Message, tools: Registry) -> Message:

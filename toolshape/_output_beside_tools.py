@@ -13,6 +13,7 @@ from toolshape._output_record import OutputRecord
 from toolshape._results import Result, Results
 from toolshape._schema.arrows import Arrow
 from toolshape._schema.lens import Lens
+from toolshape._validation.lookup import Secrets
 from toolshape._wire.export import to_wire
 from toolshape._wire.outputs import output_to_wire
 from toolshape._wire.provider import Provider
@@ -24,9 +25,13 @@ RECEIVED = "received"
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class AnswerReader:
-    """Reads the arguments of a call that is the answer; ``back`` maps them to canonical form."""
+    """Reads the arguments of a call that is the answer; ``back`` maps them to canonical form.
+
+    ``has_secrets`` is whether the answer may hold a secret.
+    """
 
     back: Arrow | None
+    has_secrets: bool
     may_return_null: bool = False
 
     def received(self, arguments: Any) -> JsonObject | None:
@@ -67,6 +72,11 @@ class OutputBesideTools:
         return [*self.notes, *self.lens.losses, *findings]
 
     @property
+    def has_secrets(self) -> bool:
+        """Whether the answer may hold a secret."""
+        return Secrets(self.record.spec.schema).are_there
+
+    @property
     def candidate(self) -> Candidate:
         """Its share of the strict budget of a request. Only a tool can be sent in lenient form instead."""
         name = self.record.name if self.tool else f"the output {self.record.name}"
@@ -78,7 +88,9 @@ class OutputBesideTools:
         """Return a call of the answer's tool under the name of the output; any other call as it is."""
         if call.wire_name != self.tool:
             return call
-        return call._replace(name=self.record.name, reader=AnswerReader(back=self.lens.back))
+        return call._replace(
+            name=self.record.name, reader=AnswerReader(back=self.lens.back, has_secrets=self.has_secrets)
+        )
 
     def partial_call(self, call: Call) -> PartialCall:
         """Return the beginning of a call that is not complete; see ``toolshape._dispatch.partial_calls``."""

@@ -2,12 +2,13 @@
 
 import json
 import pickle
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
-from toolshape import Conversation, DefinitionError, ExportError, Output, Registry, tool
+from toolshape import Conversation, DefinitionError, ExportError, Output, Registry, UsageError, tool
 from toolshape._families import available, get
 from toolshape._wire.provider import Provider
 from toolshape._wire.server import Completion
@@ -285,3 +286,38 @@ def test_no_provider_is_asked_for_what_it_has_no_place_for():
     with pytest.raises(ExportError, match="asked for no answers"):
         TOOLS.bind("mcp", output=OUTPUT)
     assert isinstance(TOOLS.bind("openai", output=OUTPUT).provider, Provider)
+
+
+class Login(BaseModel):
+    user: str
+    password: SecretStr
+
+
+@pytest.mark.parametrize("provider", ["openai", "groq"])
+def test_secrets_of_an_answer_are_not_stored(provider):
+    """In no text of a conversation, also restored, pickled or trimmed; the conversation itself goes on with them."""
+    conversation = Conversation(TOOLS)
+    conversation.user("The login, please.")
+    conversation.request(provider, model="m", output=Login)
+    written = {"user": "ada", "password": "hunter2"}
+    given = (
+        response(provider, ("Login", written)) if is_call(provider) else response(provider, text=json.dumps(written))
+    )
+    assert conversation.dispatch(given).output.value.password.get_secret_value() == "hunter2"
+    assert "hunter2" in json.dumps(conversation.request(provider, model="m", output=Login))
+    conversation.user("Thanks.")
+    for each in (conversation, pickle.loads(pickle.dumps(conversation)), conversation.trimmed(keep=9)):
+        text = each.to_json()
+        assert "hunter2" not in text
+        again = Conversation.from_json(text, TOOLS)
+        assert "hunter2" not in again.to_json()
+        assert again.request("anthropic", model="m")["messages"]
+    assert "hunter2" in conversation.to_json(secrets=True)
+
+
+def test_secrets_of_an_answer_are_in_no_token():
+    bound = TOOLS.bind("groq", output=Login)
+    calls = ("pay", {"amount": 5}), ("Login", {"user": "ada", "password": "hunter2"})
+    plan = bound.plan(response("groq", *calls))
+    with pytest.raises(UsageError, match="ledger"):
+        plan.pause("0123456789abcdef", audience="ada", expires=timedelta(hours=1))

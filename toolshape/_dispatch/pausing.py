@@ -110,11 +110,18 @@ def _has_secrets(results: Results, waiting: _Waiting) -> bool:
     A call of an unknown tool counts as a call of every tool, because the model may have meant any of them.
     """
     called = [call.reader for call in results.calls]
-    if any(isinstance(handler, Handler) and handler.record.secrets.are_there for handler in called):
+    if any(map(_takes_secrets, called)):
         return True
     handler = waiting.entries[next(iter(waiting.states))][2]
     shapes = () if all(called) else handler.group.shapes.values()
     return any(record_of(shape.tool).secrets.are_there for shape in shapes)
+
+
+def _takes_secrets(reader: Any) -> bool:
+    """Whether a call's tool takes secrets, or the answer that it is may hold one."""
+    return (
+        reader.record.secrets.are_there if isinstance(reader, Handler) else bool(getattr(reader, "has_secrets", False))
+    )
 
 
 def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject, str]:
