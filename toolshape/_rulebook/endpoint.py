@@ -1,6 +1,5 @@
 """Judges a server of OpenAI's form by what it does with calls: choices, ids, streams, strict schemas, ends, usage."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -9,6 +8,7 @@ from toolshape._calls import JsonObject
 from toolshape._dispatch.plan import Plan
 from toolshape._errors import ToolshapeError
 from toolshape._families import get
+from toolshape._families.openai.probes import has_usage, question
 from toolshape._options import options_of
 from toolshape._registry import Registry
 from toolshape._rulebook.verify import Outcome
@@ -34,10 +34,10 @@ class Behaviour(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """One response: the plan of its calls, and its parts that the plan does not hold."""
+    """One response: the plan of its calls, and whether it reports what it cost."""
 
     plan: Plan
-    usage: Any
+    has_usage: bool
 
 
 def _weather(city: Literal["Bonn", "Rome"], days: int) -> str:
@@ -78,18 +78,14 @@ def _said(
         NoAnswerError: There is none.
     """
     tools = bound or server.lenient
-    messages = [{"role": "user", "content": text}]
-    body = {"model": server.model, "messages": messages, "temperature": 0, "max_tokens": 512, **tools.request(**asked)}
-    if is_streamed:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
-    given = server.ask(body)
+    given = server.ask({**question(server.model, text, is_streamed=is_streamed), **tools.request(**asked)})
     try:
         if not is_streamed:
-            return _Seen(tools.plan(given), json.loads(given).get("usage"))
+            return _Seen(tools.plan(given), has_usage(given))
         collector = tools.collector()
         collector.feed(given)
         collector.close()
-        return _Seen(collector.plan(), '"prompt_tokens"' in given)
+        return _Seen(collector.plan(), has_usage(given))
     except (ToolshapeError, ValueError, AttributeError) as error:
         raise NoAnswerError(f"not a response: {error}"[:_LONGEST]) from error
 
@@ -162,8 +158,9 @@ def _in_text(server: _Endpoint) -> tuple[bool, str]:
 
 def _usage(server: _Endpoint) -> tuple[bool, str]:
     whole, streamed = (_said(server, _TALK, is_streamed=flag) for flag in (False, True))
-    is_right = isinstance(whole.usage, dict) and bool(whole.usage.get("prompt_tokens")) and bool(streamed.usage)
-    return is_right, f"whole: {whole.usage}; streamed: {'reported' if streamed.usage else 'not reported'}"
+    words = {True: "reported", False: "not reported"}
+    seen = f"whole: {words[whole.has_usage]}; streamed: {words[streamed.has_usage]}"
+    return whole.has_usage and streamed.has_usage, seen
 
 
 CHECKS: dict[str, _Check] = {

@@ -3,6 +3,8 @@
 The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
 """
 
+import re
+
 from toolshape._calls import JsonObject
 from toolshape._wire.server import Address, RequestProbe
 
@@ -47,3 +49,19 @@ def at(url: str, *keys: str, **smallest: int) -> Address:
 
 # Its reasoning models refuse max_tokens, and need some tokens for their reasoning.
 OPENAI_ADDRESS = at("https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16)
+
+
+def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
+    """Return the body of a request that asks a model something, as evenly as it can be asked."""
+    body: JsonObject = {
+        "model": model,
+        "messages": [{"role": "user", "content": text}],
+        "temperature": 0,
+        "max_tokens": 512,
+    }
+    return {**body, "stream": True, "stream_options": {"include_usage": True}} if is_streamed else body
+
+
+def has_usage(given: str) -> bool:
+    """Return whether a response, or the text of a stream, says how many tokens the request had."""
+    return re.search(r'"prompt_tokens"\s*:\s*[1-9]', given) is not None
