@@ -8,6 +8,7 @@ from typing import Any
 
 import pydantic
 import pytest
+from judged import JUDGED
 from zoo import CASES
 
 from toolshape import Registry, tool
@@ -39,9 +40,10 @@ RULES = """
 
 Each rule has a source and a date. A probe is the smallest request that the rule refuses, with a twin that it takes;
 [`toolshape verify`](verify.md) sends both. Where the words of the provider's own answer are known, that answer has
-judged the rule; the others rest on their source alone. *Verified* says when a provider was asked by us: never, so far.
+judged the rule. Some probes are refused by others, too: the SDK's types, botocore's model, or mistral-common's
+validator. The other rules rest on their source alone. *Verified* says when a provider was asked by us: never, so far.
 
-| provider | rules | with a probe | judged by an answer | by the SDK's types | verified |
+| provider | rules | with a probe | judged by an answer | refused by others, too | verified |
 |---|--:|--:|--:|--:|---|
 """
 SOURCES = """
@@ -50,17 +52,6 @@ Every rule with its source:
 | provider | about | rule | source |
 |---|---|---|---|
 """
-SDKS = (
-    "openai ",
-    "anthropic ",
-    "google-genai ",
-    "botocore ",
-    "mistralai ",
-    "cohere ",
-    "mistral-common ",
-    "ollama ",
-    "types of ",
-)
 COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSON comes", "for no call comes", "strict")
 
 
@@ -170,8 +161,10 @@ def rules() -> list[str]:
         wordings = {key.removeprefix("output:").partition(":")[0] for key in provider.server.wordings}
         is_inherited = name != "openai" and provider.server.wordings == get("openai").server.wordings
         recorded = 0 if is_inherited else sum(rule.name in wordings for rule in known)
-        typed = sum(rule.evidence.startswith(SDKS) for rule in known)
-        counts.append(f"| `{name}` | {len(known)} | {len(book.probes)} | {recorded} | {typed} | never, by us |")
+        probed = len(book.probes) + sum(unprobed.model is not None for unprobed in book.without)
+        counts.append(
+            f"| `{name}` | {len(known)} | {probed} | {recorded} | {len(JUDGED.get(name, ()))} | never, by us |"
+        )
         sources += [
             f"| `{name}` | {rule.kind} | `{rule.name}` | {rule.evidence.replace('|', 'or')} |" for rule in sorted(known)
         ]

@@ -425,6 +425,18 @@ def test_parts_that_only_their_provider_knows():
     assert (repair.rule, repair.path) == ("foreign_part", "messages[1].content[0]")
 
 
+def test_a_system_message_of_what_only_its_provider_knows():
+    """It goes back whole; for another provider no empty message is left of it."""
+    added = [{"type": "tool_addition", "tool": {"type": "tool_reference", "name": "a"}}]
+    history = [{"role": "user", "content": "Go."}, {"role": "system", "content": added}]
+    conversation = Conversation(TOOLS)
+    conversation.read(copy.deepcopy(history), "anthropic")
+    assert conversation.request("anthropic")["messages"] == history
+    for provider in ("openai", "mistral", "ollama"):
+        assert [message["role"] for message in conversation.request(provider)["messages"]] == ["user"]
+        assert [repair.rule for repair in conversation.repairs] == ["foreign_part"]
+
+
 def test_a_late_result_is_moved_and_named():
     """What had been answered for the model is replaced."""
     conversation = Conversation(TOOLS)

@@ -415,7 +415,28 @@ def test_choices_that_a_model_refuses():
     given = {**request("anthropic", choice="required"), "model": "claude-opus-5-5"}
     assert asked(fake, given)[0] == 400
     [why] = fake.refused
-    assert (why.rule, why.evidence) == ("choice", "Anthropic's errors page, 2026")
+    assert why.rule == "choice"
+    assert "claude-cookbooks#854" in why.evidence
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
+def test_no_tool_is_forced_while_a_model_thinks(provider):
+    """With a budget for thinking; adaptive thinking takes it."""
+    for kind, status in (("enabled", 400), ("adaptive", 200)):
+        fake = Fake(provider, TOOLS)
+        fake.says("Ok.")
+        thinking = {"thinking": {"type": kind}}
+        more = thinking if provider == "anthropic" else {"additionalModelRequestFields": thinking}
+        answered, content = asked(fake, {**request(provider, choice="required"), **more})
+        assert answered == status, content
+        assert [why.rule for why in fake.refused] == (["forced_while_thinking"] if status == 400 else [])
+
+
+def test_a_configuration_without_tools():
+    fake = Fake("bedrock")
+    status, content = asked(fake, {**keywords("bedrock"), "toolConfig": {"tools": []}})
+    assert status == 400
+    assert b"Member must have length greater than or equal to 1" in content
 
 
 def test_too_many_tools():

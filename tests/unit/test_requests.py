@@ -154,6 +154,10 @@ def test_models_that_cannot_be_forced():
     """Where the model is named, what it refuses is refused here."""
     for provider, model, choice in (
         ("anthropic", "claude-opus-5-5", "required"),
+        ("anthropic", "claude-sonnet-5-5", "required"),
+        ("anthropic", "claude-fable-5-1", "a"),
+        ("anthropic", "claude-fable-5.2", "a"),
+        ("anthropic", "claude-mythos-5-2", "a"),
         ("anthropic", "claude-mythos-preview", "a"),
         ("bedrock", "us.anthropic.claude-opus-5-5-v1:0", ["a", "b"]),
         ("bedrock", "mistral.mistral-large", "a"),
@@ -161,7 +165,14 @@ def test_models_that_cannot_be_forced():
         with pytest.raises(ExportError, match="cannot be"):
             THREE.request(provider, choice=choice, model=model)
         assert THREE.request(provider, choice="auto", model=model)
-    assert THREE.request("anthropic", choice="required", model="claude-sonnet-4-6")
+    for model in (
+        "claude-sonnet-4-6",
+        "claude-opus-5",
+        "claude-fable-5",
+        "claude-mythos-5-20260609",
+        "claude-haiku-5-5",
+    ):
+        assert THREE.request("anthropic", choice="required", model=model)
     assert THREE.request("bedrock", choice="required", model="mistral.mistral-large")
 
 

@@ -131,8 +131,8 @@ def _ask(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
 def _list(probes: "Iterable[Probe]", without: "Iterable[Unprobed]") -> None:
     for probe in probes:
         echo(f"{probe.rule.kind}: {probe.rule.name} [{probe.rule.evidence}]")
-    for rule, why in without:
-        echo(f"not asked: {rule.kind}: {rule.name}: {why}")
+    for unprobed in without:
+        echo(f"not asked: {unprobed.rule.kind}: {unprobed.rule.name}: {unprobed.why}")
 
 
 def _report(outcome: str, words: str, line: JsonObject, path: Path | None) -> None:

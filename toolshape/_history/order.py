@@ -68,7 +68,7 @@ def in_order(
             log.repaired("reasoning_alone", message.path, fault, "it is left out")
             continue
         # Earlier repairs emptied such a message, and recorded that.
-        if not message.parts and message.role != "system" and message.raw is None:
+        if not message.parts and message.raw is None:
             continue
         message = _system_as_user(message, last, log)  # noqa: PLW2901 - the same message, perhaps in another role
         ordered += _between(last, message, log)

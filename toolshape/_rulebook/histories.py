@@ -12,6 +12,12 @@ SAID = Message(role="assistant", parts=(TextPart(text="Done."),))
 CALL = ToolCallPart(id=_ID, wire_name="probe", arguments_raw={"a": "b"}, name="probe", arguments={"a": "b"})
 RESULT = ToolResultPart(id=_ID, wire_name="probe", text="ok", is_text=True)
 CALLED, ANSWERED = Message(role="assistant", parts=(CALL,)), Message(role="tool", parts=(RESULT,))
+STEPS: tuple[Message, ...] = (
+    *(USER, CALLED, ANSWERED),
+    Message(role="assistant", parts=(replace(CALL, id=_OTHER),)),
+    Message(role="tool", parts=(replace(RESULT, id=_OTHER),)),
+)
+"""A turn of two steps, each with a call and its result."""
 ACCEPTED = (USER, CALLED, ANSWERED, SAID, USER)
 """The conversation that every provider accepts: a call, its result, an answer, and a question."""
 _PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000")

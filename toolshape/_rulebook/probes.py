@@ -3,18 +3,19 @@
 import contextlib
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
 from toolshape._errors import ExportError
 from toolshape._rulebook.histories import ACCEPTED as ACCEPTED_HISTORY
-from toolshape._rulebook.histories import USER, refused_histories
+from toolshape._rulebook.histories import STEPS, USER, refused_histories
 from toolshape._rulebook.schemas import ACCEPTED, opened, refused_schemas
 from toolshape._schema.checks import Cited
 from toolshape._schema.values import copied
 from toolshape._wire.provider import Choice, OutputSchema, Provider
 from toolshape._wire.server import RequestFault, RequestRead
-from toolshape.messages import Message
+from toolshape.messages import Message, ReasoningPart, ToolCallPart
 from toolshape.testing._fake.refusals import OF_ROOTS, faults
 from toolshape.testing._fake.speaker import server_of
 
@@ -43,10 +44,11 @@ class Probe(NamedTuple):
 
 
 class Unprobed(NamedTuple):
-    """A rule without a probe, and why it has none."""
+    """A rule without a probe, and why it has none. ``model`` is one that the rule holds for, if it holds for some only."""
 
     rule: Rule
     why: str
+    model: str | None = None
 
 
 class RuleBook(NamedTuple):
@@ -65,6 +67,9 @@ _NAMES = ("a b", "1a", "a.b", "a-b", "ä", "", "x" * 65, "x" * 129, "x" * 257)
 _MODEL_IS_SENT = "a request without the model is not sent"
 _NO_CANDIDATE = "no request that is made here breaks it, and no other rule more"
 _OF_OTHER_MODELS = "it holds for other models"
+_KNOWN_TO_SERVER = "only the provider knows what it made"
+_OF_THE_SERVER = ("item_without_reasoning", "signed_prefix")
+"""Rules about what a provider's server made, as signatures: no request that is made here can break them."""
 
 
 def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
@@ -74,13 +79,24 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
         UsageError: The provider has no ``server``, which says how it reads requests.
         ExportError: The provider answers no requests of a model.
     """
+    probes = _probes(provider, model)
+    left = _left(provider, probes)
+    elsewhere: dict[Rule, str] = {}
+    for other in server_of(provider).models if left else ():
+        for rule in _probes(provider, other):
+            elsewhere.setdefault(rule, other)
+    some = [*left, *(rule for rule in elsewhere if rule not in probes and rule not in left)]
+    ordered = sorted(probes.values(), key=lambda probe: (KINDS.index(probe.rule.kind), probe.rule.name))
+    return RuleBook(tuple(ordered), tuple(_unprobed(provider, rule, model, elsewhere.get(rule)) for rule in some))
+
+
+def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
     broken: list[tuple[_Candidate, frozenset[tuple[str, str, bool]]]] = []
     for candidate in _candidates(provider, model):
         if not _broken(provider, candidate.accepted, model):
             found = _broken(provider, candidate.refused, model)
             broken += [(candidate, found)] if found else []
-    rules = list(rules_of(provider))
-    known = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules}
+    known = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)}
     # A check of whole requests may report under another name: it is found by its evidence.
     for _, found in broken:
         for name, evidence, is_of_output in found:
@@ -90,23 +106,31 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
         for key in found:
             others = tuple(known[other] for other in sorted(found - {key}))
             probes.setdefault(known[key], Probe(known[key], candidate.refused, candidate.accepted, others))
-    probed = {probe.rule.evidence for probe in probes.values() if probe.rule.kind == "request"}
-    left = [rule for rule in rules if rule not in probes and not (rule.kind == "request" and rule.evidence in probed)]
-    ordered = sorted(probes.values(), key=lambda probe: (KINDS.index(probe.rule.kind), probe.rule.name))
-    return RuleBook(tuple(ordered), tuple(Unprobed(rule, _why(provider, rule, model)) for rule in left))
+    return probes
 
 
-def _why(provider: Provider, rule: Rule, model: str | None) -> str:
+def _left(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
+    """Return the rules that no probe breaks."""
+    probed = {rule.evidence for rule in probes if rule.kind == "request"}
+    return [
+        rule
+        for rule in rules_of(provider)
+        if rule not in probes and not (rule.kind == "request" and rule.evidence in probed)
+    ]
+
+
+def _unprobed(provider: Provider, rule: Rule, model: str | None, other: str | None) -> Unprobed:
+    if other is not None:
+        return Unprobed(rule, f"{_OF_OTHER_MODELS}, as {other}", other)
     if rule.kind == "history" and provider.histories is not None:
         own = [
             known for known in provider.histories.rules if (known.name, known.evidence) == (rule.name, rule.evidence)
         ]
         if own and not any(known.holds(model) for known in own):
-            return _OF_OTHER_MODELS
+            return Unprobed(rule, _OF_OTHER_MODELS)
     if rule.name == "required":
-        return _MODEL_IS_SENT
-    alone = None if provider.output is None else provider.output.not_beside_tools
-    return _OF_OTHER_MODELS if rule.name == "output_beside_tools" and alone is not None else _NO_CANDIDATE
+        return Unprobed(rule, _MODEL_IS_SENT)
+    return Unprobed(rule, _KNOWN_TO_SERVER if rule.name in _OF_THE_SERVER else _NO_CANDIDATE)
 
 
 def rules_of(provider: Provider) -> Iterator[Rule]:
@@ -170,15 +194,42 @@ def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
         yield _Candidate({name: value for name, value in plain.items() if name != key}, plain)
     twice = [tool_spec(usual), tool_spec(usual)]
     yield _Candidate(request_body(provider, tools=twice), tools)
-    said = request_body(provider, tools=[tool_spec(usual)], history=ACCEPTED_HISTORY)
-    yield _Candidate(request_body(provider, history=ACCEPTED_HISTORY), said)
-    for history in refused_histories():
-        yield _Candidate(request_body(provider, tools=[tool_spec(usual)], history=history), said)
+    yield from _of_histories(provider, usual, model)
     for name in _NAMES:
         yield _Candidate(request_body(provider, tools=[tool_spec(usual, name=name)]), tools)
     yield from _of_tool_schemas(provider, usual)
     yield from _of_answers(provider)
     yield from _of_limits(provider, usual)
+
+
+def _of_histories(provider: Provider, usual: JsonSchema, model: str | None) -> Iterator[_Candidate]:
+    def written(history: tuple[Message, ...], *, has_tools: bool = True) -> JsonObject:
+        return request_body(provider, tools=[tool_spec(usual)] if has_tools else (), history=history)
+
+    def as_wanted(history: tuple[Message, ...]) -> tuple[Message, ...]:
+        return tuple(_as_wanted(provider, message, model) for message in history)
+
+    twin = written(as_wanted(ACCEPTED_HISTORY))
+    yield _Candidate(written(as_wanted(ACCEPTED_HISTORY), has_tools=False), twin)
+    yield _Candidate(written((*as_wanted(STEPS[:3]), *STEPS[3:])), written(as_wanted(STEPS)))
+    for history in refused_histories():
+        yield _Candidate(written(as_wanted(history)), twin)
+
+
+def _as_wanted(provider: Provider, message: Message, model: str | None) -> Message:
+    """Return a message whose calls have the reasoning or the signature that some models want of their own calls."""
+    first = next((part for part in message.parts if isinstance(part, ToolCallPart)), None)
+    histories = provider.histories
+    if first is None or histories is None:
+        return message
+    unsigned, thought = histories.rule("missing_signature", model), histories.rule("missing_reasoning", model)
+    parts = message.parts
+    if unsigned is not None and histories.write_unsigned is not None:
+        signed = replace(first, raw=histories.write_unsigned(first))
+        parts = tuple(signed if part is first else part for part in parts)
+    if thought is not None:
+        parts = (ReasoningPart(text="Hm.", raw={thought.pattern: "Hm."}), *parts)
+    return replace(message, parts=parts)
 
 
 def _with_tool(provider: Provider, schema: JsonSchema) -> JsonObject:

@@ -1,6 +1,6 @@
 """Checks of a whole request; each provider cites its evidence where it lists a check."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from toolshape._wire.server import RequestCheck, RequestFault, RequestRead
 from toolshape._wire.server_json import mapping
@@ -41,6 +41,16 @@ def chosen_tools_are_there(request: RequestRead) -> Iterator[RequestFault]:
     for name in request.names:
         if name not in known:
             yield RequestFault("tool_choice", "chosen_tool", f"there is no tool {name!r}", tool=name, subject=name)
+
+
+def unforced(thinks: Callable[[RequestRead], bool]) -> RequestCheck:
+    """Return a check that no call is forced in a request for which the model thinks."""
+
+    def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
+        if (request.names or request.mode == "required") and thinks(request):
+            yield RequestFault("tool_choice", "forced_while_thinking", "no tool can be forced in thinking mode")
+
+    return forced_while_thinking
 
 
 def required_fields(*names: str) -> RequestCheck:

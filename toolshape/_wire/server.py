@@ -147,7 +147,7 @@ def request_rules(evidence: str, *checks: RequestCheck) -> tuple[RequestRule, ..
 
 
 class RequestProbe(NamedTuple):
-    """Changes of a request's body that a rule of whole requests refuses, and those of its twin; ``None`` removes a field."""
+    """Changes of a request's body that a rule refuses, and those of its twin; ``None`` removes a field."""
 
     refused: JsonObject
     accepted: JsonObject
@@ -181,7 +181,8 @@ class Server:
         error: Writes a refusal as the headers and the body of its error.
         wordings: The recorded wordings, by rule. The key with ``:missing`` appended applies if the subject of the rule
             was left out, and with ``output:`` before it to the schema of an answer.
-        probes: Requests that the rules for the request as a whole refuse, each with a twin.
+        probes: Requests that one rule refuses, each with a twin, where no rule makes one.
+        models: Models that other rules hold for than for the rest, one for each such rule.
         body_of: Turns the keywords of the SDK's call into a request's body; ``None`` if they are the body.
         address: Where the API is; ``None`` if requests are signed, or each account has an address of its own.
     """
@@ -195,5 +196,6 @@ class Server:
     error: Callable[[Refusal], ErrorReply]
     wordings: Mapping[str, Wording] = field(default_factory=dict)
     probes: tuple[RequestProbe, ...] = ()
+    models: tuple[str, ...] = ()
     body_of: Callable[[JsonObject], JsonObject] | None = None
     address: Address | None = None

@@ -78,15 +78,17 @@ DEFERRAL = Deferral(
     evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
     "a request whose tools are all deferred is refused",
 )
-# These models refuse ToolChoiceParam's "any" and "tool" (errors page, 2026).
-_NEVER_FORCED = re.compile(r"mythos|opus-5[.-]5|fable-5[.-]1")
+# These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5, which did so too in 2026-06, take them
+# now (withceleste/celeste-python#393, 2026-09), and nothing is said of Haiku 5.5.
+_NEVER_FORCED = re.compile(r"mythos-preview|(fable|mythos)-5[.-][1-9](?!\d)|(opus|sonnet)-5[.-]5")
+_FORCED_EVIDENCE = "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Sonnet 5.5, 2026-09; anthropics/claude-cookbooks#854, 2026-09"
 
 
 def refuse_forced(choice: Choice) -> None:
     """Refuse a forced tool call for the models that refuse it."""
     if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
         message = f"{choice.model} does not support a forced tool call: leave it out"
-        raise unsupported(choice, "choice", message, "Anthropic's errors page, 2026")
+        raise unsupported(choice, "choice", message, _FORCED_EVIDENCE)
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:

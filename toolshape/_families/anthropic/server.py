@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import write_call
+from toolshape._families.anthropic.probes import MODELS, PROBES
 from toolshape._families.anthropic.schema import CHOICES
-from toolshape._wire.request_checks import required_fields, schemas_are_objects, unique_names
+from toolshape._wire.request_checks import required_fields, schemas_are_objects, unforced, unique_names
 from toolshape._wire.server import (
     Address,
     Completion,
@@ -29,7 +30,7 @@ _FINISHES: dict[Finish, str] = {
 
 ADDRESS = Address(
     "https://api.anthropic.com/v1/messages",
-    {"x-api-key": "{key}", "anthropic-version": "2023-06-01"},
+    {"x-api-key": "{key}", "anthropic-version": "2026-10-21"},
     ("ANTHROPIC_API_KEY",),
     {"max_tokens": 1},
     "anthropic 2.14.0, 2026-11-25",
@@ -67,6 +68,11 @@ def read_request(body: JsonObject) -> RequestRead:
         parallel=not parallel if isinstance(parallel, bool) else None,
         is_strict=any(tool.is_strict for tool in tools),
     )
+
+
+def thinks(request: RequestRead) -> bool:
+    """Return whether a request gives its model a budget for thinking, with which no tool can be forced."""
+    return mapping(request.body.get("thinking")).get("type") == "enabled"
 
 
 def respond(said: Completion) -> JsonObject:
@@ -194,6 +200,8 @@ WORDINGS: dict[str, Wording] = {
         "{message_path}: unexpected `tool_use_id` found in `tool_result` blocks: {subject}. Each `tool_result` block must have a "
         "corresponding `tool_use` block in the previous message."
     ),
+    "choice": Wording('tool_choice: type "tool" and "any" are not supported for this model.'),
+    "forced_while_thinking": Wording("Thinking may not be enabled when tool_choice forces tool use."),
     "required_fields": Wording("{subject}: Field required"),
     "unknown_field": Wording("{subject}: Extra inputs are not permitted"),
 }
@@ -207,11 +215,16 @@ SERVER = Server(
         ),
         *request_rules("a recorded 400; LibreChat#13162, 2026", unique_names),
         *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
+        *request_rules(
+            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", unforced(thinks)
+        ),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,
     unfold=unfold,
     error=error,
     wordings=WORDINGS,
+    probes=PROBES,
+    models=MODELS,
     address=ADDRESS,
 )

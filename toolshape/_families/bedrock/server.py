@@ -5,12 +5,14 @@ from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import write_call
-from toolshape._wire.request_checks import required_fields, schemas_are_objects
+from toolshape._families.bedrock.probes import MODELS, PROBES
+from toolshape._wire.request_checks import required_fields, schemas_are_objects, unforced
 from toolshape._wire.server import (
     Completion,
     Endpoint,
     ErrorReply,
     Refusal,
+    RequestFault,
     RequestRead,
     SentTool,
     Server,
@@ -73,6 +75,19 @@ def read_request(body: JsonObject) -> RequestRead:
         names=names,
         is_strict=any(tool.is_strict for tool in tools),
     )
+
+
+def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that a configuration of tools has tools."""
+    config = request.body.get("toolConfig")
+    if isinstance(config, dict) and not listed(config.get("tools")):
+        message = "a configuration without tools: leave it out"
+        yield RequestFault("toolConfig.tools", "empty_array", message, subject="toolConfig.tools")
+
+
+def _thinks(request: RequestRead) -> bool:
+    given = mapping(request.body.get("additionalModelRequestFields"))
+    return mapping(given.get("thinking")).get("type") == "enabled"
 
 
 def respond(said: Completion) -> JsonObject:
@@ -152,6 +167,13 @@ WORDINGS: dict[str, Wording] = {
         ("unanswered_call", "open_turn"),
         Wording("Expected toolResult blocks at {message_path} for the following Ids: {subject}"),
     ),
+    "empty_array": Wording(
+        "1 validation error detected: Value at 'toolConfig.tools' failed to satisfy constraint: "
+        "Member must have length greater than or equal to 1"
+    ),
+    "forced_while_thinking": Wording(
+        "The model returned the following errors: Thinking may not be enabled when tool_choice forces tool use."
+    ),
     "tools_missing": Wording("The toolConfig field must be defined when using toolUse and toolResult content blocks."),
 }
 
@@ -161,10 +183,16 @@ SERVER = Server(
     refuses=(
         *request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
         *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
+        *request_rules(
+            "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06", tools_are_some
+        ),
+        *request_rules("can1357/oh-my-pi#341, 2026-03, of Claude Sonnet 4.6", unforced(_thinks)),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,
     unfold=unfold,
     error=error,
     wordings=WORDINGS,
+    probes=PROBES,
+    models=MODELS,
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.cohere.schema import CHOICES
+from toolshape._families.openai import probes as openai_probes
 from toolshape._families.openai import server as openai_server
 from toolshape._families.openai.messages import write_call
 from toolshape._wire.request_checks import entry_keys, required_fields
@@ -113,6 +114,7 @@ SERVER = Server(
         ),
     ),
     fields=REQUEST_FIELDS,
+    probes=(openai_probes.KEY_TOO_MUCH,),
     address=ADDRESS,
     respond=respond,
     unfold=unfold,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from toolshape._families.gemini import messages, server
 from toolshape._families.gemini.messages import write_calls, write_results
 from toolshape._families.gemini.output import OPENAPI_OUTPUT, OUTPUT
+from toolshape._families.gemini.probes import OPENAPI_PROBES
 from toolshape._families.gemini.responses import fold, read, recognises, text_delta
 from toolshape._families.gemini.schema import (
     ACCEPTED,
@@ -56,7 +57,9 @@ GEMINI = Provider(
         finishes={
             "STOP": "stop",
             "MAX_TOKENS": "length",
+            "CONTINUATION": "length",  # the SDK asks for the rest itself, unless automatic_continuation is off
             **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"), "refusal"),
+            **dict.fromkeys(("ESCALATION", "MODEL_ARMOR", "PUP_LIMITED_DISABLED"), "refusal"),
             **dict.fromkeys(
                 ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"),
                 "error",
@@ -81,6 +84,7 @@ GEMINI_OPENAPI = replace(
     GEMINI,
     name="gemini-openapi",
     form="gemini-openapi",
+    server=replace(server.SERVER, probes=OPENAPI_PROBES),
     schema=replace(
         GEMINI.schema,
         refuses=(

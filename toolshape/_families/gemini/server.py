@@ -6,6 +6,7 @@ from typing import Any
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini.messages import write_call
+from toolshape._families.gemini.probes import MODELS, PROBES
 from toolshape._families.gemini.schema import MODES
 from toolshape._wire.request_checks import required_fields
 from toolshape._wire.server import (
@@ -15,7 +16,6 @@ from toolshape._wire.server import (
     ErrorReply,
     Refusal,
     RequestFault,
-    RequestProbe,
     RequestRead,
     SentTool,
     Server,
@@ -167,10 +167,10 @@ def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
         yield RequestFault(path, "choice_without_tools", f"{path} needs functions", subject=path)
 
 
-# What google-genai 3.4.0 sends of GenerateContentConfig, 2026-11-22; ``model`` is in the address.
+# What google-genai 3.6.1 sends of GenerateContentConfig, 2026-11-25; ``model`` is in the address.
 REQUEST_FIELDS = frozenset(
     {
-        "cachedContent", "contents", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",
+        "cachedContent", "contents", "continuationToken", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",
         "serviceTier", "systemInstruction", "toolConfig", "tools",
     }
 )  # fmt: skip
@@ -203,9 +203,6 @@ WORDINGS: dict[str, Wording] = {
     "unknown_field": Wording('Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'),
 }
 
-_FUNCTION = {"functionDeclarations": [{"name": "probe", "description": "A probe."}]}
-_AUTO = {"functionCallingConfig": {"mode": "AUTO"}}
-PROBES = (RequestProbe({"toolConfig": _AUTO}, {"toolConfig": _AUTO, "tools": [_FUNCTION]}),)
 ADDRESS = Address(
     "https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
     {"x-goog-api-key": "{key}"},
@@ -238,6 +235,7 @@ SERVER = Server(
     error=error,
     wordings=WORDINGS,
     probes=PROBES,
+    models=MODELS,
     body_of=body_of,
     address=ADDRESS,
 )

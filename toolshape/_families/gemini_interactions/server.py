@@ -10,7 +10,7 @@ from toolshape._families.gemini import server as gemini_server
 from toolshape._families.gemini_interactions.messages import write_call
 from toolshape._families.gemini_interactions.schema import CHOICES
 from toolshape._families.openai.server import sent_function
-from toolshape._wire.server import Address, Completion, Endpoint, RequestRead, Server
+from toolshape._wire.server import Address, Completion, Endpoint, RequestProbe, RequestRead, Server
 from toolshape._wire.server_json import listed, mapping, mode_of, pieces, sent_calls, texts
 
 ADDRESS = Address(
@@ -112,11 +112,16 @@ def _deltas(step: JsonObject) -> Iterator[JsonObject]:
             yield {"type": "text", "text": piece}
 
 
+def _function(kind: str) -> JsonObject:
+    return {"tools": [{"type": "function", "name": "probe", "parameters": {"type": kind}}]}
+
+
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
     respond=respond,
     unfold=unfold,
     error=gemini_server.error,
+    probes=(RequestProbe(_function("array"), _function("object")),),
     address=ADDRESS,
 )

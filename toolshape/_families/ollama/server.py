@@ -1,12 +1,22 @@
 """Imitates the server of Ollama's ``/api/chat``. Read in ollama 0.6.3 and the server's source of 2026-08-21."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.ollama.messages import write_call
 from toolshape._families.openai import server as openai_server
 from toolshape._wire.request_checks import required_fields
-from toolshape._wire.server import Address, Completion, Endpoint, ErrorReply, Refusal, Server, request_rules
+from toolshape._wire.server import (
+    Address,
+    Completion,
+    Endpoint,
+    ErrorReply,
+    Refusal,
+    RequestProbe,
+    Server,
+    request_rules,
+)
 from toolshape._wire.server_json import arguments_text, pieces, sent_calls
 
 _FINISHES: dict[Finish, str] = {"length": "length"}
@@ -64,6 +74,22 @@ def error(refusal: Refusal) -> ErrorReply:
     return {}, {"error": refusal.message}
 
 
+_TOOL = {"type": "function", "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}}}
+
+
+_USER = {"role": "user", "content": "Go."}
+
+
+def _said(**more: str) -> JsonObject:
+    return {"messages": [_USER, {"role": "assistant", "content": "Done.", **more}, _USER]}
+
+
+def _called(given: Any) -> JsonObject:
+    call = {"function": {"name": "probe", "arguments": given}}
+    result = {"role": "tool", "tool_name": "probe", "content": "ok"}
+    return {"tools": [_TOOL], "messages": [_USER, {"role": "assistant", "tool_calls": [call]}, result]}
+
+
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=openai_server.read_counted_request,
@@ -71,5 +97,7 @@ SERVER = Server(
     respond=respond,
     unfold=unfold,
     error=error,
+    probes=(RequestProbe(_called("a"), _called({})), RequestProbe(_said(thinking="Hm."), _said())),
+    models=("gpt-oss:120b-cloud",),
     address=ADDRESS,
 )

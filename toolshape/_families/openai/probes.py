@@ -4,6 +4,7 @@ The addresses are the defaults of the vendors' SDKs and documentation, read on 2
 """
 
 import re
+from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._wire.server import Address, RequestProbe
@@ -13,10 +14,11 @@ _ENTRY: JsonObject = {
     "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}},
 }
 _CALL = {"id": "call00001", "type": "function", "function": {"name": "probe", "arguments": "{}"}}
+_RESULT = {"role": "tool", "tool_call_id": "call00001", "content": "ok"}
 
 
 def _said(*calls: JsonObject) -> list[JsonObject]:
-    answers = [{"role": "tool", "tool_call_id": "call00001", "content": "ok"}] if calls else []
+    answers = [_RESULT] if calls else []
     user = {"role": "user", "content": "Go."}
     return [user, {"role": "assistant", "content": "Well.", "tool_calls": list(calls)}, *answers, user]
 
@@ -27,7 +29,20 @@ def _named(name: str) -> JsonObject:
 
 _CALLED = {"tools": [_ENTRY], "messages": _said(_CALL)}
 _NAMELESS = {**_CALL, "function": {"name": "", "arguments": "{}"}}
-_KEY_TOO_MUCH = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
+_REQUIRED = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
+_STRICT = {**_ENTRY, "function": {**_ENTRY["function"], "strict": False}}
+KEY_TOO_MUCH = RequestProbe({"tools": [_STRICT]}, {"tools": [_ENTRY]})
+# What a result or a message of the assistant holds besides.
+_MEDIA = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="}}]
+_USER = {"role": "user", "content": "Go."}
+_ANSWER = {"role": "assistant", "content": "Done."}
+
+
+def _answered(content: Any) -> JsonObject:
+    messages = [_USER, {"role": "assistant", "tool_calls": [_CALL]}, {**_RESULT, "content": content}]
+    return {"tools": [_ENTRY], "messages": messages}
+
+
 PROBES = (
     RequestProbe({"tools": []}, {"tools": [_ENTRY]}),
     RequestProbe({"tool_choice": "auto"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
@@ -35,7 +50,20 @@ PROBES = (
     RequestProbe(_named("other"), _named("probe")),
     RequestProbe({"tools": [_ENTRY], "messages": _said()}, _CALLED),
     RequestProbe({"tools": [_ENTRY], "messages": _said(_NAMELESS)}, _CALLED),
-    RequestProbe({"tools": [_KEY_TOO_MUCH]}, {"tools": [_ENTRY]}),
+    RequestProbe({"tools": [_REQUIRED]}, {"tools": [_ENTRY]}),
+    KEY_TOO_MUCH,
+    RequestProbe(_answered(_MEDIA), _answered("ok")),
+    RequestProbe(
+        {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}, {"messages": [_USER, _ANSWER, _USER]}
+    ),
+    RequestProbe(
+        {"messages": [_USER, _ANSWER, {"role": "system", "content": "Go."}, _USER]},
+        {"messages": [_USER, _ANSWER, _USER]},
+    ),
+    RequestProbe(
+        {"tools": [_ENTRY], "messages": [{"role": "assistant", "tool_calls": [_CALL]}, _RESULT]}, _answered("ok")
+    ),
+    RequestProbe({"tools": [_ENTRY], "tool_choice": "required"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
     RequestProbe({"response_format": {"type": "json_schema", "json_schema": {"name": "probe", "schema": {}}}}, {}),
 )
 _BEARER = {"authorization": "Bearer {key}"}

@@ -21,6 +21,7 @@ from toolshape._wire.request_checks import (
     chosen_tools_are_there,
     required_fields,
     tools_are_some,
+    unforced,
     unique_names,
 )
 from toolshape._wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
@@ -99,12 +100,9 @@ DEEPSEEK_KEYWORDS = tuple(
 _DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
 
 
-def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that no call is forced on a model that thinks."""
-    thinks = _DEEPSEEK_THINKS.match(str(request.body.get("model")))
+def _deepseek_thinks(request: RequestRead) -> bool:
     is_off = mapping(request.body.get("thinking")).get("type") == "disabled"
-    if thinks and not is_off and (request.names or request.mode == "required"):
-        yield RequestFault("tool_choice", "forced_while_thinking", "no tool can be forced in thinking mode")
+    return not is_off and _DEEPSEEK_THINKS.match(str(request.body.get("model"))) is not None
 
 
 def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
@@ -151,11 +149,12 @@ DEEPSEEK = replace(
     server=replace(
         VENDOR_SERVER,
         address=probes.at("https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        models=("deepseek-v4-flash",),
         endpoint=_endpoint_for_openai_sdk(DEEPSEEK_API_KEY=KEY),
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
             *request_rules("runebookai/tome#87, 2025-07", tools_are_some),
-            *request_rules("a recorded 400 of deepseek-v4-flash, 2026", forced_while_thinking),
+            *request_rules("a recorded 400 of deepseek-v4-flash, 2026", unforced(_deepseek_thinks)),
             *request_rules("UKGovernmentBEIS/inspect_ai#4916, 2026-08", no_schema_of_answers),
         ),
         wordings={
@@ -315,6 +314,7 @@ MOONSHOT = replace(
     server=replace(
         VENDOR_SERVER,
         address=probes.at("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+        models=("kimi-k2.6",),
         endpoint=_endpoint_for_openai_sdk(MOONSHOT_API_KEY=KEY),
     ),
 )

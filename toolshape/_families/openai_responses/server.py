@@ -7,6 +7,7 @@ from typing import Any
 from toolshape._calls import JsonObject
 from toolshape._families.openai import server as openai
 from toolshape._families.openai_responses.messages import write_call
+from toolshape._families.openai_responses.probes import PROBES
 from toolshape._wire.server import (
     Address,
     Completion,
@@ -217,6 +218,6 @@ SERVER = replace(
     respond=respond,
     unfold=unfold,
     wordings=WORDINGS,
-    probes=(),  # Chat Completions' are in another form
+    probes=PROBES,
     address=ADDRESS,
 )

@@ -1,0 +1,31 @@
+"""Requests that the Messages API refuses by one rule, each with its twin."""
+
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._wire.server import RequestProbe
+
+_TOOL: JsonObject = {"name": "probe", "input_schema": {"type": "object", "properties": {}}}
+_BUDGET = {"type": "enabled", "budget_tokens": 1024}
+
+
+def _called(given: Any) -> JsonObject:
+    call = {"type": "tool_use", "id": "call00001", "name": "probe", "input": given}
+    result = {"type": "tool_result", "tool_use_id": "call00001", "content": "ok"}
+    messages = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    return {"tools": [_TOOL], "messages": messages}
+
+
+def _thinking(choice: str) -> JsonObject:
+    return {"tools": [_TOOL], "tool_choice": {"type": choice}, "thinking": _BUDGET, "max_tokens": 1025}
+
+
+PROBES = (
+    RequestProbe(_called("a"), _called({})),
+    RequestProbe(_thinking("any"), _thinking("auto")),
+)
+MODELS = ("claude-fable-5-1",)

@@ -1,0 +1,35 @@
+"""Requests that Converse refuses by one rule, each with its twin."""
+
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._wire.server import RequestProbe
+
+_TOOL: JsonObject = {"toolSpec": {"name": "probe", "inputSchema": {"json": {"type": "object", "properties": {}}}}}
+_BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+
+
+def _called(given: Any) -> JsonObject:
+    result = {"toolUseId": "call00001", "content": [{"text": "ok"}]}
+    messages = [
+        {"role": "user", "content": [{"text": "Go."}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "call00001", "name": "probe", "input": given}}]},
+        {"role": "user", "content": [{"toolResult": result}]},
+    ]
+    return {"toolConfig": {"tools": [_TOOL]}, "messages": messages}
+
+
+def _thinking(choice: str) -> JsonObject:
+    return {
+        "toolConfig": {"tools": [_TOOL], "toolChoice": {choice: {}}},
+        "additionalModelRequestFields": _BUDGET,
+        "inferenceConfig": {"maxTokens": 1025},
+    }
+
+
+PROBES = (
+    RequestProbe(_called("a"), _called({})),
+    RequestProbe(_thinking("any"), _thinking("auto")),
+    RequestProbe({"toolConfig": {"tools": []}}, {"toolConfig": {"tools": [_TOOL]}}),
+)
+MODELS = ("anthropic.claude-opus-5-5",)

@@ -1,0 +1,45 @@
+"""Requests that Gemini refuses by one rule, each with its twin."""
+
+from typing import Any
+
+from toolshape._calls import JsonObject
+from toolshape._wire.server import RequestProbe
+
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="
+_TOOL: JsonObject = {"name": "probe", "description": "A probe."}
+_SIGNED = {"thoughtSignature": "c2lnbmF0dXJl"}
+_AUTO = {"functionCallingConfig": {"mode": "AUTO"}}
+_USER = {"role": "user", "parts": [{"text": "Go."}]}
+_LIST, _OBJECT = (
+    {"type": "array", "items": {"type": "string"}},
+    {"type": "object", "properties": {"a": {"type": "string"}}},
+)
+
+
+def _tools(**parameters: JsonObject) -> JsonObject:
+    return {"tools": [{"functionDeclarations": [{**_TOOL, **parameters}]}]}
+
+
+def _called(given: Any, *before: JsonObject, signed: bool = False, **response: Any) -> JsonObject:
+    call: JsonObject = {"functionCall": {"name": "probe", "args": given}, **(_SIGNED if signed else {})}
+    result = {"functionResponse": {"name": "probe", "response": {"result": "ok"}, **response}}
+    return {"contents": [*before, {"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}], **_tools()}
+
+
+_MEDIA = [{"inlineData": {"mimeType": "image/png", "data": _PIXEL}}]
+_ANSWER = {"responseMimeType": "application/json", "responseJsonSchema": _OBJECT}
+PROBES = (
+    RequestProbe({"toolConfig": _AUTO}, {"toolConfig": _AUTO, **_tools()}),
+    RequestProbe(_tools(parametersJsonSchema=_LIST), _tools(parametersJsonSchema=_OBJECT)),
+    RequestProbe(_called("a", _USER), _called({}, _USER)),
+    RequestProbe(_called({}), _called({}, _USER)),
+    RequestProbe(_called({}, _USER, parts=_MEDIA), _called({}, _USER)),
+    RequestProbe(_called({}, _USER), _called({}, _USER, signed=True)),
+    RequestProbe(_called({}, _USER, id="call00001"), _called({}, _USER)),
+    RequestProbe({"generationConfig": _ANSWER, **_tools()}, {"generationConfig": _ANSWER}),
+)
+OPENAPI_PROBES = (
+    RequestProbe(_tools(parameters=_LIST), _tools(parameters=_OBJECT)),
+    *(probe for probe in PROBES if "parametersJsonSchema" not in str(probe)),
+)
+MODELS = ("gemini-2.5-flash", "gemini-3-pro")

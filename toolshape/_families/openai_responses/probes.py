@@ -1,0 +1,29 @@
+"""Requests that Responses refuses by one rule, each with its twin."""
+
+from toolshape._calls import JsonObject
+from toolshape._wire.server import RequestProbe
+
+_TOOL: JsonObject = {
+    "type": "function",
+    "name": "probe",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+}
+_DEFERRED: JsonObject = {**_TOOL, "defer_loading": True}
+_SEARCH: JsonObject = {"type": "tool_search"}
+_USER = {"role": "user", "content": "Go."}
+_THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
+
+
+def _called(**more: str) -> JsonObject:
+    call = {"type": "function_call", "call_id": "call00001", "name": "probe", "arguments": "{}", **more}
+    result = {"type": "function_call_output", "call_id": "call00001", "output": "ok"}
+    return {"tools": [_TOOL], "input": [_USER, call, result]}
+
+
+PROBES = (
+    RequestProbe({"tools": [_DEFERRED]}, {"tools": [_DEFERRED, _SEARCH]}),
+    RequestProbe({"tools": [_TOOL, _SEARCH]}, {"tools": [_DEFERRED, _SEARCH]}),
+    RequestProbe(_called(id="call00001"), _called()),
+    RequestProbe({"input": [_USER, _THOUGHT, _USER]}, {"input": [_USER, _USER]}),
+)
