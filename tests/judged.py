@@ -10,7 +10,10 @@ JUDGED: dict[str, set[tuple[str, str]]] = {
     "anthropic": _INPUT,
     "gemini": _INPUT,
     "vertex": _INPUT,
-    "bedrock": {("history", "call_id"), ("history", "tool_name"), ("name", "name"), ("request", "empty_array")},
+    "bedrock": {
+        ("history", "call_id"), ("history", "tool_name"), ("name", "name"), ("request", "empty_array"),
+        ("request", "entry_keys"),
+    },
     "mistral": {
         ("history", name)
         for name in (

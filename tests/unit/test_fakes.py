@@ -439,6 +439,29 @@ def test_a_configuration_without_tools():
     assert b"Member must have length greater than or equal to 1" in content
 
 
+FORMS = {
+    name: Registry(TOOLS).export(name) for name in ("openai", "openai-responses", "anthropic", "gemini", "bedrock")
+}
+
+
+@pytest.mark.parametrize("provider", FORMS)
+def test_entries_of_another_form(provider):
+    """Each provider refuses tools in the form of OpenAI's, and OpenAI those of the others, which have no type."""
+    others = ["anthropic", "gemini", "bedrock"] if provider == "openai" else ["openai"]
+    for other in others:
+        given = keywords(provider)
+        if provider == "bedrock":
+            given["toolConfig"] = {"tools": FORMS[other]}
+        elif provider == "gemini":
+            given["config"] = {**given.get("config", {}), "tools": FORMS[other]}
+        else:
+            given["tools"] = FORMS[other]
+        fake = Fake(provider, TOOLS)
+        fake.says("Ok.")
+        assert asked(fake, given)[0] == 400
+        assert fake.refused[0].rule in ("entry_type", "entry_keys", "required_fields")
+
+
 def test_too_many_tools():
     made = [{"type": "function", "function": {"name": f"t{at}", "parameters": {"type": "object"}}} for at in range(129)]
     fake = Fake("openai")

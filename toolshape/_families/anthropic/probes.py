@@ -26,6 +26,7 @@ def _thinking(choice: str) -> JsonObject:
 
 PROBES = (
     RequestProbe(_called("a"), _called({})),
+    RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}),
     RequestProbe(_thinking("any"), _thinking("auto")),
 )
 MODELS = ("claude-fable-5-1",)

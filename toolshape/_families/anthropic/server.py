@@ -14,6 +14,7 @@ from toolshape._wire.server import (
     Endpoint,
     ErrorReply,
     Refusal,
+    RequestFault,
     RequestRead,
     SentTool,
     Server,
@@ -68,6 +69,14 @@ def read_request(body: JsonObject) -> RequestRead:
         parallel=not parallel if isinstance(parallel, bool) else None,
         is_strict=any(tool.is_strict for tool in tools),
     )
+
+
+def entries_are_custom(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that no tool is in OpenAI's form."""
+    for at, entry in enumerate(listed(request.body.get("tools"))):
+        if mapping(entry).get("type") == "function":
+            message = "this is another provider's entry: the type is custom, or left out"
+            yield RequestFault(f"tools[{at}]", "entry_type", message, number=at, subject="function")
 
 
 def thinks(request: RequestRead) -> bool:
@@ -215,6 +224,7 @@ SERVER = Server(
         ),
         *request_rules("a recorded 400; LibreChat#13162, 2026", unique_names),
         *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
+        *request_rules("dirac-run/dirac#57, 2026-04", entries_are_custom),
         *request_rules(
             "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", unforced(thinks)
         ),

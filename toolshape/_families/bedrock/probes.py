@@ -28,6 +28,10 @@ def _thinking(choice: str) -> JsonObject:
 
 
 PROBES = (
+    RequestProbe(
+        {"toolConfig": {"tools": [{"type": "function", "function": {"name": "probe"}}]}},
+        {"toolConfig": {"tools": [_TOOL]}},
+    ),
     RequestProbe(_called("a"), _called({})),
     RequestProbe(_thinking("any"), _thinking("auto")),
     RequestProbe({"toolConfig": {"tools": []}}, {"toolConfig": {"tools": [_TOOL]}}),

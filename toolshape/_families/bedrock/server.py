@@ -85,6 +85,15 @@ def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
         yield RequestFault("toolConfig.tools", "empty_array", message, subject="toolConfig.tools")
 
 
+def entries_are_own(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that each tool is one of the kinds that Converse knows."""
+    for at, entry in enumerate(listed(mapping(request.body.get("toolConfig")).get("tools"))):
+        for key in mapping(entry):
+            if key in ("type", "function", "name", "description", "parameters", "input_schema"):
+                message = f"{key!r} is of another provider's entry: a tool is in toolSpec"
+                yield RequestFault(f"toolConfig.tools.{at}", "entry_keys", message, number=at, subject=key)
+
+
 def _thinks(request: RequestRead) -> bool:
     given = mapping(request.body.get("additionalModelRequestFields"))
     return mapping(given.get("thinking")).get("type") == "enabled"
@@ -183,6 +192,9 @@ SERVER = Server(
     refuses=(
         *request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
         *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
+        *request_rules(
+            "botocore 1.44.8 Tool: a union of toolSpec, systemTool and cachePoint, 2026-11-25", entries_are_own
+        ),
         *request_rules(
             "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06", tools_are_some
         ),

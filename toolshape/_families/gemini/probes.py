@@ -29,6 +29,7 @@ def _called(given: Any, *before: JsonObject, signed: bool = False, **response: A
 _MEDIA = [{"inlineData": {"mimeType": "image/png", "data": _PIXEL}}]
 _ANSWER = {"responseMimeType": "application/json", "responseJsonSchema": _OBJECT}
 PROBES = (
+    RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, _tools()),
     RequestProbe({"toolConfig": _AUTO}, {"toolConfig": _AUTO, **_tools()}),
     RequestProbe(_tools(parametersJsonSchema=_LIST), _tools(parametersJsonSchema=_OBJECT)),
     RequestProbe(_called("a", _USER), _called({}, _USER)),

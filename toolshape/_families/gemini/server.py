@@ -177,6 +177,7 @@ REQUEST_FIELDS = frozenset(
 
 _PLACE = "* GenerateContentRequest.{path}{properties}"
 WORDINGS: dict[str, Wording] = {
+    "entry_keys": Wording("Invalid JSON payload received. Unknown name \"{subject}\" at '{path}': Cannot find field."),
     "name": Wording(
         "* GenerateContentRequest.{path}: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
         "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
@@ -222,11 +223,26 @@ def body_of(keywords: JsonObject) -> JsonObject:
     return {**body, "generationConfig": inner} if inner else body
 
 
+_FOREIGN = ("type", "function", "name", "description", "parameters", "input_schema", "toolSpec")
+
+
+def entries_are_own(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that no tool is in another provider's form: declarations are inside ``functionDeclarations``."""
+    for at, entry in enumerate(listed(request.body.get("tools"))):
+        for key in mapping(entry):
+            if key in _FOREIGN:
+                message = f"{key!r} is of another provider's entry: declarations are in functionDeclarations"
+                yield RequestFault(f"tools[{at}]", "entry_keys", message, number=at, subject=key)
+
+
 SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
     refuses=(
         *request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
+        *request_rules(
+            "langchain-ai/langchainjs#9412, 2025-11; github/github-mcp-server#1385, 2025-11", entries_are_own
+        ),
         *request_rules("musistudio/claude-code-router#1207, 2026-02; laravel/ai#259, 2026-03", choice_has_functions),
     ),
     fields=REQUEST_FIELDS,

@@ -22,6 +22,7 @@ def _called(**more: str) -> JsonObject:
 
 
 PROBES = (
+    RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}),
     RequestProbe({"tools": [_DEFERRED]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe({"tools": [_TOOL, _SEARCH]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe(_called(id="call00001"), _called()),

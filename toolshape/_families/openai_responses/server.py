@@ -67,6 +67,14 @@ def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
         yield RequestFault("tools", "tool_search", "tool_search needs a deferred tool beside it")
 
 
+def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that a function has a name, which Chat Completions has one level below."""
+    for tool in request.tools:
+        if tool.name is None:
+            path = f"{tool.path}.name"
+            yield RequestFault(path, "required_fields", f"{path} is required", number=tool.number, subject=path)
+
+
 def _as_chat(choice: Any) -> Any:
     if not isinstance(choice, dict):
         return choice
@@ -198,6 +206,9 @@ WORDINGS: dict[str, Wording] = {
     "tool_search": Wording(
         "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.", param="tools"
     ),
+    "required_fields": Wording(
+        "Missing required parameter: '{subject}'.", code="missing_required_parameter", param="{subject}"
+    ),
     "orphan_result": Wording("No tool call found for function call output with call_id {subject}.", param="input"),
     "call_id": Wording(
         "Invalid '{path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length "
@@ -211,8 +222,9 @@ SERVER = replace(
     openai.SERVER,
     endpoint=ENDPOINT,
     read_request=read_request,
-    refuses=request_rules(
-        "justrach/codegraff#746 and Wei-Shaw/sub2api#5942, 2026; read 2026-11-23", deferral_and_search
+    refuses=(
+        *request_rules("justrach/codegraff#746 and Wei-Shaw/sub2api#5942, 2026; read 2026-11-23", deferral_and_search),
+        *request_rules("microsoft/autogen#6935, 2025-08; GCWing/OpenBitFun#806, 2026-05", functions_have_names),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,
