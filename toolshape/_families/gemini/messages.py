@@ -34,7 +34,7 @@ from toolshape.messages import (
 )
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
-_SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """``skip_thought_signature_validator`` as base64, which Gemini 3 accepts in place of a signature."""
 
 
@@ -122,7 +122,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 def _write_unsigned(call: ToolCallPart) -> JsonObject:
     part: JsonObject = call.raw if isinstance(call.raw, dict) else write_call_part(call)
-    return {**part, "thoughtSignature": _SKIPPED_SIGNATURE}
+    return {**part, "thoughtSignature": SKIPPED_SIGNATURE}
 
 
 def write(message: Message) -> list[WireMessage]:

@@ -3,11 +3,12 @@
 from typing import Any
 
 from toolshape._calls import JsonObject
+from toolshape._families.gemini.messages import SKIPPED_SIGNATURE
 from toolshape._wire.server import RequestProbe
 
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="
 _TOOL: JsonObject = {"name": "probe", "description": "A probe."}
-_SIGNED = {"thoughtSignature": "c2lnbmF0dXJl"}
+_SIGNED = {"thoughtSignature": SKIPPED_SIGNATURE}
 _AUTO = {"functionCallingConfig": {"mode": "AUTO"}}
 _USER = {"role": "user", "parts": [{"text": "Go."}]}
 _LIST, _OBJECT = (
@@ -20,7 +21,7 @@ def _tools(**parameters: JsonObject) -> JsonObject:
     return {"tools": [{"functionDeclarations": [{**_TOOL, **parameters}]}]}
 
 
-def _called(given: Any, *before: JsonObject, signed: bool = False, **response: Any) -> JsonObject:
+def _called(given: Any, *before: JsonObject, signed: bool = True, **response: Any) -> JsonObject:
     call: JsonObject = {"functionCall": {"name": "probe", "args": given}, **(_SIGNED if signed else {})}
     result = {"functionResponse": {"name": "probe", "response": {"result": "ok"}, **response}}
     return {"contents": [*before, {"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}], **_tools()}
@@ -35,7 +36,7 @@ PROBES = (
     RequestProbe(_called("a", _USER), _called({}, _USER)),
     RequestProbe(_called({}), _called({}, _USER)),
     RequestProbe(_called({}, _USER, parts=_MEDIA), _called({}, _USER)),
-    RequestProbe(_called({}, _USER), _called({}, _USER, signed=True)),
+    RequestProbe(_called({}, _USER, signed=False), _called({}, _USER)),
     RequestProbe(_called({}, _USER, id="call00001"), _called({}, _USER)),
     RequestProbe({"generationConfig": _ANSWER, **_tools()}, {"generationConfig": _ANSWER}),
 )
