@@ -3,12 +3,15 @@
 import dataclasses
 import functools
 import json
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fakes import FAKED
 
-from toolshape import UsageError
+from toolshape import Registry, UsageError, explain, tool
 from toolshape._families import get
 from toolshape._rulebook import verify
 from toolshape._rulebook.histories import ACCEPTED, refused_histories
@@ -30,8 +33,8 @@ def book(name: str, model: str) -> RuleBook:
     return rule_book(get(name), model)
 
 
-def sending(fake: Fake, model: str = MODEL) -> verify.Send:
-    """Sends bodies to a fake without a socket."""
+def posting(fake: Fake, model: str = MODEL) -> Callable[[dict[str, Any]], Any]:
+    """Posts bodies to a fake without a socket."""
     endpoint, histories = fake.provider.server.endpoint, fake.provider.histories
     paths = {
         "gemini": f"/v1beta/models/{model}:generateContent", "bedrock": f"/model/{model}/converse",
@@ -41,8 +44,17 @@ def sending(fake: Fake, model: str = MODEL) -> verify.Send:
     path = paths.get(fake.provider.family, "/v1/chat/completions")
     named = {} if "{model}" in path or endpoint.path.count("model>") else {histories.model_key: model}
 
+    def post(body: dict[str, Any]) -> Any:
+        return fake._handle("POST", path, json.dumps({histories.model_key: model, **named, **body}).encode())
+
+    return post
+
+
+def sending(fake: Fake, model: str = MODEL) -> verify.Send:
+    post = posting(fake, model)
+
     def send(body: dict[str, Any]) -> verify.Reply:
-        reply = fake._handle("POST", path, json.dumps({histories.model_key: model, **named, **body}).encode())
+        reply = post(body)
         return verify._reply(reply.status, b"".join(reply.chunks).decode(), "")
 
     return send
@@ -69,6 +81,39 @@ def test_a_fake_confirms_each_rule(name, model):
             assert (probe.rule.name, probe.rule.evidence) in named
             assert named == {(rule.name, rule.evidence) for rule in (probe.rule, *probe.others)}
     assert all(unprobed.why for unprobed in known.without)
+
+
+# What is asked of an answer goes with the schemas, and what breaks a budget of schemas may be called too large.
+EXPLAINED = {
+    "schema": {"schema"}, "strict": {"schema", "limits"}, "output": {"schema"}, "name": {"schema"},
+    "limit": {"limits", "schema"}, "history": {"history"}, "request": {"request", "schema", "history"},
+}  # fmt: skip
+
+
+@tool
+def probe(a: str) -> str:
+    """Has the name of the tool in the probes."""
+    return a
+
+
+@pytest.mark.parametrize(("name", "model"), ASKED)
+def test_what_a_probe_is_answered_is_explained(name, model):
+    """Where the words are the provider's own: by the kind of the rule, and by the tool that they name or number."""
+    bound = Registry([probe]).bind(name, strict=False)
+    with Fake(name) as fake:
+        fake.answers(lambda _: "Yes.")
+        post = posting(fake, model)
+        for asked_for in book(name, model).probes:
+            before = len(fake.refused)
+            reply = post(asked_for.refused)
+            why = fake.refused[before]
+            if not why.as_recorded or why.rule != asked_for.rule.name:
+                continue
+            text = b"".join(reply.chunks).decode()
+            failure = explain(SimpleNamespace(status_code=reply.status, headers=reply.headers, text=text), bound)
+            assert failure.kind in EXPLAINED[asked_for.rule.kind], (asked_for.rule, failure)
+            if asked_for.rule.kind in ("schema", "strict") and re.search(r"tools?\W?\d|probe", text):
+                assert failure.tool == "probe", (asked_for.rule, failure)
 
 
 @pytest.mark.parametrize("name", OWN)
