@@ -66,7 +66,9 @@ def asked(provider: Provider, probes: list[Probe], model: str = MODEL) -> dict[R
         return {found.rule: found for found in verify.findings(provider, model, probes, sending(fake, model))}
 
 
-@pytest.mark.parametrize(("name", "model"), ASKED)
+@pytest.mark.parametrize(
+    ("name", "model"), [pytest.param(*each, marks=() if each[1] == MODEL else pytest.mark.slow) for each in ASKED]
+)
 def test_a_fake_confirms_each_rule(name, model):
     """The probe is refused by its rule, and by those that are listed beside it; the twin by none."""
     known = book(name, model)
@@ -96,6 +98,7 @@ def probe(a: str) -> str:
     return a
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "model"), ASKED)
 def test_what_a_probe_is_answered_is_explained(name, model):
     """Where the words are the provider's own: by the kind of the rule, and by the tool that they name or number."""
@@ -116,6 +119,7 @@ def test_what_a_probe_is_answered_is_explained(name, model):
                 assert failure.tool == "probe", (asked_for.rule, failure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_every_rule_has_a_probe_for_some_model(name):
     """But for those that no request can break."""
