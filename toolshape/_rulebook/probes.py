@@ -82,7 +82,7 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
     probes = _probes(provider, model)
     left = _left(provider, probes)
     elsewhere: dict[Rule, str] = {}
-    for other in server_of(provider).models if left else ():
+    for other in server_of(provider).models:
         for rule in _probes(provider, other):
             elsewhere.setdefault(rule, other)
     some = [*left, *(rule for rule in elsewhere if rule not in probes and rule not in left)]

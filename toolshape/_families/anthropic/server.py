@@ -79,8 +79,7 @@ def entries_are_custom(request: RequestRead) -> Iterator[RequestFault]:
             yield RequestFault(f"tools[{at}]", "entry_type", message, number=at, subject="function")
 
 
-def thinks(request: RequestRead) -> bool:
-    """Return whether a request gives its model a budget for thinking, with which no tool can be forced."""
+def _thinks(request: RequestRead) -> bool:
     return mapping(request.body.get("thinking")).get("type") == "enabled"
 
 
@@ -226,7 +225,7 @@ SERVER = Server(
         *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
         *request_rules("dirac-run/dirac#57, 2026-04", entries_are_custom),
         *request_rules(
-            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", unforced(thinks)
+            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", unforced(_thinks)
         ),
     ),
     fields=REQUEST_FIELDS,

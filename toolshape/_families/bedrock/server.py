@@ -86,7 +86,7 @@ def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def entries_are_own(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that each tool is one of the kinds that Converse knows."""
+    """Check that no tool is in another provider's form."""
     for at, entry in enumerate(listed(mapping(request.body.get("toolConfig")).get("tools"))):
         for key in mapping(entry):
             if key in ("type", "function", "name", "description", "parameters", "input_schema"):
