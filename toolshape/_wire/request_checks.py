@@ -1,7 +1,9 @@
 """Checks of a whole request; each provider cites its evidence where it lists a check."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
+from toolshape._calls import JsonObject
 from toolshape._wire.server import RequestCheck, RequestFault, RequestRead
 from toolshape._wire.server_json import mapping
 
@@ -82,6 +84,25 @@ def entry_keys(inner: str, *known: str) -> RequestCheck:
                     )
 
     return keys
+
+
+def entries_are_own(read: Callable[[JsonObject], list[Any]], path: str, *foreign: str) -> RequestCheck:
+    """Return a check that no entry of the list of tools has a key that only other providers' entries have.
+
+    Args:
+        read: Finds the list in a request.
+        path: The path of an entry, with ``{at}`` for its position.
+        foreign: The keys. Unknown keys are not among them: a provider's next tool of its own may have them.
+    """
+
+    def own_entries(request: RequestRead) -> Iterator[RequestFault]:
+        for at, entry in enumerate(read(request.body)):
+            for key in mapping(entry):
+                if key in foreign:
+                    message = f"{key!r} is a key of another provider's entry"
+                    yield RequestFault(path.format(at=at), "entry_keys", message, number=at, subject=key)
+
+    return own_entries
 
 
 def schemas_are_objects(request: RequestRead) -> Iterator[RequestFault]:

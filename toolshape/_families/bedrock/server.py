@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import write_call
 from toolshape._families.bedrock.probes import MODELS, PROBES
-from toolshape._wire.request_checks import required_fields, schemas_are_objects, unforced
+from toolshape._wire.request_checks import entries_are_own, required_fields, schemas_are_objects, unforced
 from toolshape._wire.server import (
     Completion,
     Endpoint,
@@ -83,15 +83,6 @@ def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
     if isinstance(config, dict) and not listed(config.get("tools")):
         message = "a configuration without tools: leave it out"
         yield RequestFault("toolConfig.tools", "empty_array", message, subject="toolConfig.tools")
-
-
-def entries_are_own(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that no tool is in another provider's form."""
-    for at, entry in enumerate(listed(mapping(request.body.get("toolConfig")).get("tools"))):
-        for key in mapping(entry):
-            if key in ("type", "function", "name", "description", "parameters", "input_schema"):
-                message = f"{key!r} is of another provider's entry: a tool is in toolSpec"
-                yield RequestFault(f"toolConfig.tools.{at}", "entry_keys", message, number=at, subject=key)
 
 
 def _thinks(request: RequestRead) -> bool:
@@ -193,7 +184,12 @@ SERVER = Server(
         *request_rules("botocore 1.44.5 ConverseRequest, 2026-11-22", required_fields("modelId")),
         *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
         *request_rules(
-            "botocore 1.44.8 Tool: a union of toolSpec, systemTool and cachePoint, 2026-11-25", entries_are_own
+            "botocore 1.44.8 Tool: a union of toolSpec, systemTool and cachePoint, 2026-11-25",
+            entries_are_own(
+                lambda body: listed(mapping(body.get("toolConfig")).get("tools")),
+                "toolConfig.tools.{at}",
+                *("type", "function", "name", "description", "parameters", "input_schema"),
+            ),
         ),
         *request_rules(
             "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06", tools_are_some

@@ -4,6 +4,7 @@ Types read in google-genai 3.6.1 on 2026-11-25. The SDK adds no media type, whic
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toolshape._calls import JsonObject, WireMessage
 from toolshape._wire.bodies import member
@@ -49,12 +50,4 @@ OUTPUT = OutputForm(
     not_beside_tools=BESIDE_TOOLS,
     evidence="GenerateContentConfig of google-genai 3.6.1, and ai.google.dev's structured output guide, 2026",
 )
-OPENAPI_OUTPUT = OutputForm(
-    keywords=openapi_keywords,
-    sent=sent,
-    answer=answer,
-    takes_any_root=True,  # the guide's first example asks for a list
-    is_always_strict=True,
-    not_beside_tools=BESIDE_TOOLS,
-    evidence="Schema of google-genai 3.6.1, 2026-11-25",
-)
+OPENAPI_OUTPUT = replace(OUTPUT, keywords=openapi_keywords, evidence="Schema of google-genai 3.6.1, 2026-11-25")

@@ -29,10 +29,9 @@ def _called(given: Any, *before: JsonObject, signed: bool = True, **response: An
 
 _MEDIA = [{"inlineData": {"mimeType": "image/png", "data": _PIXEL}}]
 _ANSWER = {"responseMimeType": "application/json", "responseJsonSchema": _OBJECT}
-PROBES = (
+_COMMON = (
     RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, _tools()),
     RequestProbe({"toolConfig": _AUTO}, {"toolConfig": _AUTO, **_tools()}),
-    RequestProbe(_tools(parametersJsonSchema=_LIST), _tools(parametersJsonSchema=_OBJECT)),
     RequestProbe(_called("a", _USER), _called({}, _USER)),
     RequestProbe(_called({}), _called({}, _USER)),
     RequestProbe(_called({}, _USER, parts=_MEDIA), _called({}, _USER)),
@@ -40,8 +39,6 @@ PROBES = (
     RequestProbe(_called({}, _USER, id="call00001"), _called({}, _USER)),
     RequestProbe({"generationConfig": _ANSWER, **_tools()}, {"generationConfig": _ANSWER}),
 )
-OPENAPI_PROBES = (
-    RequestProbe(_tools(parameters=_LIST), _tools(parameters=_OBJECT)),
-    *(probe for probe in PROBES if "parametersJsonSchema" not in str(probe)),
-)
+PROBES = (RequestProbe(_tools(parametersJsonSchema=_LIST), _tools(parametersJsonSchema=_OBJECT)), *_COMMON)
+OPENAPI_PROBES = (RequestProbe(_tools(parameters=_LIST), _tools(parameters=_OBJECT)), *_COMMON)
 MODELS = ("gemini-2.5-flash", "gemini-3-pro")

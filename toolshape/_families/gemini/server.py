@@ -8,7 +8,7 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini.messages import write_call
 from toolshape._families.gemini.probes import MODELS, PROBES
 from toolshape._families.gemini.schema import MODES
-from toolshape._wire.request_checks import required_fields
+from toolshape._wire.request_checks import entries_are_own, required_fields
 from toolshape._wire.server import (
     Address,
     Completion,
@@ -211,28 +211,15 @@ ADDRESS = Address(
     {"generationConfig": {"maxOutputTokens": 1}},
     "google-genai 3.6.1, 2026-11-25",
 )
-_AT_THE_TOP = ("tools", "toolConfig", "systemInstruction", "safetySettings", "cachedContent", "labels")
 
 
 def body_of(keywords: JsonObject) -> JsonObject:
     """Write the keywords of the SDK's call as it sends them: most of ``config`` is the generation's."""
     config = mapping(keywords.get("config"))
     body = {key: value for key, value in keywords.items() if key != "config"}
-    body |= {key: config[key] for key in _AT_THE_TOP if key in config}
-    inner = {key: value for key, value in config.items() if key not in _AT_THE_TOP}
+    body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}
+    inner = {key: value for key, value in config.items() if key not in REQUEST_FIELDS}
     return {**body, "generationConfig": inner} if inner else body
-
-
-_FOREIGN = ("type", "function", "name", "description", "parameters", "input_schema", "toolSpec")
-
-
-def entries_are_own(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that no tool is in another provider's form: declarations are inside ``functionDeclarations``."""
-    for at, entry in enumerate(listed(request.body.get("tools"))):
-        for key in mapping(entry):
-            if key in _FOREIGN:
-                message = f"{key!r} is of another provider's entry: declarations are in functionDeclarations"
-                yield RequestFault(f"tools[{at}]", "entry_keys", message, number=at, subject=key)
 
 
 SERVER = Server(
@@ -241,7 +228,12 @@ SERVER = Server(
     refuses=(
         *request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
         *request_rules(
-            "langchain-ai/langchainjs#9412, 2025-11; github/github-mcp-server#1385, 2025-11", entries_are_own
+            "langchain-ai/langchainjs#9412, 2025-11; github/github-mcp-server#1385, 2025-11",
+            entries_are_own(
+                lambda body: listed(body.get("tools")),
+                "tools[{at}]",
+                *("type", "function", "name", "description", "parameters", "input_schema", "toolSpec"),
+            ),
         ),
         *request_rules("musistudio/claude-code-router#1207, 2026-02; laravel/ai#259, 2026-03", choice_has_functions),
     ),
