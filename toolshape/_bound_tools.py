@@ -99,13 +99,8 @@ def bind_tools(
     )
     shared = [] if beside is None else [beside.candidate]
     compiled = shapes(tools, provider, strict, rules, annotates=annotates, beside=shared)
-    if (
-        output is not None
-        and beside is not None
-        and beside.tool is not None
-        and beside.candidate.name in compiled.relaxed
-    ):
-        beside = compile_beside_tools(provider, record_of_output(output), strict=False)
+    if beside is not None and beside.tool is not None and beside.candidate.name in compiled.relaxed:
+        beside = compile_beside_tools(provider, beside.record, strict=False)
     for shape in compiled.compiled:
         if other := by_wire_name.get(shape.wire_name):
             message = f"{other.name!r} and {shape.name!r} would both be {shape.wire_name!r}: pass name= to one"

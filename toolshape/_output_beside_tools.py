@@ -53,6 +53,7 @@ class OutputBesideTools:
         is_strict: Whether the provider constrains the answer.
         notes: What a report lists besides the losses of the lens.
         read: Validates the JSON of an answer.
+        has_secrets: Whether the answer may hold a secret.
     """
 
     record: OutputRecord
@@ -64,17 +65,13 @@ class OutputBesideTools:
     is_strict: bool
     notes: tuple[Loss | Finding, ...]
     read: ReadAnswer
+    has_secrets: bool
 
     @property
     def differences(self) -> list[Loss | Finding]:
         """What a report lists of it."""
         findings = [finding for finding in self.record.definition.findings if finding.rule != "undescribed"]
         return [*self.notes, *self.lens.losses, *findings]
-
-    @property
-    def has_secrets(self) -> bool:
-        """Whether the answer may hold a secret."""
-        return Secrets(self.record.spec.schema).are_there
 
     @property
     def candidate(self) -> Candidate:
@@ -173,7 +170,8 @@ def compile_beside_tools(
         lens, is_strict, notes = made.lens, made.is_strict, (note, *made.notes)
     read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
     return OutputBesideTools(record=record, provider=provider, keywords=keywords, tool=tool, entry=entry, lens=lens,
-                             is_strict=is_strict, notes=tuple(notes), read=read)  # fmt: skip
+                             is_strict=is_strict, notes=tuple(notes), read=read,
+                             has_secrets=Secrets(record.spec.schema).are_there)  # fmt: skip
 
 
 def _purpose(description: str) -> str:
