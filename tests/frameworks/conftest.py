@@ -2,7 +2,12 @@
 
 import importlib
 import os
+import re
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,3 +58,21 @@ def fake(monkeypatch, weather):
         assert made.exchanges[0].tools == ("weather",)
         assert "Bonn: sun for 2 days" in str(made.exchanges[1].request["messages"][-1]["content"])
         assert not made.refused
+
+
+@pytest.fixture(scope="session")
+def shop_server():
+    """Serves the tools of the shop over HTTP, by the Python that has the MCP SDK that we need; sets where it is."""
+    shop = str(Path(__file__).with_name("showcase.py"))
+    python = os.environ.get("TOOLSHAPE_MCP_PYTHON", sys.executable)
+    command = [python, "-m", "toolshape", "mcp", "--http", "--port", "0", "--inject", f"user={shop}:user", f"{shop}:tools"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stderr:
+                if found := re.search(r"running on (http://\S+)", line):
+                    os.environ["TOOLSHAPE_SHOP_URL"] = f"{found[1]}/mcp"
+                    break
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            yield
+        finally:
+            process.terminate()

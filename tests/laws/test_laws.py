@@ -202,7 +202,7 @@ def test_arguments_that_are_a_choice(lost):
     changed = structure.wrapped_root(record_of(made).definition.schema)
     assert list(changed.schema["properties"]) == ["arguments"]
     changed = changed._replace(**({lost: None} if lost else {}))
-    shown = WireTool(wire_name="find", is_strict=True, payload={}, lens=changed)
+    shown = WireTool(wire_name="find", description="", is_strict=True, payload={}, lens=changed)
     if lost is None:
         check_shape(made, shown, shown, examples=20)
     else:

@@ -19,14 +19,16 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool in the form that one provider is sent.
 
-    ``entry`` is the JSON of what is sent, ``differences`` what a report lists of it. ``settings`` say how its calls are
-    validated, ``schema`` is the schema of the parameters that is sent, ``advertises_output`` whether the provider is sent schemas of results; ``out`` maps canonical arguments
-    to the form that the provider was sent. ``validations`` holds the validations that were compiled for its calls.
+    ``entry`` is the JSON of what is sent, with ``description`` and ``schema``, the schema of the parameters;
+    ``differences`` is what a report lists of it. ``settings`` say how its calls are validated, ``advertises_output``
+    whether the provider is sent schemas of results; ``out`` maps canonical arguments to the form that the provider was
+    sent. ``validations`` holds the validations that were compiled for its calls.
     """
 
     tool: Tool[..., Any]
     name: str
     wire_name: str
+    description: str
     entry: bytes
     is_strict: bool
     differences: tuple[Loss | Finding, ...]
@@ -138,6 +140,7 @@ def _compiled(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rule
             tool=tool,
             name=tool.name,
             wire_name=wire_tool.wire_name,
+            description=wire_tool.description,
             entry=json.dumps(wire_tool.payload).encode(),
             is_strict=wire_tool.is_strict,
             differences=(*wire_tool.notes, *wire_tool.lens.losses),

@@ -173,6 +173,8 @@ def _parameters(
     for parameter in shown:
         annotation = hints.get(parameter.name, Any)
         injected = is_injected(annotation)
+        if injected is False and context_of_framework(annotation) is not None:
+            injected = True  # the framework fills it, and no model can
         if (problem := _problem_of(parameter, annotation, injected)) is not None:
             problems.append(problem)
             continue
@@ -199,9 +201,6 @@ def _problem_of(parameter: inspect.Parameter, annotation: Any, injected: bool | 
     if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
         message = "Injected[...] must be the whole annotation of an ordinary parameter"
         return Problem(path=parameter.name, rule="injected_inside", message=message)
-    if not injected and (context := context_of_framework(annotation)) is not None:
-        message = f"a framework fills {context}, and no model can: mark it Injected[...], or take a CallContext"
-        return Problem(path=parameter.name, rule="framework_context", message=message)
     return None
 
 

@@ -17,6 +17,7 @@ class WireTool(NamedTuple):
     """One tool as sent to a provider: the entry, and the lens that made its schema."""
 
     wire_name: str
+    description: str
     is_strict: bool
     payload: JsonObject
     lens: Lens
@@ -65,7 +66,14 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         notes.append(Finding(path="", rule="provider_needs", message=provider.schema.strict_needs))
     wire_spec = spec._replace(name=name, description=description)
     lens, payload, lost = _entry(provider, wire_spec, is_strict, lens)
-    return WireTool(wire_name=name, is_strict=is_strict, payload=payload, lens=lens, notes=(*notes, *lost))
+    return WireTool(
+        wire_name=name,
+        description=description,
+        is_strict=is_strict,
+        payload=payload,
+        lens=lens,
+        notes=(*notes, *lost),
+    )
 
 
 def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
@@ -192,7 +200,12 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
     payload, lost = _deferred(provider, spec, copied(verbatim.entry))
     lens = Lens(schema=verbatim.schema)
     return WireTool(
-        wire_name=verbatim.name, is_strict=verbatim.is_strict, payload=payload, lens=lens, notes=tuple(lost)
+        wire_name=verbatim.name,
+        description=spec.description,
+        is_strict=verbatim.is_strict,
+        payload=payload,
+        lens=lens,
+        notes=tuple(lost),
     )
 
 

@@ -258,7 +258,11 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     """
     made = as_tool(tool)
     plain = WireTool(
-        wire_name=made.name, is_strict=False, payload={}, lens=Lens(schema=record_of(made).definition.schema)
+        wire_name=made.name,
+        description=made.description,
+        is_strict=False,
+        payload={},
+        lens=Lens(schema=record_of(made).definition.schema),
     )
     laws = _laws_of_tool(made, plain)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
@@ -438,7 +442,9 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
 
 def _wire_form(provider: Provider, output: Output[Any], strict: Strictness) -> WireTool:
     wire = output_to_wire(provider, record_of_output(output).spec, strict)
-    return WireTool(wire_name=output.name, is_strict=wire.is_strict, payload=wire.keywords, lens=wire.lens)
+    return WireTool(
+        wire_name=output.name, description="", is_strict=wire.is_strict, payload=wire.keywords, lens=wire.lens
+    )
 
 
 def _read_answer(read: ReadAnswer, value: Any) -> Any:

@@ -1,0 +1,42 @@
+"""Makes a tool of a tool of a framework."""
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from toolshape._calls import JsonSchema
+from toolshape._context import CallContext
+from toolshape._tool import Tool, make_from_definition
+
+
+def imported(
+    name: str,
+    description: str | None,
+    schema: JsonSchema,
+    call: Callable[[dict[str, Any], str], Awaitable[Any]],
+    options: Mapping[str, Any],
+) -> Tool[..., Any]:
+    """Make a tool that calls a tool of a framework.
+
+    Args:
+        name: The framework's name of the tool.
+        description: What the model reads.
+        schema: The schema of its arguments.
+        call: Takes the arguments and the id of the call.
+        options: Those of ``tool``.
+    """
+
+    async def run(_toolshape_context: CallContext, **arguments: Any) -> Any:
+        return await call(arguments, _toolshape_context.call_id)
+
+    entry = {"name": name, "description": description or "", "parameters": {"type": "object", **schema}}
+    chosen: Any = dict(options)
+    return make_from_definition(entry, lambda _: run, False, chosen, None)
+
+
+def data_of_url(url: str) -> dict[str, Any]:
+    """Return the fields of an ``Image`` or ``File`` for a URL: its bytes and their type, if it is a data URL in base64."""
+    head, comma, data = url.partition(",")
+    if not (head.startswith("data:") and head.endswith(";base64") and comma):
+        return {"url": url}
+    return {"data": base64.b64decode(data), "media_type": head.removeprefix("data:").removesuffix(";base64")}

@@ -1,0 +1,251 @@
+"""Gives tools to agents of LangChain and LangGraph, and imports their tools. Needs langchain-core 1 and langgraph 1."""
+
+import base64
+import typing
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException
+from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
+from langgraph.runtime import Runtime, get_runtime
+from langgraph.types import interrupt
+
+from toolshape._calls import Strictness
+from toolshape._dispatch.approval import Decision, Deny
+from toolshape._dispatch.plan import Plan
+from toolshape._errors import ToolError, UsageError
+from toolshape._parts import File, Image, Part, Text
+from toolshape._results import PendingCall, Result
+from toolshape._tool import Tool
+from toolshape.bridges._delivery import (
+    Bridge,
+    BridgeOptions,
+    Definition,
+    Delivered,
+    aanswered,
+    answered,
+    bridge,
+    details,
+    question,
+)
+from toolshape.bridges._foreign import data_of_url, imported
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from toolshape._options import ToolOptions
+    from toolshape._registry import Registry
+
+_RUNTIME = "toolshape_runtime"
+_NOBODY_TO_ASK = "it needs approval, which can be given only in a graph of LangGraph"
+
+
+def to_langchain(
+    tools: "Registry", *, provider: str = "openai", strict: Strictness = False, **options: "Unpack[BridgeOptions]"
+) -> list[BaseTool]:
+    """Return tools as ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` take them.
+
+    A call is validated and coerced, and runs under the hooks, limits and the ledger of the tools. The result is a
+    ``ToolMessage``, with ``status="error"`` if the call failed, images and files as content blocks, and the coercions in
+    ``artifact``. Invoked with plain arguments, and not with a call, a tool returns the content, or raises
+    ``ToolException``.
+
+    If a call needs approval, the graph is interrupted. The value has the form of ``HumanInTheLoopMiddleware`` for single
+    calls (``{"type": "tool_approval", "name": ..., "args": ...}``), and the answer is one of its decisions, such as
+    ``Command(resume={"type": "approve"})``. ``args`` are the arguments as the tool would get them, and so are those of
+    an edit. Outside a graph, the call is denied; a graph that keeps no checkpoints stops for good.
+
+    Args:
+        tools: The registry. Tools that are added later are not seen.
+        provider: The provider whose form the model is sent.
+        strict: As for ``Registry.bind``. LangChain marks tools as strict only if it is told to: with ``True``, also write
+            ``bind_tools(..., strict=True)``.
+        **options: As in ``BridgeOptions``; ``inject`` and ``scope`` may be functions of the ``ToolRuntime``.
+
+    Raises:
+        UsageError: A tool needs approval and writes, and there is no ledger.
+        ExportError: The provider cannot be sent one of the tools.
+    """
+    found = bridge(tools, provider, strict, options)
+    return [_tool(found, definition) for definition in found.definitions.values()]
+
+
+class _Bridged(StructuredTool):
+    """A tool whose arguments are not validated by LangChain, and may have any names."""
+
+    def _to_args_and_kwargs(
+        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        arguments: Any = dict(tool_input) if isinstance(tool_input, dict) else tool_input
+        runtime = arguments.pop(_RUNTIME, None) if isinstance(arguments, dict) else None
+        return (), {"arguments": arguments, "call_id": tool_call_id, _RUNTIME: runtime}
+
+
+def _tool(found: Bridge, definition: Definition) -> BaseTool:
+    def planned(arguments: Any, call_id: str | None, runtime: Any) -> tuple[Delivered, Plan]:
+        call = Delivered(call_id or "", definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime))
+        return call, found.plan(call)
+
+    def run(
+        arguments: Any, call_id: str | None, config: RunnableConfig, toolshape_runtime: ToolRuntime[Any, Any] | None
+    ) -> Any:
+        runtime = toolshape_runtime or _outside(config, call_id)
+        return _returned(found, answered(found, *planned(arguments, call_id, runtime), _ask), call_id)
+
+    async def arun(
+        arguments: Any, call_id: str | None, config: RunnableConfig, toolshape_runtime: ToolRuntime[Any, Any] | None
+    ) -> Any:
+        runtime = toolshape_runtime or _outside(config, call_id)
+        return _returned(found, await aanswered(found, *planned(arguments, call_id, runtime), _ask), call_id)
+
+    return _Bridged(
+        name=definition.wire_name,
+        description=definition.description,
+        args_schema=dict(definition.schema),
+        func=run,
+        coroutine=arun,
+    )
+
+
+def _outside(config: RunnableConfig, call_id: str | None) -> ToolRuntime[Any, Any]:
+    """Return the runtime of a call outside a graph."""
+    return ToolRuntime(
+        state={}, context=None, config=config, stream_writer=lambda _: None, tool_call_id=call_id, store=None
+    )
+
+
+def _fill(annotation: Any, runtime: ToolRuntime[Any, Any]) -> Any:
+    """Return the value of a parameter that takes a part of LangGraph's runtime."""
+    for marker in getattr(annotation, "__metadata__", ()):
+        kind = marker if isinstance(marker, type) else type(marker)
+        if issubclass(kind, InjectedToolCallId):
+            return runtime.tool_call_id
+        if issubclass(kind, InjectedStore):
+            return runtime.store
+        if issubclass(kind, InjectedState):
+            field = getattr(marker, "field", None)
+            return runtime.state if field is None else runtime.state[field]
+    if typing.get_origin(annotation) is Annotated:
+        return _fill(typing.get_args(annotation)[0], runtime)
+    kinds = [typing.get_origin(kind) or kind for kind in (annotation, *typing.get_args(annotation))]
+    if RunnableConfig in kinds:
+        return runtime.config
+    return get_runtime() if Runtime in kinds else runtime
+
+
+def _ask(waiting: PendingCall) -> Decision:
+    """Interrupt the graph to ask for approval; return the decision once the graph is resumed."""
+    shown = question(waiting)
+    value = {
+        "type": "tool_approval",
+        "tool_call_id": waiting.id,
+        "name": waiting.call.wire_name,
+        "args": shown["arguments"],
+        "description": f"{waiting.name} needs approval",
+    }
+    try:
+        given = interrupt(value)
+    except (KeyError, RuntimeError):  # no graph runs
+        return Deny(_NOBODY_TO_ASK)
+    decisions = given.get("decisions") if isinstance(given, Mapping) else None
+    decision = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else given
+    kind = decision.get("type") if isinstance(decision, Mapping) else decision
+    if kind == "approve" or kind is True:
+        return True
+    if kind == "reject" or kind is False:
+        return Deny(str(decision.get("message") or "") if isinstance(decision, Mapping) else "")
+    if kind == "edit" and isinstance(decision, Mapping):
+        edited: Mapping[str, Any] = decision["edited_action"]["args"]
+        return edited
+    raise UsageError(
+        f'{waiting.name} was answered with {given!r}: resume with {{"type": "approve"}}, {{"type": "reject", "message": '
+        '...} or {"type": "edit", "edited_action": {"name": ..., "args": {...}}}'
+    )
+
+
+def _returned(found: Bridge, result: Result, call_id: str | None) -> Any:
+    content: Any = result.text
+    if result.error is None and result.parts:
+        content = [_block(part) for part in found.sendable(result.parts)]
+    if call_id is None:
+        if result.error is not None:
+            raise ToolException(result.text)
+        return content
+    return ToolMessage(
+        content,
+        name=result.call.wire_name,
+        tool_call_id=call_id,
+        status="success" if result.error is None else "error",
+        artifact=details(result),
+    )
+
+
+def _block(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    kind = "image" if isinstance(part, Image) else "file"
+    name = {} if isinstance(part, Image) else {"filename": part.name}
+    if part.url:
+        return {"type": kind, "url": part.url, **name}
+    return {"type": kind, "base64": base64.b64encode(part.data).decode(), "mime_type": part.media_type, **name}
+
+
+def from_langchain(
+    tool: BaseTool, *, config: RunnableConfig | None = None, **options: "Unpack[ToolOptions]"
+) -> Tool[..., Any]:
+    """Make a tool of a tool of LangChain. Needs the extra ``schema``.
+
+    Calls are validated by its JSON Schema, and then by LangChain. ``ToolException`` and a ``ToolMessage`` with
+    ``status="error"`` are a ``ToolError``. A tool that takes the state or the store of a graph cannot be called.
+
+    Args:
+        tool: The tool.
+        config: The ``RunnableConfig`` of its calls.
+        **options: As for ``toolshape.tool``.
+
+    Raises:
+        DefinitionError: The schema cannot be that of a tool.
+        UsageError: It is not a tool of LangChain.
+    """
+    given: Any = tool
+    if not isinstance(given, BaseTool):
+        raise UsageError(f"from_langchain takes a tool of LangChain, not {type(given).__name__}: use its @tool")
+    described: Any = tool.tool_call_schema
+    schema = described if isinstance(described, dict) else described.model_json_schema()
+
+    async def call(arguments: dict[str, Any], call_id: str) -> Any:
+        called = {"type": "tool_call", "id": call_id or tool.name, "name": tool.name, "args": arguments}
+        try:
+            answer = await tool.ainvoke(called, config)
+        except ToolException as error:
+            raise ToolError(str(error)) from error
+        return _taken(answer)
+
+    return imported(tool.name, tool.description, schema, call, options)
+
+
+def _taken(answer: Any) -> Any:
+    """Return what a tool of LangChain answered as a tool of ours returns it."""
+    if not isinstance(answer, ToolMessage):
+        return answer
+    if answer.status == "error":
+        raise ToolError(answer.text)
+    if isinstance(answer.content, str):
+        return answer.content
+    return [_part(block) for block in answer.content]
+
+
+def _part(block: Any) -> Any:
+    if isinstance(block, str):
+        return block
+    kind = {"image": Image, "file": File}.get(block.get("type"))
+    if block.get("type") == "image_url":
+        url = block["image_url"]
+        return Image(**data_of_url(url if isinstance(url, str) else url["url"]))
+    if kind is None:
+        return Text(str(block.get("text", block)))
+    if "url" in block:
+        return kind(**data_of_url(block["url"]))
+    return kind(base64.b64decode(block["base64"]), block["mime_type"])
