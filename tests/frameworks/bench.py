@@ -142,7 +142,9 @@ def _answers(request: dict[str, Any]) -> list[Any]:
 
 
 def text_of(answer: Any) -> str:
-    """Return an answer as text."""
+    """Return an answer as text: its own, or that of its one block, or as JSON."""
+    if isinstance(answer, list) and len(answer) == 1 and answer[0].get("type") in ("text", "input_text"):
+        return str(answer[0]["text"])
     return answer if isinstance(answer, str) else json.dumps(answer)
 
 

@@ -16,6 +16,10 @@ from toolshape import Registry, Tool, tool
 from toolshape.testing import Fake
 
 
+def pytest_addoption(parser):
+    parser.addoption("--write-table", action="store_true", help="write what is seen into docs/frameworks.md")
+
+
 @pytest.fixture
 def library() -> Callable[[str], Any]:
     """Imports a framework; in CI none is skipped."""

@@ -24,7 +24,7 @@ from pydantic_ai import (
 from pydantic_ai.mcp import MCPToolset
 from toolschema.integrations.pydantic_ai import from_toolschema
 
-from toolshape import Registry, tool
+from toolshape import CallError, Registry, tool
 from toolshape.bridges.pydantic_ai import to_pydantic_ai
 
 NAME = "pydantic-ai"
@@ -74,12 +74,17 @@ OWN = {
 }
 
 
-def _wrapper(tool: Any) -> Tool[Any]:
-    async def call(**arguments: Any) -> Any:
-        return await tool.acall(arguments)
+def _wrapper(ours: Any) -> Tool[Any]:
+    ours = tool(ours.function) if ours.name == "pay" else ours  # the framework asks for approval
 
-    made: Tool[Any] = Tool.from_schema(call, tool.name, tool.description, tool.input_schema)
-    made.requires_approval = tool.name == "pay"
+    async def call(**arguments: Any) -> Any:
+        try:
+            return await ours.acall(arguments)
+        except CallError as error:
+            raise ModelRetry(str(error)) from error
+
+    made: Tool[Any] = Tool.from_schema(call, ours.name, ours.description, ours.input_schema)
+    made.requires_approval = ours.name == "pay"
     return made
 
 

@@ -1,9 +1,10 @@
-"""Each behaviour, shown with tools given in each way, as the page says."""
+"""Each behaviour, with tools given in each way, is as docs/frameworks.md says."""
 
 import importlib
 import os
 
 import pytest
+import table
 from behaviours import BEHAVIOURS, Behaviour
 from bench import WAYS, Bench, Way
 
@@ -19,12 +20,26 @@ def framework():
     return importlib.import_module(f"of_{name}")
 
 
+@pytest.fixture(scope="session")
+def said(framework, request):
+    """What the page says, or with ``--write-table`` what is seen, which is then written into it."""
+    if not request.config.getoption("--write-table"):
+        yield table.cells(framework.NAME)
+    else:
+        seen: dict[tuple[str, str], bool] = {}
+        yield seen
+        table.write(framework.NAME, seen)
+
+
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=[behaviour.name for behaviour in BEHAVIOURS])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_behaviour_is_as_the_page_says(framework, shop_server, way: Way, behaviour: Behaviour, tmp_path):
+def test_a_behaviour_is_as_the_page_says(framework, said, shop_server, way: Way, behaviour: Behaviour, tmp_path, request):
     bench = Bench(framework, way, tmp_path)
+    why = ""
     try:
-        seen, why = behaviour.check(bench), ""
+        is_seen = behaviour.check(bench)
     except Exception as error:  # what raises is not what was expected
-        seen, why = False, f"{type(error).__name__}: {error}"
-    print(way, behaviour.name, seen, why[:300])
+        is_seen, why = False, f"{type(error).__name__}: {error}"
+    if request.config.getoption("--write-table"):
+        said[behaviour.name, way] = is_seen
+    assert said[behaviour.name, way] is is_seen, f"{behaviour.sentence}: {is_seen} {why}"
