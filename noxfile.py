@@ -32,6 +32,12 @@ FRAMEWORKS = {
     "agents": ["langchain-openai", "openai-agents", "pydantic-ai-slim[openai]", "fastmcp", "mcp"],
     "litellm": ["litellm", "mcp"],
 }
+# Where a client of MCP pins an older SDK than toolshape needs, the server has an environment of its own.
+BRIDGES = {
+    "pydantic_ai": ["pydantic-ai-slim[openai,mcp]"],
+    "openai_agents": ["openai-agents"],
+    "langchain": ["langchain", "langchain-openai", "langchain-mcp-adapters", "langgraph-checkpoint-sqlite"],
+}
 # The sessions that write tables of benchmarks/results, besides ``benchmarks``.
 TABLES = [
     "outputs",
@@ -102,8 +108,18 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     session.install(
-        "--editable", ".[types]", "openai", "anthropic", "google-genai", "mcp", "stamina"
-    )  # for tests/typing
+        "--editable",
+        ".[types]",
+        "openai",
+        "anthropic",
+        "google-genai",
+        "mcp",
+        "stamina",
+        "langchain-core",
+        "langgraph",
+        "openai-agents",
+        "pydantic-ai-slim",
+    )  # fmt: skip - for tests/typing and the bridges
     session.run("mypy")
     session.run("pyright")
     session.run("python", "-m", "pytest", "tests/typing", "-n0")
@@ -253,6 +269,28 @@ def frameworks(session: nox.Session, name: str) -> None:
     if name == "agents":  # the same tool in these libraries and in ours
         blocks = ["tests/unit/test_pages.py", "-k", "blocks_run and coming-from", *options]
         session.run("python", "-m", "pytest", *blocks, env={"TOOLSHAPE_EVERY_BLOCK": "1"})
+
+
+@nox.session(python="3.11")
+@nox.parametrize("name", BRIDGES)
+def bridges(session: nox.Session, name: str) -> None:
+    # Tools in an agent of a framework, by our bridge and by others: ``nox -s bridges -- --write-table -n0`` writes the tables anew.
+    session.install("--editable", ".[test]", "toolschema==1.0.1", *BRIDGES[name])
+    place = Path(session.create_tmp(), "served").resolve()
+    session.run("python", "-m", "venv", str(place))
+    session.run(str(place / "bin" / "pip"), "install", "--quiet", "--editable", ".[cli,mcp]", external=True)
+    env = {**ALL_INSTALLED, "TOOLSHAPE_FRAMEWORK": name, "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python")}
+    options = ["-n2", "-p", "no:unraisableexception", *session.posargs]
+    session.run("python", "-m", "pytest", "tests/frameworks/test_bridges.py", *options, env=env)
+    blocks = ["tests/unit/test_pages.py", "-k", "blocks_run and frameworks", "-n0", "-p", "no:unraisableexception"]
+    session.run("python", "-m", "pytest", *blocks)
+
+
+@nox.session(python="3.11")
+def durable(session: nox.Session) -> None:
+    # The recipe of docs/durable.md, in processes that are killed.
+    session.install("--editable", ".[test]", "dbos", "psycopg[binary]")
+    session.run("python", "-m", "pytest", "tests/durable", *session.posargs, env=ALL_INSTALLED)
 
 
 @nox.session(python="3.11")

@@ -19,7 +19,7 @@ ROOMS = (
     "_deprecation", "_html", "_errors", "_parts", "_mcp_results", "_calls", "_results", "_identity", "_context", "messages", "_schema", "_message_json",
     "_wire", "_families", "text", "_history", "_core_schema", "_function", "_validation", "_execution", "_definitions", "_options",
     "_source", "_record", "_tool", "_selection", "_dispatch", "_report", "_answer", "_output_record", "_bound_output", "_output", "_output_beside_tools", "_bound_tools", "_bound", "_store", "_bindings", "_registry", "_open_turn", "_conversation", "_failures",
-    "_compatibility", "_targets", "testing", "_rulebook", "evals", "trace", "ledger", "otel", "mcp", "contract",
+    "_compatibility", "_targets", "testing", "_rulebook", "evals", "trace", "ledger", "otel", "mcp", "bridges", "contract",
     "_commands", "provider", "__main__",
 )  # fmt: skip
 

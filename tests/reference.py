@@ -20,11 +20,13 @@ from house import TREES
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "docs" / "reference.md"
 SUBJECTS = (
-    "tools", "sets", "calls", "outputs", "conversations", "text", "errors", "ledger", "mcp", "testing", "evals", "trace", "contract",
+    "tools", "sets", "calls", "outputs", "conversations", "text", "errors", "ledger", "mcp", "bridges", "testing", "evals", "trace", "contract",
 )  # fmt: skip
 PAGES = [ROOT / "docs" / "reference" / f"{subject}.md" for subject in SUBJECTS]
 BEGIN, END = "<!-- made: {} -->", "<!-- end -->"
 _PART = re.compile(r"<!-- made: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
+# What needs a framework is read from the source.
+_UNLOADED = ("toolshape.bridges.langchain", "toolshape.bridges.openai_agents", "toolshape.bridges.pydantic_ai")
 _SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Attributes):\s*$")
 _ITEM = re.compile(r"    (\*{0,2}[\w.]+):\s+(.*)")
 # Defaults that are named in the code and are empty.
@@ -61,6 +63,8 @@ def index() -> str:
 
 def found(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
+    if module in _UNLOADED:
+        return next(node for node in TREES[module].body if isinstance(node, ast.FunctionDef) and node.name == attribute)
     return getattr(importlib.import_module(module), attribute)
 
 
@@ -79,6 +83,8 @@ def part(name: str) -> str:
 
 
 def _of_function(thing: Any, name: str) -> list[str]:
+    if isinstance(thing, ast.FunctionDef):
+        return [*_code(signature(thing)), *rendered(ast.get_docstring(thing) or ""), ""]
     if not inspect.isfunction(inspect.unwrap(thing)):
         return [*rendered(_data_doc(name)), ""]
     return [*_code(signature(_node(thing), name.rpartition(".")[2])), *rendered(inspect.getdoc(thing) or ""), ""]
@@ -226,8 +232,11 @@ def _code(text: str) -> list[str]:
 
 def _first_sentence(name: str) -> str:
     thing = found(name)
-    is_code = isinstance(thing, type) or inspect.isfunction(inspect.unwrap(thing))
-    whole = inspect.getdoc(thing) or "" if is_code else _data_doc(name)
+    if isinstance(thing, ast.FunctionDef):
+        whole = ast.get_docstring(thing) or ""
+    else:
+        is_code = isinstance(thing, type) or inspect.isfunction(inspect.unwrap(thing))
+        whole = inspect.getdoc(thing) or "" if is_code else _data_doc(name)
     doc = re.sub(r"``(.+?)``", r"`\1`", " ".join(whole.partition("\n\n")[0].split()))
     return re.split(r"(?<=\w[.`)])\s(?=[A-Z`])", doc)[0].rstrip(":").replace("|", "\\|")
 

@@ -50,7 +50,9 @@ def property_of(seen: Seen, name: str, field: str) -> dict[str, Any]:
 
 def answered(seen: Seen, *words: str) -> bool:
     """Whether the run ended with the model's word, after one result that has some words in it."""
-    return seen.ran.text == "done" and len(seen.answers) == 1 and all(word in text_of(seen.answers[0]) for word in words)
+    return (
+        seen.ran.text == "done" and len(seen.answers) == 1 and all(word in text_of(seen.answers[0]) for word in words)
+    )
 
 
 # What the model is sent.

@@ -137,7 +137,9 @@ def _entries(request: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _answers(request: dict[str, Any]) -> list[Any]:
     chat = [message for message in request.get("messages", ()) if message.get("role") == "tool"]
     items = request.get("input", ())
-    outputs = [item["output"] for item in items if isinstance(item, dict) and item.get("type") == "function_call_output"]
+    outputs = [
+        item["output"] for item in items if isinstance(item, dict) and item.get("type") == "function_call_output"
+    ]
     return [message["content"] for message in chat] or outputs
 
 

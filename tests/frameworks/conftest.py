@@ -69,7 +69,18 @@ def shop_server():
     """Serves the tools of the shop over HTTP, by the Python that has the MCP SDK that we need; sets where it is."""
     shop = str(Path(__file__).with_name("showcase.py"))
     python = os.environ.get("TOOLSHAPE_MCP_PYTHON", sys.executable)
-    command = [python, "-m", "toolshape", "mcp", "--http", "--port", "0", "--inject", f"user={shop}:user", f"{shop}:tools"]
+    command = [
+        python,
+        "-m",
+        "toolshape",
+        "mcp",
+        "--http",
+        "--port",
+        "0",
+        "--inject",
+        f"user={shop}:user",
+        f"{shop}:tools",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             for line in process.stderr:

@@ -97,7 +97,10 @@ def _asks() -> HumanInTheLoopMiddleware[Any, Any, Any]:
 
 @contextmanager
 def give(way: Way, tools: Registry, options: Mapping[str, Any]) -> Iterator[Given]:
-    besides = {"path": f"{tempfile.mkdtemp()}/checkpoints.db", "middleware": [] if way in ("bridge", "mcp") else [_asks()]}
+    besides = {
+        "path": f"{tempfile.mkdtemp()}/checkpoints.db",
+        "middleware": [] if way in ("bridge", "mcp") else [_asks()],
+    }
     if way == "own":
         made = [OWN.get(tool.name) or langchain_tool(parse_docstring=False)(tool.function) for tool in tools]
         yield Given(made, besides)

@@ -80,9 +80,7 @@ def _wrapper(ours: Any) -> FunctionTool:
             return str(error)
 
     schema = json.loads(json.dumps(ours.input_schema))
-    return FunctionTool(
-        ours.name, ours.description, schema, call, strict_json_schema=False, needs_approval=approves
-    )
+    return FunctionTool(ours.name, ours.description, schema, call, strict_json_schema=False, needs_approval=approves)
 
 
 def _toolschema(ours: Any) -> FunctionTool:

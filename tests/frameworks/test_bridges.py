@@ -33,7 +33,9 @@ def said(framework, request):
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=[behaviour.name for behaviour in BEHAVIOURS])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_behaviour_is_as_the_page_says(framework, said, shop_server, way: Way, behaviour: Behaviour, tmp_path, request):
+def test_a_behaviour_is_as_the_page_says(
+    framework, said, shop_server, way: Way, behaviour: Behaviour, tmp_path, request
+):
     bench = Bench(framework, way, tmp_path)
     why = ""
     try:

@@ -460,20 +460,21 @@ def of_framework(module: str, name: str) -> type:
     ],
 )  # fmt: skip
 def test_the_context_of_a_framework_is_no_parameter_for_a_model(module, name):
-    """Refused with the way out; behind Optional and Annotated, too; but not where it is injected."""
+    """It is hidden and injected, behind ``Optional`` and ``Annotated``, too."""
     context = of_framework(module, name)
-    for annotation in (context, Optional[context], Annotated[context, "text"], type("Mine", (context,), {})):
+    given = context()
+    injected = (context, Optional[context], Annotated[context, "text"], type("Mine", (context,), {}), Injected[context])
+    for annotation in injected:
 
-        def look(ctx, text: str = ""): ...
+        def look(ctx, text: str = ""):
+            return ctx, text
 
         look.__annotations__["ctx"] = annotation
-        assert refused(look) == [("ctx", "framework_context")]
-
-    def look_injected(ctx, text: str = ""):
-        return text
-
-    look_injected.__annotations__["ctx"] = Injected[context]
-    assert tool(look_injected).call({"text": "a"}, inject={"ctx": context()}) == "a"
+        made = tool(look)
+        assert list(made.input_schema["properties"]) == ["text"]
+        assert made.call({"text": "a"}, inject={"ctx": given}) == (given, "a")
+        with pytest.raises(UsageError, match="ctx"):
+            made.call({"text": "a"})
 
 
 def test_a_marker_of_langchain_is_no_parameter_for_a_model():
@@ -484,7 +485,7 @@ def test_a_marker_of_langchain_is_no_parameter_for_a_model():
         def look(state, text: str = ""): ...
 
         look.__annotations__["state"] = Annotated[dict, marker]
-        assert refused(look) == [("state", "framework_context")]
+        assert list(tool(look).input_schema["properties"]) == ["text"]
 
     def own(ctx: Basket): ...
 

@@ -69,8 +69,19 @@ def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
     """
     if not isinstance(ledger, LedgerStore):
         raise UsageError(f"ledger= takes a toolshape.ledger.Ledger, not {type(ledger).__name__}")
+    checked_scope(scope)
+    return ledger
+
+
+def checked_scope(scope: Any) -> str | None:
+    """Return the scope.
+
+    Raises:
+        UsageError: The scope is not a string, or no database can store it.
+    """
     if scope is not None and not isinstance(scope, str):
         raise UsageError(f"scope= must be a string, for example the ids of a conversation and a turn, not {scope!r}")
     if scope is not None and ("\0" in scope or b"?" in scope.replace("?", "").encode(errors="replace")):
         raise UsageError(f"scope= contains a character that databases cannot store: {scope!r}")
-    return ledger
+    given: str | None = scope
+    return given

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from toolshape._calls import Call
 from toolshape._dispatch import approval, state
 from toolshape._dispatch.claims import claimed
-from toolshape._dispatch.ledger_store import LedgerStore
+from toolshape._dispatch.ledger_store import LedgerStore, checked_scope
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.running import arun_calls, run_calls
 from toolshape._errors import UsageError
@@ -93,7 +93,15 @@ class Plan:
             "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
         )
 
-    def pause(self, key: bytes | str, *, audience: str, expires: "timedelta", ledger: LedgerStore | None = None) -> str:
+    def pause(
+        self,
+        key: bytes | str,
+        *,
+        audience: str,
+        expires: "timedelta",
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
+    ) -> str:
         """Pause the plan as a token, with which ``Registry.resume`` runs it in this or another process.
 
         The token is signed JSON, and not encrypted: its holder can read what the model wrote and what tools answered. The
@@ -105,6 +113,7 @@ class Plan:
             audience: Who may resume the plan, for example a user and a conversation. Pass the same text to ``resume``.
             expires: How long the token is valid.
             ledger: Stores the model's messages if a tool takes secrets: a token never contains secrets.
+            scope: As for ``run``, for the ledger that the plan is resumed with; by default the scope of an earlier run.
 
         Raises:
             UsageError: The arguments of a call change when they are written as JSON and validated again, every call is
@@ -112,25 +121,25 @@ class Plan:
         """
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
+        found = checked_scope(scope) or state.controlled(self.results).scope
         return steps.done_here(
-            pausing.pause(
-                self.results,
-                pausing.Pause(key, audience, expires, ledger, state.controlled(self.results).scope),
-                steps.HERE,
-            )
+            pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, found), steps.HERE)
         )
 
     async def apause(
-        self, key: bytes | str, *, audience: str, expires: "timedelta", ledger: LedgerStore | None = None
+        self,
+        key: bytes | str,
+        *,
+        audience: str,
+        expires: "timedelta",
+        ledger: LedgerStore | None = None,
+        scope: str | None = None,
     ) -> str:
         """Like ``pause``, from a running loop; the ledger is asked in a thread."""
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - the same
 
-        return await pausing.pause(
-            self.results,
-            pausing.Pause(key, audience, expires, ledger, state.controlled(self.results).scope),
-            steps.IN_LOOP,
-        )
+        found = checked_scope(scope) or state.controlled(self.results).scope
+        return await pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, found), steps.IN_LOOP)
 
     def run(
         self,

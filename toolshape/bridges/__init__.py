@@ -1,1 +1,5 @@
-"""Bridges to agent frameworks: gives tools to a framework, and imports its tools. Each module needs its framework installed."""
+"""Bridges to agent frameworks: give tools to a framework, and import its tools. Each module needs its framework."""
+
+from toolshape.bridges._delivery import BridgeOptions
+
+__all__ = ["BridgeOptions"]

@@ -19,7 +19,7 @@ from toolshape._parts import Part, Text, named
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Result
 from toolshape._tool import Tool, record_of
-from toolshape._wire.provider import Reading
+from toolshape._wire.provider import AnyProvider, Reading
 
 
 class BridgeOptions(TypedDict, total=False):
@@ -124,7 +124,7 @@ class Bridge:
         }
 
 
-def bridge(tools: Registry, provider: str, strict: Strictness | None, options: BridgeOptions) -> Bridge:
+def bridge(tools: Registry, provider: AnyProvider, strict: Strictness | None, options: BridgeOptions) -> Bridge:
     """Bind tools for a framework.
 
     Raises:
@@ -138,11 +138,10 @@ def bridge(tools: Registry, provider: str, strict: Strictness | None, options: B
     for name in options:
         if name not in BridgeOptions.__annotations__:
             raise TypeError(f"there is no keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip())
-    any_provider: Any = provider
     ledger = options.get("ledger")
     if ledger is not None:
         checked_ledger(ledger, None)
-    bound = tools.bind(any_provider, strict)
+    bound = tools.bind(provider, strict)
     definitions = _definitions(bound)
     for definition in definitions.values():
         if ledger is None and definition.may_wait and not _is_harmless(definition):

@@ -2,11 +2,14 @@
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from toolshape._calls import JsonSchema
 from toolshape._context import CallContext
+from toolshape._parts import File, Image
 from toolshape._tool import Tool, make_from_definition
+
+P = TypeVar("P", bound=Image | File)
 
 
 def imported(
@@ -34,9 +37,9 @@ def imported(
     return make_from_definition(entry, lambda _: run, False, chosen, None)
 
 
-def data_of_url(url: str) -> dict[str, Any]:
-    """Return the fields of an ``Image`` or ``File`` for a URL: its bytes and their type, if it is a data URL in base64."""
+def part_at(url: str, kind: Callable[..., P]) -> P:
+    """Return the image or file at a URL; a data URL in base64 is read."""
     head, comma, data = url.partition(",")
     if not (head.startswith("data:") and head.endswith(";base64") and comma):
-        return {"url": url}
-    return {"data": base64.b64decode(data), "media_type": head.removeprefix("data:").removesuffix(";base64")}
+        return kind(url=url)
+    return kind(base64.b64decode(data), head.removeprefix("data:").removesuffix(";base64"))

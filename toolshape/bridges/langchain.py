@@ -1,16 +1,21 @@
-"""Gives tools to agents of LangChain and LangGraph, and imports their tools. Needs langchain-core 1 and langgraph 1."""
+"""Gives tools to agents of LangChain and LangGraph, and imports their tools. Tested with langchain-core 1.8 and langgraph 1.2."""
 
 import base64
 import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from langchain_core.messages import ToolMessage
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException
-from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
-from langgraph.runtime import Runtime, get_runtime
-from langgraph.types import interrupt
+try:
+    from langchain_core.messages import ToolMessage
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException
+    from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
+    from langgraph.runtime import Runtime, get_runtime
+    from langgraph.types import interrupt
+except ImportError as error:
+    raise ImportError(
+        f"toolshape.bridges.langchain needs it: pip install langchain-core langgraph ({error})"
+    ) from error
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.approval import Decision, Deny
@@ -30,20 +35,26 @@ from toolshape.bridges._delivery import (
     details,
     question,
 )
-from toolshape.bridges._foreign import data_of_url, imported
+from toolshape.bridges._foreign import imported, part_at
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from toolshape._options import ToolOptions
     from toolshape._registry import Registry
+    from toolshape._wire.provider import AnyProvider
 
+__all__ = ["from_langchain", "to_langchain"]
 _RUNTIME = "toolshape_runtime"
 _NOBODY_TO_ASK = "it needs approval, which can be given only in a graph of LangGraph"
 
 
 def to_langchain(
-    tools: "Registry", *, provider: str = "openai", strict: Strictness = False, **options: "Unpack[BridgeOptions]"
+    tools: "Registry",
+    *,
+    provider: "AnyProvider" = "openai",
+    strict: Strictness = False,
+    **options: "Unpack[BridgeOptions]",
 ) -> list[BaseTool]:
     """Return tools as ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` take them.
 
@@ -80,25 +91,33 @@ class _Bridged(StructuredTool):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         arguments: Any = dict(tool_input) if isinstance(tool_input, dict) else tool_input
         runtime = arguments.pop(_RUNTIME, None) if isinstance(arguments, dict) else None
-        return (), {"arguments": arguments, "call_id": tool_call_id, _RUNTIME: runtime}
+        return (), {"arguments": arguments, "tool_call_id": tool_call_id, _RUNTIME: runtime}
 
 
 def _tool(found: Bridge, definition: Definition) -> BaseTool:
-    def planned(arguments: Any, call_id: str | None, runtime: Any) -> tuple[Delivered, Plan]:
-        call = Delivered(call_id or "", definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime))
+    def planned(arguments: Any, tool_call_id: str | None, runtime: Any) -> tuple[Delivered, Plan]:
+        call = Delivered(
+            tool_call_id or "", definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime)
+        )
         return call, found.plan(call)
 
     def run(
-        arguments: Any, call_id: str | None, config: RunnableConfig, toolshape_runtime: ToolRuntime[Any, Any] | None
+        arguments: Any,
+        tool_call_id: str | None,
+        config: RunnableConfig,
+        toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
-        runtime = toolshape_runtime or _outside(config, call_id)
-        return _returned(found, answered(found, *planned(arguments, call_id, runtime), _ask), call_id)
+        runtime = toolshape_runtime or _outside(config, tool_call_id)
+        return _returned(found, answered(found, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id)
 
     async def arun(
-        arguments: Any, call_id: str | None, config: RunnableConfig, toolshape_runtime: ToolRuntime[Any, Any] | None
+        arguments: Any,
+        tool_call_id: str | None,
+        config: RunnableConfig,
+        toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
-        runtime = toolshape_runtime or _outside(config, call_id)
-        return _returned(found, await aanswered(found, *planned(arguments, call_id, runtime), _ask), call_id)
+        runtime = toolshape_runtime or _outside(config, tool_call_id)
+        return _returned(found, await aanswered(found, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id)
 
     return _Bridged(
         name=definition.wire_name,
@@ -109,10 +128,10 @@ def _tool(found: Bridge, definition: Definition) -> BaseTool:
     )
 
 
-def _outside(config: RunnableConfig, call_id: str | None) -> ToolRuntime[Any, Any]:
+def _outside(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[Any, Any]:
     """Return the runtime of a call outside a graph."""
     return ToolRuntime(
-        state={}, context=None, config=config, stream_writer=lambda _: None, tool_call_id=call_id, store=None
+        state={}, context=None, config=config, stream_writer=lambda _: None, tool_call_id=tool_call_id, store=None
     )
 
 
@@ -165,18 +184,18 @@ def _ask(waiting: PendingCall) -> Decision:
     )
 
 
-def _returned(found: Bridge, result: Result, call_id: str | None) -> Any:
+def _returned(found: Bridge, result: Result, tool_call_id: str | None) -> Any:
     content: Any = result.text
     if result.error is None and result.parts:
         content = [_block(part) for part in found.sendable(result.parts)]
-    if call_id is None:
+    if tool_call_id is None:
         if result.error is not None:
             raise ToolException(result.text)
         return content
     return ToolMessage(
         content,
         name=result.call.wire_name,
-        tool_call_id=call_id,
+        tool_call_id=tool_call_id,
         status="success" if result.error is None else "error",
         artifact=details(result),
     )
@@ -215,8 +234,8 @@ def from_langchain(
     described: Any = tool.tool_call_schema
     schema = described if isinstance(described, dict) else described.model_json_schema()
 
-    async def call(arguments: dict[str, Any], call_id: str) -> Any:
-        called = {"type": "tool_call", "id": call_id or tool.name, "name": tool.name, "args": arguments}
+    async def call(arguments: dict[str, Any], tool_call_id: str) -> Any:
+        called = {"type": "tool_call", "id": tool_call_id or tool.name, "name": tool.name, "args": arguments}
         try:
             answer = await tool.ainvoke(called, config)
         except ToolException as error:
@@ -243,9 +262,9 @@ def _part(block: Any) -> Any:
     kind = {"image": Image, "file": File}.get(block.get("type"))
     if block.get("type") == "image_url":
         url = block["image_url"]
-        return Image(**data_of_url(url if isinstance(url, str) else url["url"]))
+        return part_at(url if isinstance(url, str) else url["url"], Image)
     if kind is None:
         return Text(str(block.get("text", block)))
     if "url" in block:
-        return kind(**data_of_url(block["url"]))
+        return part_at(block["url"], kind)
     return kind(base64.b64decode(block["base64"]), block["mime_type"])

@@ -1,11 +1,16 @@
-"""Gives tools to agents of the OpenAI Agents SDK, and imports its tools. Needs openai-agents 0.20 or newer."""
+"""Gives tools to agents of the OpenAI Agents SDK, and imports its tools. Tested with openai-agents 0.24."""
 
 import base64
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents import FunctionTool, RunContextWrapper, ToolOutputFileContent, ToolOutputImage, ToolOutputText
-from agents.tool_context import ToolContext
+try:
+    from agents import FunctionTool, RunContextWrapper, ToolOutputFileContent, ToolOutputImage, ToolOutputText
+    from agents import Tool as AgentsTool
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise ImportError(f"toolshape.bridges.openai_agents needs it: pip install openai-agents ({error})") from error
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.approval import Decision, Deny
@@ -14,25 +19,27 @@ from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall
 from toolshape._tool import Tool
 from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, aanswered, bridge, needs_approval
-from toolshape.bridges._foreign import data_of_url, imported
+from toolshape.bridges._foreign import imported, part_at
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from toolshape._options import ToolOptions
     from toolshape._registry import Registry
+    from toolshape._wire.provider import AnyProvider
 
+__all__ = ["from_openai_agents", "to_openai_agents"]
 _NOT_ASKED = "it needs approval, which nobody gave"
 
 
 def to_openai_agents(
     tools: "Registry",
     *,
-    provider: str = "openai-responses",
+    provider: "AnyProvider" = "openai-responses",
     strict: Strictness | None = None,
     **options: "Unpack[BridgeOptions]",
-) -> list[Any]:
-    """Return tools as ``Agent(tools=...)`` of the OpenAI Agents SDK takes them: a list of ``FunctionTool``.
+) -> list[AgentsTool]:
+    """Return tools as ``Agent(tools=...)`` of the OpenAI Agents SDK takes them.
 
     A call comes back as the model wrote it, is validated and coerced, and runs under the hooks, limits and the ledger of
     the tools. If it fails, the model is told the text of the error. Images and files are ``ToolOutputImage`` and
@@ -134,7 +141,8 @@ def _taken(value: Any) -> Any:
     if isinstance(value, ToolOutputText):
         return Text(value.text)
     if isinstance(value, ToolOutputImage) and value.image_url:
-        return Image(**data_of_url(value.image_url))
+        return part_at(value.image_url, Image)
     if isinstance(value, ToolOutputFileContent) and (value.file_data or value.file_url):
-        return File(**data_of_url(value.file_data or value.file_url or ""), name=value.filename or "file")
+        file = part_at(value.file_data or value.file_url or "", File)
+        return replace(file, name=value.filename or file.name)
     return value

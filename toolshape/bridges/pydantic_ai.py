@@ -1,24 +1,28 @@
-"""Gives tools to agents of pydantic-ai, and imports its tools. Needs pydantic-ai 2.60 or newer."""
+"""Gives tools to agents of pydantic-ai, and imports its tools. Tested with pydantic-ai 2.68."""
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic_ai import (
-    ApprovalRequired,
-    BinaryContent,
-    DocumentUrl,
-    ImageUrl,
-    ModelRetry,
-    RunContext,
-    ToolFailed,
-    ToolReturn,
-)
-from pydantic_ai import Tool as PydanticTool
-from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models.test import TestModel
-from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.usage import RunUsage
+try:
+    from pydantic_ai import (
+        ApprovalRequired,
+        BinaryContent,
+        DocumentUrl,
+        ImageUrl,
+        ModelRetry,
+        RunContext,
+        ToolFailed,
+        ToolReturn,
+    )
+    from pydantic_ai import Tool as PydanticTool
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models.test import TestModel
+    from pydantic_ai.tools import ToolDefinition
+    from pydantic_ai.usage import RunUsage
+except ImportError as error:
+    raise ImportError(f"toolshape.bridges.pydantic_ai needs it: pip install pydantic-ai-slim ({error})") from error
+
 from pydantic_core import from_json
 
 from toolshape._calls import Strictness
@@ -27,6 +31,7 @@ from toolshape._errors import ToolError, UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall, Result
 from toolshape._tool import Tool
+from toolshape._wire.provider import ProviderName
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
@@ -45,7 +50,9 @@ if TYPE_CHECKING:
 
     from toolshape._options import ToolOptions
     from toolshape._registry import Registry
+    from toolshape._wire.provider import AnyProvider
 
+__all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 _PROVIDERS: Mapping[str, str] = {
     "AnthropicModel": "anthropic", "BedrockConverseModel": "bedrock", "CerebrasModel": "cerebras",
     "CohereModel": "cohere", "GoogleModel": "gemini", "GroqModel": "groq", "HuggingFaceModel": "huggingface",
@@ -59,7 +66,7 @@ _ELSE = "json-schema"
 def to_pydantic_ai(
     tools: "Registry",
     *,
-    provider: str | None = None,
+    provider: "AnyProvider | None" = None,
     strict: Strictness | None = None,
     **options: "Unpack[BridgeOptions]",
 ) -> list[PydanticTool[Any]]:
@@ -83,14 +90,14 @@ def to_pydantic_ai(
         UsageError: A tool needs approval and writes, and there is no ledger.
         ExportError: The provider cannot be sent one of the tools.
     """
-    bridges: dict[str, Bridge] = {}
+    bridges: dict[Any, Bridge] = {}
     snapshot = tools.subset(exclude=())
 
     def bridge_for(context: RunContext[Any] | None) -> Bridge:
-        name = provider or (_ELSE if context is None else _provider_of(context.model))
-        if name not in bridges:
-            bridges[name] = bridge(snapshot, name, strict, options)
-        return bridges[name]
+        chosen: Any = provider or (_ELSE if context is None else _provider_of(context.model))
+        if chosen not in bridges:
+            bridges[chosen] = bridge(snapshot, chosen, strict, options)
+        return bridges[chosen]
 
     return [_tool(definition.tool.name, bridge_for) for definition in bridge_for(None).definitions.values()]
 
@@ -98,7 +105,9 @@ def to_pydantic_ai(
 def _provider_of(model: Any) -> str:
     while hasattr(model, "wrapped"):  # a model around another, as for spans
         model = model.wrapped
-    return next((found for kind in type(model).__mro__ if (found := _PROVIDERS.get(kind.__name__))), _ELSE)
+    found = next((found for kind in type(model).__mro__ if (found := _PROVIDERS.get(kind.__name__))), _ELSE)
+    # A class for OpenAI's form also talks to others; ``system`` says to whom.
+    return str(model.system) if found == "openai" and model.system in get_args(ProviderName) else found
 
 
 def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
@@ -179,7 +188,7 @@ def _written(context: RunContext[Any]) -> Any:
     for message in reversed(context.messages):
         for part in message.tool_calls if isinstance(message, ModelResponse) else ():
             if part.tool_call_id == context.tool_call_id:
-                return part.args if part.args else {}
+                return part.args or {}
     return None
 
 

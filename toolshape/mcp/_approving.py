@@ -40,6 +40,7 @@ _FORM: JsonObject = {
             "type": "string",
             "title": "Why not",
             "description": "The reason that the model sees if the call is not run.",
+            "default": "",  # without it, clients that fill forms by type answer null, which is no text
         },
     },
     "required": ["approve"],
