@@ -282,7 +282,14 @@ def bridges(session: nox.Session, name: str) -> None:
     env = {**ALL_INSTALLED, "TOOLSHAPE_FRAMEWORK": name, "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python")}
     options = ["-n2", "-p", "no:unraisableexception", *session.posargs]
     session.run("python", "-m", "pytest", "tests/frameworks/test_bridges.py", *options, env=env)
-    blocks = ["tests/unit/test_pages.py", "-k", "blocks_run and frameworks", "-n0", "-p", "no:unraisableexception"]
+    blocks = [
+        "tests/unit/test_pages.py",
+        "-k",
+        "blocks_run and (frameworks or bridges)",
+        "-n0",
+        "-p",
+        "no:unraisableexception",
+    ]
     session.run("python", "-m", "pytest", *blocks)
 
 

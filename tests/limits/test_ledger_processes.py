@@ -3,14 +3,13 @@
 import json
 import os
 import random
-import shutil
 import signal
-import subprocess
 import time
 import uuid
 from pathlib import Path
 
 import pytest
+from databases import postgres  # noqa: F401 - a fixture
 from ledger_workers import POINTS, STAGES, Fate, started, talk
 
 from toolshape.ledger import Ledger
@@ -153,7 +152,7 @@ def test_one_that_is_stopped_beyond_its_lease_runs_nothing_twice(url, tmp_path, 
     assert (after[2], replayed[2]) == (VALUES[2], True)
 
 
-def test_a_server_that_goes_away_runs_nothing(postgres, tmp_path):
+def test_a_server_that_goes_away_runs_nothing(postgres, tmp_path):  # noqa: F811 - the fixture
     """And nothing of the password is said."""
     with Ledger(postgres.replace("postgres@", "postgres:horse@")) as ledger:
         assert "horse" not in repr(ledger)

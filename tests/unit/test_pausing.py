@@ -83,6 +83,20 @@ def test_what_was_decided_runs_elsewhere():
     assert results.finish == "tool_calls"
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_scope_of_a_pause_tells_equal_ids_apart(ledger, is_async):
+    """Of a server that counts its ids from 0: each conversation pays its own, and a second resume of a call pays nothing."""
+    for conversation in ("a", "b", "a"):
+        plan = TOOLS.bind("openai").plan(response(("pay", {"amount": 1})))
+        options = {"audience": "us", "expires": HOUR, "ledger": ledger, "scope": conversation}
+        token = asyncio.run(plan.apause(KEY, **options)) if is_async else plan.pause(KEY, **options)
+        decisions = {plan.calls[0].id: True}
+        assert TOOLS.resume(token, KEY, decisions, audience="us", ledger=ledger)[0].ok
+    assert len(RAN) == 2
+    with pytest.raises(UsageError, match="scope= must be a string"):
+        TOOLS.bind("openai").plan(BODY).pause(KEY, audience="us", expires=HOUR, scope=5)
+
+
 def test_the_same_in_a_loop():
     async def main():
         plan = TOOLS.bind("openai").plan(BODY)

@@ -237,7 +237,8 @@ def put(plan: Plan, waiting: Any, decision: Decision) -> None:
         try:
             waiting = plan.edit(waiting, decision)
         except CallError as error:
-            raise UsageError(f"the edited arguments are invalid: {error}") from error
+            problems = "; ".join(map(str, error.problems))
+            raise UsageError(f"the edited arguments of {error.tool} are invalid: {problems}") from error
         decision = True
     if decision is True:
         plan.approve(waiting)

@@ -2,7 +2,7 @@
 
 import base64
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 try:
@@ -253,16 +253,13 @@ def _taken(answer: Any) -> Any:
         raise ToolError(answer.text)
     if isinstance(answer.content, str):
         return answer.content
-    return [_part(block) for block in answer.content]
+    return [_part(block) for block in answer.content_blocks]
 
 
-def _part(block: Any) -> Any:
-    if isinstance(block, str):
-        return block
-    kind = {"image": Image, "file": File}.get(block.get("type"))
-    if block.get("type") == "image_url":
-        url = block["image_url"]
-        return part_at(url if isinstance(url, str) else url["url"], Image)
+def _part(block: Mapping[str, Any]) -> Part:
+    """Return a block in LangChain's own form, which ``content_blocks`` makes of that of any provider."""
+    kinds: Mapping[str, Callable[..., Image | File]] = {"image": Image, "file": File}
+    kind = kinds.get(block["type"])
     if kind is None:
         return Text(str(block.get("text", block)))
     if "url" in block:

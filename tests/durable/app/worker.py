@@ -1,7 +1,6 @@
 """Runs the recipe `turns.py`, unchanged, and dies where DIE says: "after_effect pay"."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
