@@ -18,6 +18,7 @@ from toolshape._function.annotations import context_of_framework
 from toolshape._parts import Part, Text, named
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Result
+from toolshape._schema.values import copied
 from toolshape._tool import Tool, record_of
 from toolshape._wire.provider import AnyProvider, Reading
 
@@ -244,6 +245,19 @@ def put(plan: Plan, waiting: Any, decision: Decision) -> None:
         plan.approve(waiting)
     else:
         plan.deny(waiting, decision.text if isinstance(decision, Deny) else "")
+
+
+def check_edit(waiting: PendingCall, arguments: Mapping[str, Any]) -> None:
+    """Check edited arguments.
+
+    Raises:
+        ValueError: They are invalid.
+    """
+    reader: Any = waiting.call.reader
+    try:
+        reader.canonical.validate(copied(dict(arguments)))
+    except CallError as error:
+        raise ValueError("; ".join(map(str, error.problems))) from error
 
 
 def question(waiting: PendingCall) -> JsonObject:

@@ -3,7 +3,7 @@
 import base64
 import typing
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 try:
     from langchain_core.messages import ToolMessage
@@ -16,6 +16,9 @@ except ImportError as error:
     raise ImportError(
         f"toolshape.bridges.langchain needs it: pip install langchain-core langgraph ({error})"
     ) from error
+
+from pydantic import AfterValidator, Field
+from typing_extensions import NotRequired, TypedDict
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.approval import Decision, Deny
@@ -32,6 +35,7 @@ from toolshape.bridges._delivery import (
     aanswered,
     answered,
     bridge,
+    check_edit,
     details,
     question,
 )
@@ -154,34 +158,63 @@ def _fill(annotation: Any, runtime: ToolRuntime[Any, Any]) -> Any:
     return get_runtime() if Runtime in kinds else runtime
 
 
+class _Approve(TypedDict):
+    type: Literal["approve"]
+
+
+class _Reject(TypedDict):
+    type: Literal["reject"]
+    message: NotRequired[str]
+
+
+class _Action(TypedDict):
+    name: str
+    args: dict[str, Any]
+
+
+class _Edit(TypedDict):
+    type: Literal["edit"]
+    edited_action: _Action
+
+
+class _Decisions(TypedDict):
+    decisions: Annotated[list[_Approve | _Reject | _Edit], Field(min_length=1, max_length=1)]
+
+
+_Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
+"""What a person may answer: a decision of ``HumanInTheLoopMiddleware``, by itself or in a list of one."""
+
+
 def _ask(waiting: PendingCall) -> Decision:
     """Interrupt the graph to ask for approval; return the decision once the graph is resumed."""
-    shown = question(waiting)
     value = {
         "type": "tool_approval",
         "tool_call_id": waiting.id,
         "name": waiting.call.wire_name,
-        "args": shown["arguments"],
+        "args": question(waiting)["arguments"],
         "description": f"{waiting.name} needs approval",
     }
+
+    def checked(answer: _Answer) -> _Answer:
+        decision = _decision(answer)
+        if isinstance(decision, Mapping):
+            check_edit(waiting, decision)
+        return answer
+
+    # LangGraph keeps an answer, so that the graph could not be asked again: it checks the answer by this type before that.
+    answers: Any = Annotated[_Answer, AfterValidator(checked)]
     try:
-        given = interrupt(value)
+        return _decision(interrupt(value, response_schema=answers))
     except (KeyError, RuntimeError):  # no graph runs
         return Deny(_NOBODY_TO_ASK)
-    decisions = given.get("decisions") if isinstance(given, Mapping) else None
-    decision = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else given
-    kind = decision.get("type") if isinstance(decision, Mapping) else decision
-    if kind == "approve" or kind is True:
-        return True
-    if kind == "reject" or kind is False:
-        return Deny(str(decision.get("message") or "") if isinstance(decision, Mapping) else "")
-    if kind == "edit" and isinstance(decision, Mapping):
-        edited: Mapping[str, Any] = decision["edited_action"]["args"]
-        return edited
-    raise UsageError(
-        f'{waiting.name} was answered with {given!r}: resume with {{"type": "approve"}}, {{"type": "reject", "message": '
-        '...} or {"type": "edit", "edited_action": {"name": ..., "args": {...}}}'
-    )
+
+
+def _decision(answer: Any) -> Decision:
+    decision = answer["decisions"][0] if "decisions" in answer else answer
+    if decision["type"] == "edit":
+        arguments: Mapping[str, Any] = decision["edited_action"]["args"]
+        return arguments
+    return True if decision["type"] == "approve" else Deny(decision.get("message", ""))
 
 
 def _returned(found: Bridge, result: Result, tool_call_id: str | None) -> Any:
