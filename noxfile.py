@@ -272,7 +272,7 @@ def frameworks(session: nox.Session, name: str) -> None:
 
 
 @nox.session(python="3.11")
-@nox.parametrize("name", BRIDGES)
+@nox.parametrize("name", list(BRIDGES))
 def bridges(session: nox.Session, name: str) -> None:
     # Tools in an agent of a framework, by our bridge and by others: ``nox -s bridges -- --write-table -n0`` writes the tables anew.
     session.install("--editable", ".[test]", "toolschema==1.0.1", *BRIDGES[name])
@@ -281,7 +281,7 @@ def bridges(session: nox.Session, name: str) -> None:
     session.run(str(place / "bin" / "pip"), "install", "--quiet", "--editable", ".[cli,mcp]", external=True)
     env = {**ALL_INSTALLED, "TOOLSHAPE_FRAMEWORK": name, "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python")}
     options = ["-n2", "-p", "no:unraisableexception", *session.posargs]
-    session.run("python", "-m", "pytest", "tests/frameworks/test_bridges.py", *options, env=env)
+    session.run("python", "-m", "pytest", "tests/frameworks/test_bridges.py", "tests/frameworks/test_first_agents.py", *options, env=env)
     blocks = [
         "tests/unit/test_pages.py",
         "-k",
