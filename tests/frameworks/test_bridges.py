@@ -23,7 +23,7 @@ def framework():
 @pytest.fixture(scope="session")
 def said(framework, request):
     """What the page says, or with ``--write-table`` what is seen, which is then written into it."""
-    if not request.config.getoption("--write-table"):
+    if not request.config.getoption("--write-table", default=False):
         yield table.cells(framework.NAME)
     else:
         seen: dict[tuple[str, str], bool] = {}
@@ -42,6 +42,6 @@ def test_a_behaviour_is_as_the_page_says(
         is_seen = behaviour.check(bench)
     except Exception as error:  # what raises is not what was expected
         is_seen, why = False, f"{type(error).__name__}: {error}"
-    if request.config.getoption("--write-table"):
+    if request.config.getoption("--write-table", default=False):
         said[behaviour.name, way] = is_seen
     assert said[behaviour.name, way] is is_seen, f"{behaviour.sentence}: {is_seen} {why}"
