@@ -32,6 +32,8 @@ OUR_OWN = {
     ("toolshape._core_schema.tighten", "json_schema"): "pydantic's",
     ("toolshape._wire.stream_events", "is_end"): "a field of our own event",
     ("toolshape._wire.content", "INVALID_JSON"): "what every family puts around arguments that are no object",
+    ("toolshape.bridges.langchain", "mime_type"): "LangChain's, of its content blocks",
+    ("toolshape.bridges.langchain", "tool_call_id"): "LangChain's, of an interrupt for approval",
     ("toolshape.ledger", "call_id"): "a column",
     ("toolshape.trace._line", "request_id"): "a field of a trace",
     ("toolshape.trace._stages", "request_id"): "a field of a trace",
