@@ -130,8 +130,7 @@ def broken_by(rules, name="openai", cases=CASES, examples=10):
         changed = walk.compose(rules)(record_of(tool).definition.schema)
         if changed.schema == record_of(tool).definition.schema:
             continue
-        shown = to_wire(provider, tool.spec, False)
-        shown = type(shown)(wire_name=tool.name, is_strict=True, payload={}, lens=changed)
+        shown = to_wire(provider, tool.spec, False)._replace(is_strict=True, payload={}, lens=changed, notes=())
         try:
             check_shape(tool, shown, shown, examples=examples)
         except LawBrokenError as error:
