@@ -281,7 +281,15 @@ def bridges(session: nox.Session, name: str) -> None:
     session.run(str(place / "bin" / "pip"), "install", "--quiet", "--editable", ".[cli,mcp]", external=True)
     env = {**ALL_INSTALLED, "TOOLSHAPE_FRAMEWORK": name, "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python")}
     options = ["-n4", "-p", "no:unraisableexception", *session.posargs]  # they wait more than they compute
-    session.run("python", "-m", "pytest", "tests/frameworks/test_bridges.py", "tests/frameworks/test_first_agents.py", *options, env=env)
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "tests/frameworks/test_bridges.py",
+        "tests/frameworks/test_first_agents.py",
+        *options,
+        env=env,
+    )
     blocks = [
         "tests/unit/test_pages.py",
         "-k",

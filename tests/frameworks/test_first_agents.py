@@ -92,6 +92,9 @@ def test_each_model_of_pydantic_ai_has_the_form_of_its_provider(model, provider)
     wrapper = WrapperModel.__new__(WrapperModel)
     wrapper.wrapped = made
     assert _provider_of(made) == _provider_of(wrapper) == provider
+    cohere = type("CohereModel", (), {"system": "cohere"})()
+    of_one, of_two = (type("FallbackModel", (), {"models": models})() for models in ([made, wrapper], [made, cohere]))
+    assert (_provider_of(of_one), _provider_of(of_two)) == (provider, "json-schema")
 
 
 @only("pydantic_ai")

@@ -101,6 +101,25 @@ def test_what_is_injected_may_depend_on_the_context():
     assert answer(bridge, delivered("whose", "{}", "call_7", "ann")).value == "ann call_7"
 
 
+@pytest.mark.parametrize("package", ["pydantic_ai", "agents"])
+def test_a_context_is_filled_by_its_own_framework_only(package):
+    """In another, it is a value that is missing."""
+    context = type("RunContext", (), {"__module__": "pydantic_ai.tools"})
+
+    def look(ctx, text: str = "") -> str:
+        return f"{ctx} {text}"
+
+    look.__annotations__["ctx"] = context
+    bridge = delivery.bridge(Registry([tool(look)]), "openai", None, {}, [package])
+    call = delivered("look", {"text": "a"}, context="given")
+    assert bridge.definitions["look"].schema["properties"].keys() == {"text"}
+    if package == "pydantic_ai":
+        assert answer(bridge, call).text == "given a"
+    else:
+        with pytest.raises(UsageError, match="ctx"):
+            answer(bridge, call)
+
+
 @pytest.mark.parametrize("options", [{"effects": ["read"]}, {"effects": ["idempotent"]}, {"effects": ["write"]}, {}])
 def test_who_needs_a_ledger(options):
     """A tool that needs approval, and that two runs of may harm."""

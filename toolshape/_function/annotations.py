@@ -127,20 +127,21 @@ Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0,
 _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 
-def context_of_framework(annotation: Any) -> str | None:
-    """Return the name of a framework's context class in an annotation: the framework fills it, no model can."""
+def framework_of_context(annotation: Any) -> str | None:
+    """Return the package of the framework whose context an annotation names: the framework fills it, no model can."""
     for extra in getattr(annotation, "__metadata__", ()):  # an instance of the marker, or its class
         marker = extra if isinstance(extra, type) else type(extra)
-        if marker.__name__.startswith("Injected") and marker.__module__.split(".")[0] in _INJECTED_BY:
-            return marker.__name__
+        package = marker.__module__.split(".")[0]
+        if marker.__name__.startswith("Injected") and package in _INJECTED_BY:
+            return package
     origin = typing.get_origin(annotation) or annotation
     for cls in origin.__mro__ if isinstance(origin, type) else ():
         for package, names in _CONTEXTS.items():
             if cls.__name__.split("[")[0] in names and f"{cls.__module__}.".startswith(f"{package}."):
-                return cls.__name__.split("[")[0]
+                return package
     is_wrapper = typing.get_origin(annotation) in (typing.Union, types.UnionType, Annotated)
     inner = typing.get_args(annotation) if is_wrapper else ()
-    return next((name for argument in inner if (name := context_of_framework(argument)) is not None), None)
+    return next((found for argument in inner if (found := framework_of_context(argument)) is not None), None)
 
 
 def description_of(annotation: Any, default: Any) -> str | None:

@@ -10,7 +10,7 @@ from toolshape._errors import DefinitionError, Problem
 from toolshape._function import docstrings
 from toolshape._function.annotations import (
     Injected,
-    context_of_framework,
+    framework_of_context,
     is_injected,
     local_names,
     names_self,
@@ -173,7 +173,7 @@ def _parameters(
     for parameter in shown:
         annotation = hints.get(parameter.name, Any)
         injected = is_injected(annotation)
-        if injected is False and context_of_framework(annotation) is not None:
+        if injected is False and framework_of_context(annotation) is not None:
             injected = True  # the framework fills it, and no model can
         if (problem := _problem_of(parameter, annotation, injected)) is not None:
             problems.append(problem)

@@ -1,6 +1,6 @@
 """Answers a call that a framework delivers: plans it, asks the framework for approval, and runs it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
@@ -14,7 +14,7 @@ from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.planning import planned
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._errors import CallError, UsageError, did_you_mean
-from toolshape._function.annotations import context_of_framework
+from toolshape._function.annotations import framework_of_context
 from toolshape._parts import Part, Text, named
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Result
@@ -125,8 +125,21 @@ class Bridge:
         }
 
 
-def bridge(tools: Registry, provider: AnyProvider, strict: Strictness | None, options: BridgeOptions) -> Bridge:
+def bridge(
+    tools: Registry,
+    provider: AnyProvider,
+    strict: Strictness | None,
+    options: BridgeOptions,
+    packages: Collection[str] = (),
+) -> Bridge:
     """Bind tools for a framework.
+
+    Args:
+        tools: The registry.
+        provider: The provider that the framework talks to.
+        strict: As for ``Registry.bind``.
+        options: How calls are run.
+        packages: The packages whose context classes the framework fills.
 
     Raises:
         TypeError: There is no such keyword.
@@ -143,7 +156,7 @@ def bridge(tools: Registry, provider: AnyProvider, strict: Strictness | None, op
     if ledger is not None:
         checked_ledger(ledger, None)
     bound = tools.bind(provider, strict)
-    definitions = _definitions(bound)
+    definitions = _definitions(bound, packages)
     for definition in definitions.values():
         if ledger is None and definition.may_wait and not _is_harmless(definition):
             raise UsageError(
@@ -157,7 +170,7 @@ def _is_harmless(definition: Definition) -> bool:
     return not definition.runs_alone and not definition.tool.effects.isdisjoint(("read", "idempotent"))
 
 
-def _definitions(bound: Bound) -> dict[str, Definition]:
+def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definition]:
     bound_tools = bound_tools_of(bound)
     found = {}
     for wire_name, shape in bound_tools.shapes.items():
@@ -167,23 +180,23 @@ def _definitions(bound: Bound) -> dict[str, Definition]:
             tool=shape.tool,
             wire_name=wire_name,
             description=shape.description,
-            schema=shape.schema,
+            schema={key: value for key, value in shape.schema.items() if key != "$schema"},
             is_strict=shape.is_strict,
             may_wait=bool(handler.approve),
             runs_alone=handler.runs_alone,
-            contexts=_contexts(shape.tool),
+            contexts=_contexts(shape.tool, packages),
         )
     return found
 
 
-def _contexts(tool: Tool[..., Any]) -> dict[str, Any]:
-    """Return the parameters of a tool that take a framework's context, with their annotations."""
+def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]:
+    """Return the parameters of a tool that take a context of these packages, with their annotations."""
     signature = getattr(record_of(tool).definition, "signature", None)
     parameters = () if signature is None else signature.parameters
     return {
         parameter.name: parameter.annotation
         for parameter in parameters
-        if parameter.injected and context_of_framework(parameter.annotation) is not None
+        if parameter.injected and framework_of_context(parameter.annotation) in packages
     }
 
 

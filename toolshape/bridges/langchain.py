@@ -83,7 +83,7 @@ def to_langchain(
         UsageError: A tool needs approval and writes, and there is no ledger.
         ExportError: The provider cannot be sent one of the tools.
     """
-    found = bridge(tools, provider, strict, options)
+    found = bridge(tools, provider, strict, options, ["langchain", "langchain_core", "langgraph"])
     return [_tool(found, definition) for definition in found.definitions.values()]
 
 

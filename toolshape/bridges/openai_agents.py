@@ -60,7 +60,7 @@ def to_openai_agents(
         UsageError: A tool needs approval and writes, and there is no ledger.
         ExportError: The provider cannot be sent one of the tools.
     """
-    found = bridge(tools, provider, strict, options)
+    found = bridge(tools, provider, strict, options, ["agents"])
     return [_tool(found, definition) for definition in found.definitions.values()]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 try:
@@ -82,7 +83,8 @@ def to_pydantic_ai(
 
     Args:
         tools: The registry. Tools that are added later are not seen.
-        provider: The provider whose form the model is sent; by default that of the agent's model, or JSON Schema.
+        provider: The provider whose form the model is sent; by default that of the agent's model; plain JSON Schema
+            for a model that is not known, and for several models of different providers.
         strict: As for ``Registry.bind``.
         **options: As in ``BridgeOptions``; ``inject`` and ``scope`` may be functions of the ``RunContext``.
 
@@ -96,7 +98,7 @@ def to_pydantic_ai(
     def bridge_for(context: RunContext[Any] | None) -> Bridge:
         chosen: Any = provider or (_ELSE if context is None else _provider_of(context.model))
         if chosen not in bridges:
-            bridges[chosen] = bridge(snapshot, chosen, strict, options)
+            bridges[chosen] = bridge(snapshot, chosen, strict, options, ["pydantic_ai"])
         return bridges[chosen]
 
     return [_tool(definition.tool.name, bridge_for) for definition in bridge_for(None).definitions.values()]
@@ -105,6 +107,9 @@ def to_pydantic_ai(
 def _provider_of(model: Any) -> str:
     while hasattr(model, "wrapped"):  # a model around another, as for spans
         model = model.wrapped
+    if models := getattr(model, "models", ()):  # one after the other, in case one fails: all are sent the same schemas
+        providers = set(map(_provider_of, models))
+        return providers.pop() if len(providers) == 1 else _ELSE
     found = next((found for kind in type(model).__mro__ if (found := _PROVIDERS.get(kind.__name__))), _ELSE)
     # A class for OpenAI's form also talks to others; ``system`` says to whom.
     return str(model.system) if found == "openai" and model.system in get_args(ProviderName) else found
@@ -121,13 +126,13 @@ def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
 
     async def prepare(context: RunContext[Any], given: ToolDefinition) -> ToolDefinition:
         definition = definition_for(context)
-        return ToolDefinition(
+        return replace(
+            given,
             name=definition.wire_name,
             parameters_json_schema=dict(definition.schema),
             description=definition.description or None,
             strict=definition.is_strict,
             sequential=definition.runs_alone,
-            metadata=given.metadata,
         )
 
     default = definition_for(None)
@@ -167,10 +172,9 @@ async def _answer(found: Bridge, wire_name: str, arguments: dict[str, Any], cont
     plan = found.plan(call)
     is_changed = written is not None and _as_dict(written) != arguments  # by the person who approved, or by a hook
     if is_changed and context.tool_call_approved and plan.results.answers[0] is None:
+        # The ledger knows the call by what the model wrote.
         back = getattr(plan.calls[0].reader, "back", None)
-        put(
-            plan, plan.calls[0], arguments if back is None else back(arguments)
-        )  # the ledger knows it as it was written
+        put(plan, plan.calls[0], arguments if back is None else back(arguments))
     elif is_changed:
         call = call._replace(arguments=arguments)
         plan = found.plan(call)
