@@ -280,7 +280,7 @@ def bridges(session: nox.Session, name: str) -> None:
     session.run("python", "-m", "venv", str(place))
     session.run(str(place / "bin" / "pip"), "install", "--quiet", "--editable", ".[cli,mcp]", external=True)
     env = {**ALL_INSTALLED, "TOOLSHAPE_FRAMEWORK": name, "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python")}
-    options = ["-n4", "-p", "no:unraisableexception", *session.posargs]  # they wait more than they compute
+    options = ["-n2", "-p", "no:unraisableexception", *session.posargs]
     session.run(
         "python",
         "-m",
