@@ -1,4 +1,4 @@
-"""Forty-odd behaviours of a tool in an agent: each returns whether a framework shows it with tools given in one way."""
+"""Forty-six behaviours of a tool in an agent: each returns whether a framework shows it with tools given in one way."""
 
 import time
 from collections.abc import Callable
@@ -353,6 +353,16 @@ def denied(bench: Bench) -> bool:
 @behaviour(APPROVAL, "who is asked may edit the arguments")
 def edited(bench: Bench) -> bool:
     return paid(bench, {"amount": 50, "to": "ann"}).effects == [["pay", 50, "ann"]]
+
+
+@behaviour(APPROVAL, "of two calls that wait, one is approved of and one is denied")
+def each_decided(bench: Bench) -> bool:
+    def then(given: Any, fake: Any, ran: Any) -> Any:
+        assert not bench.effects(), "it ran before anybody was asked"
+        return bench.framework.resume(given, ran.waiting, [True, "bob was paid yesterday"])
+
+    seen = bench.see("pay", ("pay", LARGE), ("pay", {"amount": 900, "to": "bob"}), then=then)
+    return seen.effects == [["pay", 500, "ann"]] and "bob was paid yesterday" in text_of(seen.answers)
 
 
 @behaviour(APPROVAL, "the run is stored, and resumed in another process")

@@ -120,15 +120,20 @@ def run(given: Given, *, within: float | None = None) -> Ran:
 
 
 def resume(given: Given, waiting: Any, decision: Any) -> Ran:
-    config, shown = waiting
+    config, asked = waiting
+    decisions = list(map(_answer, decision if isinstance(decision, list) else [decision]))
+    if "action_requests" in asked[0].value:  # the middleware asks once for all
+        return asyncio.run(_run(given, None, Command(resume={"decisions": decisions}), config))
+    answers = {interrupt.id: answer for interrupt, answer in zip(asked, decisions, strict=True)}
+    return asyncio.run(_run(given, None, Command(resume=answers), config))
+
+
+def _answer(decision: Any) -> dict[str, Any]:
+    if isinstance(decision, str):
+        return {"type": "reject", "message": decision}
     if decision is True:
-        answer: dict[str, Any] = {"type": "approve"}
-    elif isinstance(decision, str):
-        answer = {"type": "reject", "message": decision}
-    else:
-        answer = {"type": "edit", "edited_action": {"name": "pay", "args": decision}}
-    is_batch = "action_requests" in shown
-    return asyncio.run(_run(given, None, Command(resume={"decisions": [answer]} if is_batch else answer), config))
+        return {"type": "approve"}
+    return {"type": "edit", "edited_action": {"name": "pay", "args": decision}}
 
 
 def stored(waiting: Any) -> Any:
@@ -152,5 +157,5 @@ async def _run(given: Given, within: float | None, start: Any, config: Any) -> R
             return Ran(error=error)
         if asked := ran.get("__interrupt__"):
             state = await agent.aget_state(config)
-            return Ran(waiting=(state.config, asked[0].value))
+            return Ran(waiting=(state.config, asked))
     return Ran(text=ran["messages"][-1].content)

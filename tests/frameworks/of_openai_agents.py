@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import inspect
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -142,11 +141,12 @@ async def _ran(given: Given, servers: list[Any], within: float | None, waiting: 
 
 async def _decided(agent: Agent[str], waiting: Any, decision: Any) -> Any:
     state = await RunState.from_json(agent, waiting, context_override=RunContextWrapper(USER))
-    [asked] = state.get_interruptions()
-    if isinstance(decision, str):
-        state.reject(asked, rejection_message=decision)
-    elif decision is True:
-        state.approve(asked)
-    else:
-        raise TypeError(f"{inspect.getmodule(Runner)} has no edits")
+    decisions = decision if isinstance(decision, list) else [decision]
+    for asked, decided in zip(state.get_interruptions(), decisions, strict=True):
+        if isinstance(decided, str):
+            state.reject(asked, rejection_message=decided)
+        elif decided is True:
+            state.approve(asked)
+        else:
+            raise TypeError("the SDK has no edits")
     return state

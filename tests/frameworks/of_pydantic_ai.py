@@ -113,16 +113,17 @@ def run(given: Given, *, within: float | None = None) -> Ran:
 
 
 def resume(given: Given, waiting: Any, decision: Any) -> Ran:
-    call_id, _, history = waiting
+    call_ids, _, history = waiting
     kinds = {str: lambda text: ToolDenied(text), dict: lambda edited: ToolApproved(override_args=edited)}
-    decided = kinds.get(type(decision), lambda _: True)(decision)
-    results = DeferredToolResults(approvals={call_id: decided})
+    decisions = decision if isinstance(decision, list) else [decision]
+    decided = [kinds.get(type(decision), lambda _: True)(decision) for decision in decisions]
+    results = DeferredToolResults(approvals=dict(zip(call_ids, decided, strict=True)))
     return asyncio.run(_run(given, None, None, {"message_history": history, "deferred_tool_results": results}))
 
 
 def stored(waiting: Any) -> Any:
-    call_id, shown, history = waiting
-    return call_id, shown, ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(history))
+    call_ids, shown, history = waiting
+    return call_ids, shown, ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(history))
 
 
 async def _run(given: Given, within: float | None, prompt: str | None, options: dict[str, Any]) -> Ran:
@@ -135,6 +136,6 @@ async def _run(given: Given, within: float | None, prompt: str | None, options: 
         return Ran(error=error)
     if isinstance(ran.output, str):
         return Ran(text=ran.output)
-    [call] = ran.output.approvals
-    shown = ran.output.metadata.get(call.tool_call_id) or call.args_as_dict()
-    return Ran(waiting=(call.tool_call_id, shown, ran.all_messages()))
+    asked = ran.output.approvals
+    shown = [ran.output.metadata.get(call.tool_call_id) or call.args_as_dict() for call in asked]
+    return Ran(waiting=([call.tool_call_id for call in asked], shown, ran.all_messages()))
