@@ -42,7 +42,17 @@ class Result(NamedTuple):
 
     def __repr__(self) -> str:
         outcome = shortened(self.value) if self.error is None else f"error {self.error.code}"
-        return f"Result({visible(self.call.name or self.call.wire_name)} -> {outcome})"
+        return f"Result({visible(self.name)} -> {outcome})"
+
+    @property
+    def id(self) -> str:
+        """The call's id."""
+        return self.call.id
+
+    @property
+    def name(self) -> str:
+        """The tool's own name; the name that the model wrote, if there is no such tool."""
+        return self.call.name or self.call.wire_name
 
     @property
     def arguments(self) -> JsonObject | None:
@@ -456,6 +466,6 @@ def _sendable(node: Any) -> Any:
 
 
 def _line(result: Result) -> str:
-    name = visible(result.call.name or result.call.wire_name)
+    name = visible(result.name)
     failure = "" if result.error is None else f"{result.error.code}: {shortened(result.text, is_json=True)}"
     return f"{name}({shortened(result.call.arguments_raw, is_json=True)}) -> {failure or shortened(result.value)}"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, SecretStr, computed_field
+from responses import response
 from zoo import Colour, Line, Point, Tree
 
 from toolshape import CallError, Registry, ToolError, tool
@@ -304,3 +305,12 @@ def test_nothing_of_ours_depends_on_repr():
 
     [result] = Registry([give]).dispatch({"name": "give", "arguments": {}})
     assert result.text == "{}"
+
+
+def test_a_result_has_the_name_and_the_id_of_its_call():
+    """The tool's own name, whatever it is sent as; of a tool that does not exist, the model's word."""
+    shop = Registry([tool(name="shop.find")(lambda sku: sku)])
+    bound = shop.bind("openai")
+    [sent] = bound.names_by_wire_name()
+    results = bound.dispatch(response((sent, {"sku": "a"}), ("wrong", {})))
+    assert [(result.name, result.id) for result in results] == [("shop.find", "call_0"), ("wrong", "call_1")]
