@@ -203,7 +203,7 @@ class ToolError(Exception):
 
 
 class CallError(ToolshapeError):
-    """One call could not be answered with a value.
+    """A call was rejected or failed, so it has no value.
 
     ``code`` is the kind of failure, ``tool`` the name that the model used, and ``problems`` are the invalid places.
     ``retryable`` is whether a different call may succeed. ``reference`` is the id under which the cause was logged,

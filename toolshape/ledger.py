@@ -258,13 +258,13 @@ class Ledger:
         with self._transaction() as connection:
             insert = self._insert(CALLS).values(key=key, **row, **begun).on_conflict_do_nothing()
             if connection.execute(insert.returning(CALLS.c.key)).first() is None:
-                claim = self._looked_up(connection, key, row, begun, again=again)
+                claim = self._claim_recorded(connection, key, row, begun, again=again)
                 if claim.state != "ours":
                     return claim
         self._renew(owner)
         return Claim("ours", owner)
 
-    def _looked_up(
+    def _claim_recorded(
         self, connection: sa.Connection, key: str, row: dict[str, Any], begun: dict[str, Any], *, again: bool
     ) -> Claim:
         """Return the claim of a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""

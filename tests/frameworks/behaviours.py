@@ -59,7 +59,7 @@ def answered(seen: Seen, *words: str) -> bool:
 SENT = "What the model is sent"
 
 
-@behaviour(SENT, "the schema is that of our export for the provider")
+@behaviour(SENT, "the schema equals toolshape's export for the provider")
 def schema_is_exported(bench: Bench) -> bool:
     names = ["order", "paint", "weather"]
     seen = bench.see(names)
@@ -71,12 +71,12 @@ def schema_is_exported(bench: Bench) -> bool:
     return any(found)
 
 
-@behaviour(SENT, "the provider is told to constrain the arguments (`strict`)")
+@behaviour(SENT, "the request asks the provider to constrain the arguments (`strict`)")
 def strict(bench: Bench) -> bool:
     return bench.see("weather").entries["weather"].get("strict") is True
 
 
-@behaviour(SENT, "the description is that of the docstring, without its sections")
+@behaviour(SENT, "the description is the docstring without its sections")
 def description(bench: Bench) -> bool:
     return bench.see("weather").entries["weather"]["description"] == "Say what the weather will be."
 
@@ -108,19 +108,19 @@ def recursive(bench: Bench) -> bool:
     return answered(seen, "3") and seen.effects[0] == ["total", "Node"]
 
 
-@behaviour(SENT, "a name that the provider does not take is sent under another, and called")
+@behaviour(SENT, "a tool name that the provider rejects is renamed, and calls reach the tool")
 def other_name(bench: Bench) -> bool:
     seen = bench.see("shop.find", ("shop.find", {"city": "Bonn", "days": 2}))
     return answered(seen, "Bonn: sun for 2 days")
 
 
-@behaviour(SENT, "an injected parameter is hidden, and filled")
+@behaviour(SENT, "an injected parameter is hidden from the model and filled")
 def injected(bench: Bench) -> bool:
     seen = bench.see("mine", ("mine", {}))
     return "user" not in text_of(parameters(seen, "mine")) and answered(seen, f"orders of {USER}")
 
 
-@behaviour(SENT, "a parameter typed as the framework's context is hidden, and filled")
+@behaviour(SENT, "a parameter that is typed as the framework's context is hidden and filled")
 def context(bench: Bench) -> bool:
     seen = bench.see("who", ("who", {}))
     return parameters(seen, "who").get("properties", {}) == {} and answered(seen, f"I see {USER}")
@@ -130,12 +130,12 @@ def context(bench: Bench) -> bool:
 WRITTEN = "What the model writes"
 
 
-@behaviour(WRITTEN, "what it leaves out has its default")
+@behaviour(WRITTEN, "omitted arguments get their defaults")
 def default(bench: Bench) -> bool:
     return answered(bench.see("weather", ("weather", {"city": "Bonn"})), "Bonn: sun for 1 days")
 
 
-@behaviour(WRITTEN, "`null` for what has a default is the default")
+@behaviour(WRITTEN, "`null` for an argument with a default becomes the default")
 def null_is_default(bench: Bench) -> bool:
     return answered(bench.see("weather", ("weather", {"city": "Bonn", "days": None})), "Bonn: sun for 1 days")
 
@@ -146,57 +146,57 @@ def coercion(bench: Bench) -> bool:
     return seen.effects == [["weather", "Bonn", 2]]
 
 
-@behaviour(WRITTEN, "that it was coerced is on record")
+@behaviour(WRITTEN, "coercions are recorded")
 def coercion_on_record(bench: Bench) -> bool:
     seen = bench.see("weather", ("weather", {"city": "Bonn", "days": "2"}), are_hooks_noted=True)
     return ["hook", "weather", ["number_text"]] in seen.effects
 
 
-@behaviour(WRITTEN, "a list that is written as a JSON text arrives as a list")
+@behaviour(WRITTEN, "a list in a JSON string arrives as a list")
 def json_text(bench: Bench) -> bool:
     seen = bench.see("tag", ("tag", {"words": '["red", "blue"]'}))
     return seen.effects == [["tag", ["red", "blue"]]]
 
 
-@behaviour(WRITTEN, "nested models and dates arrive as such")
+@behaviour(WRITTEN, "nested models and dates arrive as Python objects")
 def types_arrive(bench: Bench) -> bool:
     seen = bench.see("order", ("order", {"lines": [{"sku": "a", "quantity": 2}], "number": 7}))
     booked = bench.see("book", ("book", {"day": "2026-11-26"}))
     return seen.effects == [["order", ["a"]]] and booked.effects == [["book", "date"]]
 
 
-@behaviour(WRITTEN, "parameters may have names that the framework uses itself")
+@behaviour(WRITTEN, "parameters can have names that the framework uses itself")
 def any_names(bench: Bench) -> bool:
     seen = bench.see("settings", ("settings", {"config": "a", "run_manager": "b", "context": "c"}))
     return seen.effects == [["settings", "a", "b", "c"]]
 
 
-@behaviour(WRITTEN, "an unknown argument is refused by its name, and nothing runs")
+@behaviour(WRITTEN, "an unknown argument is rejected by name, and the tool does not run")
 def unknown_argument(bench: Bench) -> bool:
     seen = bench.see("weather", ("weather", {"city": "Bonn", "dais": 3, "days": 1}))
     return seen.effects == [] and answered(seen, "dais")
 
 
-@behaviour(WRITTEN, "a missing argument is named, and the model may go on")
+@behaviour(WRITTEN, "the error for a missing argument names it, and the model can continue")
 def missing_argument(bench: Bench) -> bool:
     seen = bench.see("weather", ("weather", {"days": 3}))
     return seen.effects == [] and answered(seen, "city")
 
 
-@behaviour(WRITTEN, "a wrong choice or a value out of bounds is refused, with what is expected")
+@behaviour(WRITTEN, "a wrong choice or a value out of bounds is rejected with the expected values")
 def wrong_choice(bench: Bench) -> bool:
     seen = bench.see("paint", ("paint", {"colour": "blue", "coats": 1}))
     bounds = bench.see("paint", ("paint", {"colour": "red", "coats": 0}))
     return seen.effects == bounds.effects == [] and answered(seen, "red", "green") and answered(bounds, "coats")
 
 
-@behaviour(WRITTEN, "arguments that are not JSON are answered, and the model may go on")
+@behaviour(WRITTEN, "for malformed JSON the model receives an error and can continue")
 def malformed_json(bench: Bench) -> bool:
     seen = bench.see("weather", ("weather", '{"city": "Bonn", "days": }'))
     return seen.effects == [] and seen.ran.text == "done" and len(seen.answers) == 1
 
 
-@behaviour(WRITTEN, "a tool that does not exist is answered, and the model may go on")
+@behaviour(WRITTEN, "for an unknown tool the model receives an error and can continue")
 def unknown_tool(bench: Bench) -> bool:
     seen = bench.see("weather", ("wether", {"city": "Bonn"}))
     return seen.ran.text == "done" and len(seen.answers) == 1
@@ -206,7 +206,7 @@ def unknown_tool(bench: Bench) -> bool:
 BACK = "What comes back"
 
 
-@behaviour(BACK, "a text arrives as it is")
+@behaviour(BACK, "a string arrives unchanged")
 def text(bench: Bench) -> bool:
     seen = bench.see("weather", ("weather", {"city": "Bonn", "days": 2}))
     return answered(seen) and text_of(seen.answers[0]) == "Bonn: sun for 2 days"
@@ -219,30 +219,30 @@ def structured(bench: Bench) -> bool:
     return answered(seen) and answer == '{"number":7,"lines":[{"sku":"a","quantity":2}]}'
 
 
-@behaviour(BACK, "`None` is a result that the provider takes")
+@behaviour(BACK, "the provider accepts the result `None`")
 def nothing(bench: Bench) -> bool:
     seen = bench.see("ping", ("ping", {}))
     return answered(seen) and seen.effects == [["ping"]]
 
 
-@behaviour(BACK, "an image arrives as an image, where the provider takes one")
+@behaviour(BACK, "an image arrives as an image")
 def image(bench: Bench) -> bool:
     seen = bench.see("picture", ("picture", {}))
     return seen.ran.text == "done" and "data:image/png;base64,iVBORw0KGgo=" in text_of(seen.requests[-1])
 
 
-@behaviour(BACK, "an error for the model arrives in its own words, and the model may go on")
+@behaviour(BACK, "the text of a tool's error arrives verbatim, and the model can continue")
 def tool_error(bench: Bench) -> bool:
     return answered(bench.see("find_order", ("find_order", {"number": 9})), "There is no order 9: ask for its number.")
 
 
-@behaviour(BACK, "a crash is hidden from the model, which may go on")
+@behaviour(BACK, "the text of a crash is hidden, and the model can continue")
 def crash_hidden(bench: Bench) -> bool:
     seen = bench.see("crash", ("crash", {}))
     return answered(seen) and "swordfish" not in text_of(seen.requests[-1])
 
 
-@behaviour(BACK, "a long result is cut as the tool says")
+@behaviour(BACK, "a long result is cut to the tool's limit")
 def long_result(bench: Bench) -> bool:
     seen = bench.see("long_text", ("long_text", {}))
     return answered(seen, "word") and len(text_of(seen.answers[0])) < 1500
@@ -252,7 +252,7 @@ def long_result(bench: Bench) -> bool:
 RUN = "How it runs"
 
 
-@behaviour(RUN, "a hook of the tools runs around each call")
+@behaviour(RUN, "a hook of the registry runs around each call")
 def hooks(bench: Bench) -> bool:
     seen = bench.see("weather", ("weather", {"city": "Bonn", "days": 2}), are_hooks_noted=True)
     return seen.effects == [["weather", "Bonn", 2], ["hook", "weather", []]]
@@ -263,32 +263,32 @@ def async_tool(bench: Bench) -> bool:
     return answered(bench.see("fetch", ("fetch", {"url": "a"})), "page a")
 
 
-@behaviour(RUN, "async tools that read run at once")
+@behaviour(RUN, "async tools that read run concurrently")
 def reads_at_once(bench: Bench) -> bool:
     seen = bench.see("slow_read", *[("slow_read", {"number": number}) for number in (1, 2, 3)])
     return [kind for kind, _ in seen.effects] == ["begin"] * 3 + ["end"] * 3
 
 
-@behaviour(RUN, "plain tools that read run at once, in threads")
+@behaviour(RUN, "plain tools that read run concurrently, in threads")
 def threads(bench: Bench) -> bool:
     seen = bench.see("slow_plain", *[("slow_plain", {"number": number}) for number in (1, 2, 3)])
     return [kind for kind, _ in seen.effects] == ["begin"] * 3 + ["end"] * 3
 
 
-@behaviour(RUN, "calls that write run one after the other, in order")
+@behaviour(RUN, "calls that write run one after another, in order")
 def writes_in_order(bench: Bench) -> bool:
     seen = bench.see("slow_write", *[("slow_write", {"number": number}) for number in (1, 2, 3)])
     return seen.effects == [[kind, number] for number in (1, 2, 3) for kind in ("begin", "end")]
 
 
-@behaviour(RUN, "a timeout ends the tool, and the model is told")
+@behaviour(RUN, "a timeout cancels the tool, and the model receives an error")
 def timeout(bench: Bench) -> bool:
     began = time.monotonic()
     seen = bench.see("endless", ("endless", {}))
     return answered(seen) and time.monotonic() - began < 2 and ["cancelled"] in seen.effects
 
 
-@behaviour(RUN, "a run that is cancelled ends its tool")
+@behaviour(RUN, "cancelling the run cancels its tool")
 def cancelled(bench: Bench) -> bool:
     seen = bench.see("forever", ("forever", {}), within=0.8)
     for _ in range(30):  # a server hears of it a little later
@@ -320,19 +320,19 @@ def paid(bench: Bench, decision: Any, *, again: bool = False, elsewhere: bool = 
     return bench.see("pay", ("pay", LARGE), then=then)
 
 
-@behaviour(APPROVAL, "nothing runs before it is approved of, and then it runs")
+@behaviour(APPROVAL, "a call runs only after approval")
 def approved(bench: Bench) -> bool:
     seen = paid(bench, True)
     return seen.effects == [["pay", 500, "ann"]] and answered(seen, "paid 500 to ann")
 
 
-@behaviour(APPROVAL, "the tool's rule decides which calls need approval")
+@behaviour(APPROVAL, "a rule decides by the arguments which calls need approval")
 def by_arguments(bench: Bench) -> bool:
     seen = bench.see("pay", ("pay", SMALL))
     return seen.effects == [["pay", 5, "eve"]] and approved(bench)
 
 
-@behaviour(APPROVAL, "who is asked sees the arguments as the tool gets them")
+@behaviour(APPROVAL, "the approver sees the validated arguments")
 def shown_arguments(bench: Bench) -> bool:
     shown: list[str] = []
 
@@ -344,18 +344,18 @@ def shown_arguments(bench: Bench) -> bool:
     return "'amount': 500" in shown[0]
 
 
-@behaviour(APPROVAL, "a denial is told to the model, with its reason")
+@behaviour(APPROVAL, "the model receives a denial with its reason")
 def denied(bench: Bench) -> bool:
     seen = paid(bench, "ann was paid yesterday")
     return seen.effects == [] and answered(seen, "ann was paid yesterday")
 
 
-@behaviour(APPROVAL, "who is asked may edit the arguments")
+@behaviour(APPROVAL, "the approver can edit the arguments")
 def edited(bench: Bench) -> bool:
     return paid(bench, {"amount": 50, "to": "ann"}).effects == [["pay", 50, "ann"]]
 
 
-@behaviour(APPROVAL, "of two calls that wait, one is approved of and one is denied")
+@behaviour(APPROVAL, "of two waiting calls, one can be approved and one denied")
 def each_decided(bench: Bench) -> bool:
     def then(given: Any, fake: Any, ran: Any) -> Any:
         assert not bench.effects(), "it ran before anybody was asked"
@@ -365,16 +365,16 @@ def each_decided(bench: Bench) -> bool:
     return seen.effects == [["pay", 500, "ann"]] and "bob was paid yesterday" in text_of(seen.answers)
 
 
-@behaviour(APPROVAL, "the run is stored, and resumed in another process")
+@behaviour(APPROVAL, "the waiting run can be stored and resumed in another process")
 def resumed_elsewhere(bench: Bench) -> bool:
     return paid(bench, True, elsewhere=True).effects == [["pay", 500, "ann"]]
 
 
-@behaviour(APPROVAL, "approved twice, paid once")
+@behaviour(APPROVAL, "a call that is approved twice pays once")
 def double_click(bench: Bench) -> bool:
     return paid(bench, True, again=True).effects == [["pay", 500, "ann"]]
 
 
-@behaviour(APPROVAL, "edited and approved twice, paid once")
+@behaviour(APPROVAL, "a call that is edited and approved twice pays once")
 def double_click_of_edit(bench: Bench) -> bool:
     return paid(bench, {"amount": 50, "to": "ann"}, again=True).effects == [["pay", 50, "ann"]]

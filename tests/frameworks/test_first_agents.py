@@ -141,7 +141,7 @@ def test_tools_of_pydantic_ai_as_ours():
     [seen] = tools.dispatch({"name": "picture", "arguments": {}})
     assert seen.parts[1] == Image(b"\x89PNG")
     assert tools.dispatch({"name": "asks", "arguments": {"width": 1}}).pending
-    with pytest.raises(UsageError, match="takes a Tool of pydantic-ai, not function"):
+    with pytest.raises(UsageError, match="takes a pydantic-ai Tool, not function"):
         from_pydantic_ai(area)
 
 
@@ -245,7 +245,7 @@ def test_outside_a_graph_a_tool_is_invoked_as_others_are(tmp_path):
     called = {"type": "tool_call", "id": "1", "name": "pay", "args": {"amount": 5}}
     message = tools["pay"].invoke(called)
     assert (message.status, message.tool_call_id) == ("error", "1")
-    assert "it needs approval, which can be given only in a graph of LangGraph" in message.content
+    assert "the call needs approval, which is only possible inside a LangGraph graph" in message.content
 
 
 @only("langchain")
@@ -352,5 +352,5 @@ def test_tools_of_langchain_as_ours():
     assert results[2].error.code == "invalid_arguments"
     [seen] = tools.dispatch({"name": "picture", "arguments": {}})
     assert seen.parts[1:] == (Image(b"\x89PNG"), Image(url="https://e.org/a.png"))
-    with pytest.raises(UsageError, match="takes a tool of LangChain, not function"):
+    with pytest.raises(UsageError, match="takes a LangChain tool, not function"):
         from_langchain(weather.function)

@@ -41,8 +41,8 @@ def delivered(name, arguments, call_id="call_1", context=None):
 
 def answer(bridge, call, decide=lambda waiting: pytest.fail("nothing is to be asked"), *, is_async=False):
     if is_async:
-        return asyncio.run(delivery.aanswered(bridge, call, bridge.plan(call), decide))
-    return delivery.answered(bridge, call, bridge.plan(call), decide)
+        return asyncio.run(delivery.arun_call(bridge, call, bridge.plan(call), decide))
+    return delivery.run_call(bridge, call, bridge.plan(call), decide)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -71,7 +71,7 @@ def test_what_a_decision_raises_leaves_the_call_as_it_was(ledger):
     call = delivered("pay", {"amount": 500, "to": "ann"})
 
     def pause(waiting):
-        raise KeyboardInterrupt(json.dumps(delivery.question(waiting)))
+        raise KeyboardInterrupt(json.dumps(delivery.approval_request(waiting)))
 
     with pytest.raises(KeyboardInterrupt, match=r'"arguments": {"amount": 500, "to": "ann"}'):
         answer(bridge, call, pause)
@@ -134,7 +134,7 @@ def test_who_needs_a_ledger(options):
 def test_what_is_no_registry_and_no_keyword_is_named(ledger):
     with pytest.raises(UsageError, match=r"takes a Registry, not list: write Registry\(\[...\]\)"):
         delivery.bridge([pay], "openai", None, {"ledger": ledger})
-    with pytest.raises(TypeError, match="no keyword 'legder' did you mean \"ledger\""):
+    with pytest.raises(TypeError, match="unknown keyword 'legder' did you mean \"ledger\""):
         delivery.bridge(Registry([pay]), "openai", None, {"legder": ledger})
     with pytest.raises(UsageError, match=r"takes a toolshape\.ledger\.Ledger, not str"):
         delivery.bridge(Registry([pay]), "openai", None, {"ledger": "calls.db"})

@@ -755,7 +755,7 @@ def test_an_answer_may_be_awaited_and_may_fail():
     for answer in (awaited, failing):
         made = steps_of({"move": answer})
         assert (made.label, made.steps) == ("right", 2)
-    with pytest.raises(UsageError, match="answers 'mvoe', which is not a tool"):
+    with pytest.raises(UsageError, match="has an answer for 'mvoe', but there is no such tool"):
         steps_of({"mvoe": "moved"})
 
 

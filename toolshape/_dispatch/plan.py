@@ -44,7 +44,7 @@ class Plan:
         return self.results.pending
 
     def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
-        """Approve a call, or several, with its current arguments; ``run`` runs it.
+        """Approve one or more calls with their current arguments; ``run`` then runs them.
 
         Args:
             call: A current call from ``pending`` or ``calls`` (after ``edit``, the new call), or an id, which selects
@@ -105,8 +105,8 @@ class Plan:
         """Pause the plan as a token, with which ``Registry.resume`` runs it in this or another process.
 
         The token is signed JSON, and not encrypted: its holder can read what the model wrote and what tools answered. The
-        calls run with exactly the arguments that were validated here. A plan is paused once; its calls stay ``pending``
-        here.
+        calls run with exactly the arguments that were validated here. A plan can be paused only once; in this process its
+        calls stay ``pending``.
 
         Args:
             key: A secret of 16 bytes or more. Pass the same key to ``resume``.
@@ -179,8 +179,8 @@ class Plan:
             steps.done_here(once.look_up(guard, steps.HERE))
         ready = claimed(results, only, inject, limit, is_async=False)
         with state.run_of(results, ready):
-            under = ready if guard is None else guard.around(ready)
-            run_calls(results, getattr(results, "controls", None), under, inject, limit, on_progress)
+            guarded = ready if guard is None else guard.around(ready)
+            run_calls(results, getattr(results, "controls", None), guarded, inject, limit, on_progress)
         return results
 
     async def arun(
@@ -220,8 +220,8 @@ class Plan:
             await once.look_up(guard, steps.IN_LOOP)
         ready = claimed(results, only, inject, limit, is_async=True)
         with state.run_of(results, ready):
-            under = ready if guard is None else guard.around(ready)
-            await arun_calls(results, getattr(results, "controls", None), under, inject, limit, on_progress)
+            guarded = ready if guard is None else guard.around(ready)
+            await arun_calls(results, getattr(results, "controls", None), guarded, inject, limit, on_progress)
         return results
 
 

@@ -58,7 +58,7 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
 
 
 def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
-    """Return the part with an id.
+    """Return a copy of the part that has an id: its own, a generated one, or the id of the call that it answers.
 
     A result without an id answers the first waiting call of the same name. If the result has no name either, it
     answers the first waiting call. Calls without an id of their own come first. A result whose id belongs to no call

@@ -96,7 +96,11 @@ def _keyword(  # noqa: PLR0911 - one branch for each keyword
         return {**ours, **theirs, **shared}
     if key in ("items", "additionalProperties", "propertyNames"):
         return both(ours, theirs)
-    raise UnsupportedError(f"allOf whose parts differ in {key!r}: merge them by hand", path=path, rule="allOf")
+    raise UnsupportedError(
+        f"the parts of allOf have different values for {key!r}, and cannot be merged: merge them by hand",
+        path=path,
+        rule="allOf",
+    )
 
 
 def _schemas(ours: Any, theirs: Any, resolve: Resolve, annotations: frozenset[str], path: str, depth: int) -> Any:

@@ -234,7 +234,7 @@ def _child(node: Node, step: int | str) -> Node | None:
         return _child(node["schema"], step)
     if kind in ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "call", "arguments"):
         named = node.get("fields")
-        if isinstance(named, Mapping) and step in named and _written(str(step), named[step]) == step:
+        if isinstance(named, Mapping) and step in named and _input_name(str(step), named[step]) == step:
             return named[step]  # type: ignore[no-any-return]
         fields = named_fields(node)
         if isinstance(step, int):
@@ -268,7 +268,7 @@ def named_fields(node: Node) -> list[tuple[str, Node]]:
         return [(argument.get("alias", argument["name"]), argument["schema"]) for argument in node["arguments_schema"]]
     fields = node.get("fields", ())
     named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
-    return [(_written(name, field), field) for name, field in named]
+    return [(_input_name(name, field), field) for name, field in named]
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
@@ -283,7 +283,7 @@ def _paths(field: Node) -> list[Any]:
     return list(paths) if isinstance(paths, list) else []
 
 
-def _written(name: str, field: Node) -> str:
+def _input_name(name: str, field: Node) -> str:
     alias = field.get("validation_alias", name)
     if isinstance(alias, str):
         return alias

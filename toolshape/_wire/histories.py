@@ -46,7 +46,8 @@ class HistoryRule(NamedTuple):
     - ``missing_reasoning``: the key that holds reasoning.
     - ``refused_reasoning``: the keys that may not hold reasoning.
     - ``last_is_assistant``: the key of a message that may be last anyway, or the kind of the part that it ends in.
-    - ``blank_text``: the pattern that a text must match, if white space is accepted.
+    - ``blank_text``: the pattern that a text must match; without a pattern, a text needs a character other than white
+      space.
     """
 
     name: HistoryRuleName

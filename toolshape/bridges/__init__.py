@@ -1,4 +1,4 @@
-"""Bridges to agent frameworks: give tools to a framework, and import its tools. Each module needs its framework."""
+"""Bridges to agent frameworks: pass tools to a framework, and import its tools. Each module needs its framework."""
 
 from toolshape.bridges._delivery import BridgeOptions
 

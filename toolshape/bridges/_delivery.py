@@ -1,4 +1,4 @@
-"""Answers a call that a framework delivers: plans it, asks the framework for approval, and runs it."""
+"""Runs a call that a framework delivers: plans it, requests approval from the framework, and returns the result."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from toolshape._wire.provider import AnyProvider, Reading
 
 
 class BridgeOptions(TypedDict, total=False):
-    """The keywords of the functions that give tools to a framework.
+    """Keyword arguments of the functions that pass tools to a framework.
 
-    - ``inject``: The values of injected parameters, by name, or a function that returns them for the framework's context.
-      A parameter that is typed as that context needs no entry.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that none runs twice. Tools
-      that need approval and write need one: a framework may deliver an approval twice.
-    - ``scope``: Where the ids of calls are unique, if they are not unique everywhere: a text, or a function that
-      returns one for the framework's context.
-    - ``on_progress``: Takes each ``Progress`` that a tool reports through its ``CallContext``.
+    - ``inject``: The values of injected parameters, by name, or a function that takes the framework's context and
+      returns them. A parameter that is typed as that context needs no entry.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice. It is
+      required for tools that write and need approval, because a framework may deliver an approval twice.
+    - ``scope``: The namespace of the call ids, if the ids are not globally unique: a string, or a function that takes
+      the framework's context and returns a string.
+    - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
     """
 
     inject: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
@@ -42,10 +42,10 @@ class BridgeOptions(TypedDict, total=False):
 
 
 class Definition(NamedTuple):
-    """A tool as a framework is given it: in the form of the provider that the framework talks to.
+    """A tool definition to pass to a framework, in the form of one provider.
 
-    ``may_wait``: calls may need approval. ``runs_alone``: it writes, so that its calls run alone and in order.
-    ``contexts`` are the parameters that take a framework's context, with their annotations.
+    ``may_wait``: its calls may need approval. ``runs_alone``: the tool writes, so its calls run alone and in order.
+    ``contexts`` maps the parameters that are typed as a framework's context to their annotations.
     """
 
     tool: Tool[..., Any]
@@ -61,8 +61,8 @@ class Definition(NamedTuple):
 class Delivered(NamedTuple):
     """A call as a framework delivers it.
 
-    ``arguments`` are the model's, as JSON text or as a value. ``context`` is what the framework tells of the call, and
-    ``fill`` returns the value of a parameter with a given annotation that takes it.
+    ``arguments`` are the model's arguments, as JSON text or parsed. ``context`` is the framework's context of the call.
+    ``fill(annotation)`` returns the value for a parameter that is typed as that context.
     """
 
     call_id: str
@@ -74,14 +74,14 @@ class Delivered(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Bridge:
-    """Tools in the form of one provider, and how the calls of a framework are run."""
+    """Tools in the form of one provider, and the options for running calls."""
 
     bound: Bound
     definitions: Mapping[str, Definition]
     options: BridgeOptions
 
     def plan(self, call: Delivered) -> Plan:
-        """Validate a call, and run nothing. Observers are shown a message of the provider that holds only this call."""
+        """Validate a call; run nothing. Observers receive a provider message that contains only this call."""
         bound_tools = bound_tools_of(self.bound)
         if bound_tools.observers is None:
             return self.unobserved_plan(call)
@@ -90,7 +90,7 @@ class Bridge:
         return self.bound.plan(messages if histories_of(provider).is_items else messages[-1])
 
     def unobserved_plan(self, call: Delivered) -> Plan:
-        """Validate a call, and show it to nobody."""
+        """Validate a call without notifying observers; run nothing."""
         raw = {"name": call.wire_name, "arguments": call.arguments}
         if call.call_id:
             raw["id"] = call.call_id
@@ -99,26 +99,26 @@ class Bridge:
         return Plan(planned(bound_tools.provider, reading, bound_tools.handlers))
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
-        """Return the parts that a result can hold; each other part is named by a text."""
+        """Return the parts, with each part that a result cannot hold replaced by a text that names it."""
         provider = self.bound.provider
         rules = () if provider.histories is None else provider.histories.rules
-        holds_none = any(rule.name == "media_in_result" and not rule.models for rule in rules)
+        rejects_media = any(rule.name == "media_in_result" and not rule.models for rule in rules)
         return [
-            part if isinstance(part, Text) or (provider.takes(part) and not holds_none) else Text(named(part))
+            part if isinstance(part, Text) or (provider.takes(part) and not rejects_media) else Text(named(part))
             for part in parts
         ]
 
     def run_options(self, call: Delivered) -> dict[str, Any]:
         """Return the keywords of ``Plan.run`` for a call."""
         inject, scope, ledger = self.options.get("inject", {}), self.options.get("scope"), self.options.get("ledger")
-        given = inject(call.context) if callable(inject) else inject
+        injected = inject(call.context) if callable(inject) else inject
         contexts = self.definitions[call.wire_name].contexts
-        filled = {name: call.fill(annotation) for name, annotation in contexts.items() if name not in given}
+        filled = {name: call.fill(annotation) for name, annotation in contexts.items() if name not in injected}
         if callable(scope):
             scope = scope(call.context)
         progress = self.options.get("on_progress")
         return {
-            "inject": {**filled, **given},
+            "inject": {**filled, **injected},
             "ledger": ledger,
             "scope": scope if ledger else None,
             "on_progress": progress,
@@ -142,7 +142,7 @@ def bridge(
         packages: The packages whose context classes the framework fills.
 
     Raises:
-        TypeError: There is no such keyword.
+        TypeError: An option is unknown.
         UsageError: A tool needs approval and writes, and there is no ledger; or another argument is invalid.
         ExportError: The provider cannot be sent one of the tools.
     """
@@ -151,22 +151,22 @@ def bridge(
         raise UsageError(f"a bridge takes a Registry, not {type(tools).__name__}: write Registry([...])")
     for name in options:
         if name not in BridgeOptions.__annotations__:
-            raise TypeError(f"there is no keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip())
+            raise TypeError(f"unknown keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip())
     ledger = options.get("ledger")
     if ledger is not None:
         checked_ledger(ledger, None)
     bound = tools.bind(provider, strict)
     definitions = _definitions(bound, packages)
     for definition in definitions.values():
-        if ledger is None and definition.may_wait and not _is_harmless(definition):
+        if ledger is None and definition.may_wait and not _may_run_twice(definition):
             raise UsageError(
                 f"{definition.tool.name} needs approval, and a framework may deliver an approval twice: pass ledger= "
-                '(see toolshape.ledger.Ledger), or declare effects=["read"] or ["idempotent"] if twice is as good as once'
+                '(see toolshape.ledger.Ledger), or declare effects=["read"] or ["idempotent"] if running a call twice is harmless'
             )
     return Bridge(bound=bound, definitions=definitions, options=options)
 
 
-def _is_harmless(definition: Definition) -> bool:
+def _may_run_twice(definition: Definition) -> bool:
     return not definition.runs_alone and not definition.tool.effects.isdisjoint(("read", "idempotent"))
 
 
@@ -175,7 +175,7 @@ def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definitio
     found = {}
     for wire_name, shape in bound_tools.shapes.items():
         handler = bound_tools.handlers.find(wire_name)
-        assert handler is not None  # noqa: S101 - each shape has one
+        assert handler is not None  # noqa: S101 - each shape has a handler
         found[wire_name] = Definition(
             tool=shape.tool,
             wire_name=wire_name,
@@ -200,49 +200,49 @@ def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]
     }
 
 
-def answered(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision]) -> Result:
+def run_call(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision]) -> Result:
     """Run the call of a plan, and return its result.
 
     Args:
-        bridge: The tools.
+        bridge: The bridge.
         call: The call, as it was delivered.
-        plan: Its plan.
-        decide: Returns the decision on a call that needs approval; or raises what makes the framework ask for one.
-            Nothing was run then.
+        plan: The plan of the call.
+        decide: Returns the decision on a call that needs approval, or raises the framework's exception that requests
+            approval; then nothing has run.
 
     Raises:
         UsageError: An injected value is missing, or edited arguments are invalid.
     """
-    return steps.done_here(_answered(bridge, call, plan, decide, steps.HERE))
+    return steps.done_here(_run_call(bridge, call, plan, decide, steps.HERE))
 
 
-async def aanswered(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision]) -> Result:
-    """Do the same in a running loop."""
-    return await _answered(bridge, call, plan, decide, steps.IN_LOOP)
+async def arun_call(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision]) -> Result:
+    """Like ``run_call``, in a running event loop."""
+    return await _run_call(bridge, call, plan, decide, steps.IN_LOOP)
 
 
-async def _answered(
+async def _run_call(
     bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision], how: steps.Steps
 ) -> Result:
     options = bridge.run_options(call)
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
-    # The ledger is looked at first: whoever approved of a call that has run is not asked again.
+    # The ledger is checked first, so that nobody is asked again about a call that has already run.
     await how.result_of(run(**options))
     for waiting in plan.pending:
-        put(plan, waiting, decide(waiting))
+        apply_decision(plan, waiting, decide(waiting))
         await how.result_of(run(**options))
     return plan.results[0]
 
 
 async def needs_approval(bridge: Bridge, call: Delivered) -> bool:
-    """Whether a call would wait for approval, and has not run yet; runs nothing."""
+    """Return whether a call needs approval and has not run yet. Runs nothing."""
     plan = bridge.unobserved_plan(call)
     await plan.arun(only=(), **bridge.run_options(call))
     return bool(plan.pending)
 
 
-def put(plan: Plan, waiting: Any, decision: Decision) -> None:
-    """Put a decision on a call of a plan.
+def apply_decision(plan: Plan, waiting: Any, decision: Decision) -> None:
+    """Apply a decision to a call of a plan.
 
     Raises:
         UsageError: Edited arguments are invalid.
@@ -264,7 +264,7 @@ def check_edit(waiting: PendingCall, arguments: Mapping[str, Any]) -> None:
     """Check edited arguments.
 
     Raises:
-        ValueError: They are invalid.
+        ValueError: The arguments are invalid.
     """
     reader: Any = waiting.call.reader
     try:
@@ -273,15 +273,15 @@ def check_edit(waiting: PendingCall, arguments: Mapping[str, Any]) -> None:
         raise ValueError("; ".join(map(str, error.problems))) from error
 
 
-def question(waiting: PendingCall) -> JsonObject:
-    """Return what a person is shown of a call that needs approval: its arguments as the tool gets them, secrets masked."""
+def approval_request(waiting: PendingCall) -> JsonObject:
+    """Return the details of a call for its approver: the arguments that the tool would get, with secrets masked."""
     reader: Any = waiting.call.reader
     arguments = record_of(reader.tool).secrets.masked(waiting.arguments)
     return {"tool": waiting.name, "arguments": arguments, "coercions": _coercions(waiting.coercions)}
 
 
 def details(result: Result) -> JsonObject:
-    """Return what the application may want to know of a result and the model is not told, as JSON."""
+    """Return metadata of a result for the application, as JSON; the model does not see it."""
     return {
         "coercions": _coercions(result.coercions),
         "error": None if result.error is None else result.error.code,

@@ -1,4 +1,4 @@
-"""Makes a tool of a tool of a framework."""
+"""Converts framework tools to toolshape tools."""
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,33 +12,33 @@ from toolshape._tool import Tool, make_from_definition
 P = TypeVar("P", bound=Image | File)
 
 
-def imported(
+def import_tool(
     name: str,
     description: str | None,
     schema: JsonSchema,
     call: Callable[[dict[str, Any], str], Awaitable[Any]],
     options: Mapping[str, Any],
 ) -> Tool[..., Any]:
-    """Make a tool that calls a tool of a framework.
+    """Make a tool that calls a framework's tool.
 
     Args:
         name: The framework's name of the tool.
         description: What the model reads.
         schema: The schema of its arguments.
-        call: Takes the arguments and the id of the call.
-        options: Those of ``tool``.
+        call: Calls the framework's tool with the arguments and the call id.
+        options: The options of ``tool``.
     """
 
     async def run(_toolshape_context: CallContext, **arguments: Any) -> Any:
         return await call(arguments, _toolshape_context.call_id)
 
     entry = {"name": name, "description": description or "", "parameters": {"type": "object", **schema}}
-    chosen: Any = dict(options)
-    return make_from_definition(entry, lambda _: run, False, chosen, None)
+    tool_options: Any = dict(options)
+    return make_from_definition(entry, lambda _: run, False, tool_options, None)
 
 
 def part_at(url: str, kind: Callable[..., P]) -> P:
-    """Return the image or file at a URL; a data URL in base64 is read."""
+    """Return the image or file at a URL; a base64 data URL is decoded."""
     head, comma, data = url.partition(",")
     if not (head.startswith("data:") and head.endswith(";base64") and comma):
         return kind(url=url)

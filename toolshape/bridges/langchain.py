@@ -1,4 +1,4 @@
-"""Gives tools to agents of LangChain and LangGraph, and imports their tools. Tested with langchain-core 1.8 and langgraph 1.2."""
+"""Passes tools to agents of LangChain and LangGraph, and imports their tools. Tested with langchain-core 1.8 and langgraph 1.2."""
 
 import base64
 import typing
@@ -14,7 +14,7 @@ try:
     from langgraph.types import interrupt
 except ImportError as error:
     raise ImportError(
-        f"toolshape.bridges.langchain needs it: pip install langchain-core langgraph ({error})"
+        f"toolshape.bridges.langchain needs langchain-core and langgraph: pip install langchain-core langgraph ({error})"
     ) from error
 
 from pydantic import AfterValidator, Field
@@ -32,14 +32,14 @@ from toolshape.bridges._delivery import (
     BridgeOptions,
     Definition,
     Delivered,
-    aanswered,
-    answered,
+    approval_request,
+    arun_call,
     bridge,
     check_edit,
     details,
-    question,
+    run_call,
 )
-from toolshape.bridges._foreign import imported, part_at
+from toolshape.bridges._foreign import import_tool, part_at
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_langchain", "to_langchain"]
 _RUNTIME = "toolshape_runtime"
-_NOBODY_TO_ASK = "it needs approval, which can be given only in a graph of LangGraph"
+_NOBODY_TO_ASK = "the call needs approval, which is only possible inside a LangGraph graph"
 
 
 def to_langchain(
@@ -60,35 +60,36 @@ def to_langchain(
     strict: Strictness = False,
     **options: "Unpack[BridgeOptions]",
 ) -> list[BaseTool]:
-    """Return tools as ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` take them.
+    """Convert a registry's tools to the form that ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` accept.
 
-    A call is validated and coerced, and runs under the hooks, limits and the ledger of the tools. The result is a
-    ``ToolMessage``, with ``status="error"`` if the call failed, images and files as content blocks, and the coercions in
-    ``artifact``. Invoked with plain arguments, and not with a call, a tool returns the content, or raises
+    A call is validated and coerced, and runs under the registry's hooks and limits, and with ``ledger=``. The result is
+    a ``ToolMessage``, with ``status="error"`` if the call failed, images and files as content blocks, and the coercions
+    in ``artifact``. If a tool is invoked with plain arguments instead of a tool call, it returns the content or raises
     ``ToolException``.
 
-    If a call needs approval, the graph is interrupted. The value has the form of ``HumanInTheLoopMiddleware`` for single
-    calls (``{"type": "tool_approval", "name": ..., "args": ...}``), and the answer is one of its decisions, such as
-    ``Command(resume={"type": "approve"})``. ``args`` are the arguments as the tool would get them, and so are those of
-    an edit. Outside a graph, the call is denied; a graph that keeps no checkpoints stops for good.
+    If a call needs approval, the graph is interrupted. The interrupt's value has the form that
+    ``HumanInTheLoopMiddleware`` uses for single calls (``{"type": "tool_approval", "name": ..., "args": ...}``). Resume
+    with one of that middleware's decisions, such as ``Command(resume={"type": "approve"})``. ``args``, also in an edit,
+    are the validated arguments that the tool receives. Outside a graph, the call is denied. A graph without a
+    checkpointer cannot be resumed.
 
     Args:
-        tools: The registry. Tools that are added later are not seen.
-        provider: The provider whose form the model is sent.
-        strict: As for ``Registry.bind``. LangChain marks tools as strict only if it is told to: with ``True``, also write
+        tools: The registry. Tools added to it later are not included.
+        provider: The provider whose schema form is sent.
+        strict: As for ``Registry.bind``. LangChain sends ``strict`` only on request: with ``True``, also write
             ``bind_tools(..., strict=True)``.
-        **options: As in ``BridgeOptions``; ``inject`` and ``scope`` may be functions of the ``ToolRuntime``.
+        **options: As in ``BridgeOptions``; the functions ``inject`` and ``scope`` take a ``ToolRuntime``.
 
     Raises:
-        UsageError: A tool needs approval and writes, and there is no ledger.
-        ExportError: The provider cannot be sent one of the tools.
+        UsageError: A tool writes and needs approval, and there is no ledger.
+        ExportError: One of the tools cannot be exported to the provider.
     """
-    found = bridge(tools, provider, strict, options, ["langchain", "langchain_core", "langgraph"])
-    return [_tool(found, definition) for definition in found.definitions.values()]
+    bridged = bridge(tools, provider, strict, options, ["langchain", "langchain_core", "langgraph"])
+    return [_tool(bridged, definition) for definition in bridged.definitions.values()]
 
 
 class _Bridged(StructuredTool):
-    """A tool whose arguments are not validated by LangChain, and may have any names."""
+    """A tool that skips LangChain's validation, so its arguments can have any names."""
 
     def _to_args_and_kwargs(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
@@ -98,12 +99,12 @@ class _Bridged(StructuredTool):
         return (), {"arguments": arguments, "tool_call_id": tool_call_id, _RUNTIME: runtime}
 
 
-def _tool(found: Bridge, definition: Definition) -> BaseTool:
+def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
     def planned(arguments: Any, tool_call_id: str | None, runtime: Any) -> tuple[Delivered, Plan]:
         call = Delivered(
             tool_call_id or "", definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime)
         )
-        return call, found.plan(call)
+        return call, bridged.plan(call)
 
     def run(
         arguments: Any,
@@ -111,8 +112,10 @@ def _tool(found: Bridge, definition: Definition) -> BaseTool:
         config: RunnableConfig,
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
-        runtime = toolshape_runtime or _outside(config, tool_call_id)
-        return _returned(found, answered(found, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id)
+        runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
+        return _to_tool_message(
+            bridged, run_call(bridged, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id
+        )
 
     async def arun(
         arguments: Any,
@@ -120,8 +123,10 @@ def _tool(found: Bridge, definition: Definition) -> BaseTool:
         config: RunnableConfig,
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
-        runtime = toolshape_runtime or _outside(config, tool_call_id)
-        return _returned(found, await aanswered(found, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id)
+        runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
+        return _to_tool_message(
+            bridged, await arun_call(bridged, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id
+        )
 
     return _Bridged(
         name=definition.wire_name,
@@ -132,7 +137,7 @@ def _tool(found: Bridge, definition: Definition) -> BaseTool:
     )
 
 
-def _outside(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[Any, Any]:
+def _runtime_outside_graph(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[Any, Any]:
     """Return the runtime of a call outside a graph."""
     return ToolRuntime(
         state={}, context=None, config=config, stream_writer=lambda _: None, tool_call_id=tool_call_id, store=None
@@ -140,7 +145,7 @@ def _outside(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[An
 
 
 def _fill(annotation: Any, runtime: ToolRuntime[Any, Any]) -> Any:
-    """Return the value of a parameter that takes a part of LangGraph's runtime."""
+    """Return the value for a parameter that is typed as a part of LangGraph's runtime."""
     for marker in getattr(annotation, "__metadata__", ()):
         kind = marker if isinstance(marker, type) else type(marker)
         if issubclass(kind, InjectedToolCallId):
@@ -182,7 +187,7 @@ class _Decisions(TypedDict):
 
 
 _Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
-"""What a person may answer: a decision of ``HumanInTheLoopMiddleware``, by itself or in a list of one."""
+"""The answer to an interrupt: a decision of ``HumanInTheLoopMiddleware``, alone or in a list of one."""
 
 
 def _ask(waiting: PendingCall) -> Decision:
@@ -191,7 +196,7 @@ def _ask(waiting: PendingCall) -> Decision:
         "type": "tool_approval",
         "tool_call_id": waiting.id,
         "name": waiting.call.wire_name,
-        "args": question(waiting)["arguments"],
+        "args": approval_request(waiting)["arguments"],
         "description": f"{waiting.name} needs approval",
     }
 
@@ -201,11 +206,12 @@ def _ask(waiting: PendingCall) -> Decision:
             check_edit(waiting, decision)
         return answer
 
-    # LangGraph keeps an answer, so that the graph could not be asked again: it checks the answer by this type before that.
+    # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected. ``response_schema``
+    # validates the answer before it is stored.
     answers: Any = Annotated[_Answer, AfterValidator(checked)]
     try:
         return _decision(interrupt(value, response_schema=answers))
-    except (KeyError, RuntimeError):  # no graph runs
+    except (KeyError, RuntimeError):  # raised when no graph is running
         return Deny(_NOBODY_TO_ASK)
 
 
@@ -217,10 +223,10 @@ def _decision(answer: Any) -> Decision:
     return True if decision["type"] == "approve" else Deny(decision.get("message", ""))
 
 
-def _returned(found: Bridge, result: Result, tool_call_id: str | None) -> Any:
+def _to_tool_message(bridged: Bridge, result: Result, tool_call_id: str | None) -> Any:
     content: Any = result.text
     if result.error is None and result.parts:
-        content = [_block(part) for part in found.sendable(result.parts)]
+        content = [_block(part) for part in bridged.sendable(result.parts)]
     if tool_call_id is None:
         if result.error is not None:
             raise ToolException(result.text)
@@ -247,39 +253,41 @@ def _block(part: Part) -> dict[str, Any]:
 def from_langchain(
     tool: BaseTool, *, config: RunnableConfig | None = None, **options: "Unpack[ToolOptions]"
 ) -> Tool[..., Any]:
-    """Make a tool of a tool of LangChain. Needs the extra ``schema``.
+    """Convert a LangChain tool to a toolshape tool. Needs the extra ``schema``.
 
-    Calls are validated by its JSON Schema, and then by LangChain. ``ToolException`` and a ``ToolMessage`` with
-    ``status="error"`` are a ``ToolError``. A tool that takes the state or the store of a graph cannot be called.
+    Calls are validated by the tool's JSON Schema, and then by LangChain. ``ToolException`` and a ``ToolMessage`` with
+    ``status="error"`` become ``ToolError``. A tool that takes the state or the store of a graph cannot be called.
 
     Args:
         tool: The tool.
-        config: The ``RunnableConfig`` of its calls.
+        config: The ``RunnableConfig`` passed to each call.
         **options: As for ``toolshape.tool``.
 
     Raises:
-        DefinitionError: The schema cannot be that of a tool.
-        UsageError: It is not a tool of LangChain.
+        DefinitionError: The schema is not valid for a tool.
+        UsageError: ``tool`` is not a LangChain tool.
     """
     given: Any = tool
     if not isinstance(given, BaseTool):
-        raise UsageError(f"from_langchain takes a tool of LangChain, not {type(given).__name__}: use its @tool")
+        raise UsageError(
+            f"from_langchain takes a LangChain tool, not {type(given).__name__}: decorate the function with LangChain's @tool"
+        )
     described: Any = tool.tool_call_schema
     schema = described if isinstance(described, dict) else described.model_json_schema()
 
     async def call(arguments: dict[str, Any], tool_call_id: str) -> Any:
-        called = {"type": "tool_call", "id": tool_call_id or tool.name, "name": tool.name, "args": arguments}
+        tool_call = {"type": "tool_call", "id": tool_call_id or tool.name, "name": tool.name, "args": arguments}
         try:
-            answer = await tool.ainvoke(called, config)
+            answer = await tool.ainvoke(tool_call, config)
         except ToolException as error:
             raise ToolError(str(error)) from error
-        return _taken(answer)
+        return _from_langchain_answer(answer)
 
-    return imported(tool.name, tool.description, schema, call, options)
+    return import_tool(tool.name, tool.description, schema, call, options)
 
 
-def _taken(answer: Any) -> Any:
-    """Return what a tool of LangChain answered as a tool of ours returns it."""
+def _from_langchain_answer(answer: Any) -> Any:
+    """Convert a LangChain tool's answer to a toolshape return value."""
     if not isinstance(answer, ToolMessage):
         return answer
     if answer.status == "error":
@@ -290,7 +298,7 @@ def _taken(answer: Any) -> Any:
 
 
 def _part(block: Mapping[str, Any]) -> Part:
-    """Return a block in LangChain's own form, which ``content_blocks`` makes of that of any provider."""
+    """Convert a content block, which ``content_blocks`` has normalised to LangChain's form."""
     kinds: Mapping[str, Callable[..., Image | File]] = {"image": Image, "file": File}
     kind = kinds.get(block["type"])
     if kind is None:

@@ -1,4 +1,4 @@
-"""Gives tools to agents of the OpenAI Agents SDK, and imports its tools. Tested with openai-agents 0.24."""
+"""Passes tools to agents of the OpenAI Agents SDK, and imports its tools. Tested with openai-agents 0.24."""
 
 import base64
 import json
@@ -10,7 +10,9 @@ try:
     from agents import Tool as AgentsTool
     from agents.tool_context import ToolContext
 except ImportError as error:
-    raise ImportError(f"toolshape.bridges.openai_agents needs it: pip install openai-agents ({error})") from error
+    raise ImportError(
+        f"toolshape.bridges.openai_agents needs openai-agents: pip install openai-agents ({error})"
+    ) from error
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.approval import Decision, Deny
@@ -18,8 +20,8 @@ from toolshape._errors import UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall
 from toolshape._tool import Tool
-from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, aanswered, bridge, needs_approval
-from toolshape.bridges._foreign import imported, part_at
+from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, arun_call, bridge, needs_approval
+from toolshape.bridges._foreign import import_tool, part_at
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from toolshape._wire.provider import AnyProvider
 
 __all__ = ["from_openai_agents", "to_openai_agents"]
-_NOT_ASKED = "it needs approval, which nobody gave"
+_NOT_APPROVED = "the call needs approval and was not approved"
 
 
 def to_openai_agents(
@@ -39,48 +41,49 @@ def to_openai_agents(
     strict: Strictness | None = None,
     **options: "Unpack[BridgeOptions]",
 ) -> list[AgentsTool]:
-    """Return tools as ``Agent(tools=...)`` of the OpenAI Agents SDK takes them.
+    """Convert a registry's tools to the form that ``Agent(tools=...)`` of the OpenAI Agents SDK accepts.
 
-    A call comes back as the model wrote it, is validated and coerced, and runs under the hooks, limits and the ledger of
-    the tools. If it fails, the model is told the text of the error. Images and files are ``ToolOutputImage`` and
+    A call is validated and coerced from the model's own text, and runs under the registry's hooks and limits, and with
+    ``ledger=``. If it fails, the model receives the error text. Images and files are returned as ``ToolOutputImage`` and
     ``ToolOutputFileContent``.
 
-    If a call needs approval, the run is interrupted, and its ``RunState`` is approved or rejected as usual. A call that
-    the ledger knows needs no approval. The SDK cannot edit arguments; if they are not JSON, it asks for approval first.
+    If a call needs approval, the run is interrupted, and its ``RunState`` is approved or rejected as usual. Nobody is
+    asked again about a call that the ledger has recorded. The SDK cannot edit arguments. If the arguments are not JSON,
+    the SDK requests approval before the model receives the error.
 
     Args:
-        tools: The registry. Tools that are added later are not seen.
-        provider: The provider whose form the model is sent: ``"openai-responses"``, the SDK's default, ``"openai"`` for
-            ``OpenAIChatCompletionsModel``, or that behind another model.
+        tools: The registry. Tools added to it later are not included.
+        provider: The provider whose schema form is sent: ``"openai-responses"`` for the SDK's default model, ``"openai"``
+            for ``OpenAIChatCompletionsModel``, or the provider behind another model.
         strict: As for ``Registry.bind``.
-        **options: As in ``BridgeOptions``; ``inject`` and ``scope`` may be functions of the ``ToolContext`` (before a
-            call is approved, of the ``RunContextWrapper``).
+        **options: As in ``BridgeOptions``; the functions ``inject`` and ``scope`` take a ``ToolContext`` (or, before
+            approval, a ``RunContextWrapper``).
 
     Raises:
-        UsageError: A tool needs approval and writes, and there is no ledger.
-        ExportError: The provider cannot be sent one of the tools.
+        UsageError: A tool writes and needs approval, and there is no ledger.
+        ExportError: One of the tools cannot be exported to the provider.
     """
-    found = bridge(tools, provider, strict, options, ["agents"])
-    return [_tool(found, definition) for definition in found.definitions.values()]
+    bridged = bridge(tools, provider, strict, options, ["agents"])
+    return [_tool(bridged, definition) for definition in bridged.definitions.values()]
 
 
-def _tool(found: Bridge, definition: Definition) -> FunctionTool:
+def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
     def delivered(context: Any, call_id: str, arguments: Any) -> Delivered:
         return Delivered(call_id, definition.wire_name, arguments, context, lambda _: context)
 
     async def invoke(context: ToolContext[Any], arguments: str) -> Any:
-        def decide(waiting: PendingCall) -> Decision:  # noqa: ARG001 - the SDK has asked for this call
+        def decide(waiting: PendingCall) -> Decision:  # noqa: ARG001 - the SDK has already asked about this call
             is_approved = context.is_tool_approved(definition.wire_name, context.tool_call_id)
-            return True if is_approved else Deny(_NOT_ASKED)
+            return True if is_approved else Deny(_NOT_APPROVED)
 
         call = delivered(context, context.tool_call_id, arguments)
-        result = await aanswered(found, call, found.plan(call), decide)
+        result = await arun_call(bridged, call, bridged.plan(call), decide)
         if result.error is None and result.parts:
-            return [_output(part) for part in found.sendable(result.parts)]
+            return [_output(part) for part in bridged.sendable(result.parts)]
         return result.text
 
     async def must_wait(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        return await needs_approval(found, delivered(context, call_id, arguments))
+        return await needs_approval(bridged, delivered(context, call_id, arguments))
 
     return FunctionTool(
         name=definition.wire_name,
@@ -104,19 +107,20 @@ def _output(part: Part) -> Any:
 
 
 def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
-    """Make a tool of a ``FunctionTool`` of the OpenAI Agents SDK. Needs the extra ``schema``.
+    """Convert a ``FunctionTool`` of the OpenAI Agents SDK to a toolshape tool. Needs the extra ``schema``.
 
-    Calls are validated by its JSON Schema, and then by the SDK, which answers its own errors as texts.
-    ``needs_approval`` is ``approve=True``, also where it is a function: that needs a run of the SDK.
+    Calls are validated by the tool's JSON Schema, and then by the SDK, which returns its own errors as text.
+    ``needs_approval`` becomes ``approve=True``, even if it is a function, because that function can only run inside the
+    SDK.
 
     Args:
         tool: The tool.
-        context: The ``context`` that the function is given, which belongs to no run.
+        context: The value of the function's ``context``. It belongs to no agent run.
         **options: As for ``toolshape.tool``.
 
     Raises:
-        DefinitionError: The schema cannot be that of a tool.
-        UsageError: It is not a ``FunctionTool``.
+        DefinitionError: The schema is not valid for a tool.
+        UsageError: ``tool`` is not a ``FunctionTool``.
     """
     given: Any = tool
     if not isinstance(given, FunctionTool):
@@ -124,20 +128,22 @@ def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "U
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:
         text = json.dumps(arguments)
-        made: ToolContext[Any] = ToolContext(
+        tool_context: ToolContext[Any] = ToolContext(
             context, tool_name=tool.name, tool_call_id=call_id or tool.name, tool_arguments=text
         )
-        return _taken(await tool.on_invoke_tool(made, text))
+        return _from_sdk_output(await tool.on_invoke_tool(tool_context, text))
 
-    waits = {} if tool.needs_approval is False else {"approve": True}
-    limits = {} if tool.timeout_seconds is None else {"timeout": tool.timeout_seconds}
-    return imported(tool.name, tool.description, tool.params_json_schema, call, {**waits, **limits, **options})
+    approval_option = {} if tool.needs_approval is False else {"approve": True}
+    timeout_option = {} if tool.timeout_seconds is None else {"timeout": tool.timeout_seconds}
+    return import_tool(
+        tool.name, tool.description, tool.params_json_schema, call, {**approval_option, **timeout_option, **options}
+    )
 
 
-def _taken(value: Any) -> Any:
-    """Return an output of the SDK as a tool of ours returns it."""
+def _from_sdk_output(value: Any) -> Any:
+    """Convert an SDK output to a toolshape return value."""
     if isinstance(value, list):
-        return [_taken(item) for item in value]
+        return [_from_sdk_output(item) for item in value]
     if isinstance(value, ToolOutputText):
         return Text(value.text)
     if isinstance(value, ToolOutputImage) and value.image_url:

@@ -1,4 +1,4 @@
-"""Gives tools to agents of pydantic-ai, and imports its tools. Tested with pydantic-ai 2.68."""
+"""Passes tools to agents of pydantic-ai, and imports its tools. Tested with pydantic-ai 2.68."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ try:
     from pydantic_ai.tools import ToolDefinition
     from pydantic_ai.usage import RunUsage
 except ImportError as error:
-    raise ImportError(f"toolshape.bridges.pydantic_ai needs it: pip install pydantic-ai-slim ({error})") from error
+    raise ImportError(
+        f"toolshape.bridges.pydantic_ai needs pydantic-ai: pip install pydantic-ai-slim ({error})"
+    ) from error
 
 from pydantic_core import from_json
 
@@ -38,13 +40,13 @@ from toolshape.bridges._delivery import (
     BridgeOptions,
     Definition,
     Delivered,
-    aanswered,
+    apply_decision,
+    approval_request,
+    arun_call,
     bridge,
     details,
-    put,
-    question,
 )
-from toolshape.bridges._foreign import imported
+from toolshape.bridges._foreign import import_tool
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -60,8 +62,8 @@ _PROVIDERS: Mapping[str, str] = {
     "MistralModel": "mistral", "OllamaModel": "ollama", "OpenAIChatModel": "openai",
     "OpenAIResponsesModel": "openai-responses", "OpenRouterModel": "openrouter", "XaiModel": "xai",
 }  # fmt: skip
-"""The provider whose form a model class of pydantic-ai 2.68 sends, seen in its source on 2026-11-26."""
-_ELSE = "json-schema"
+"""Maps the model classes of pydantic-ai to the provider form that they send (source of pydantic-ai 2.68, 2026-11-26)."""
+_FALLBACK_PROVIDER = "json-schema"
 
 
 def to_pydantic_ai(
@@ -71,32 +73,32 @@ def to_pydantic_ai(
     strict: Strictness | None = None,
     **options: "Unpack[BridgeOptions]",
 ) -> list[PydanticTool[Any]]:
-    """Return tools as ``Agent(tools=...)`` takes them.
+    """Convert a registry's tools to the form that ``Agent(tools=...)`` accepts.
 
-    Each request has the schemas of the provider of its model. A call comes back as the model wrote it, is validated and
-    coerced, and runs under the hooks, limits and the ledger of the tools. If it fails, the model is told the text of the
-    error: as ``ModelRetry`` if another call may succeed, else as ``ToolFailed``. Images and files are ``BinaryContent``.
-    The metadata of the result holds the coercions.
+    Each request uses the schemas for its model's provider. A call is validated and coerced from the model's own text, and
+    runs under the registry's hooks and limits, and with ``ledger=``. If it fails, the model receives the error text, as
+    ``ModelRetry`` if a different call may succeed, otherwise as ``ToolFailed``. Images and files are returned as
+    ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its coercions.
 
-    If a call needs approval, the run ends with ``DeferredToolRequests``, which the agent must have among its output
-    types. Their ``metadata`` shows the arguments as the tool would get them.
+    If a call needs approval, the run ends with ``DeferredToolRequests``, which must be one of the agent's output types.
+    Their ``metadata`` contains the validated arguments that the tool would receive.
 
     Args:
-        tools: The registry. Tools that are added later are not seen.
-        provider: The provider whose form the model is sent; by default that of the agent's model; plain JSON Schema
-            for a model that is not known, and for several models of different providers.
+        tools: The registry. Tools added to it later are not included.
+        provider: The provider whose schema form is sent. The default is the provider of the agent's model, or plain JSON
+            Schema if that is unknown or mixed.
         strict: As for ``Registry.bind``.
-        **options: As in ``BridgeOptions``; ``inject`` and ``scope`` may be functions of the ``RunContext``.
+        **options: As in ``BridgeOptions``; the functions ``inject`` and ``scope`` take a ``RunContext``.
 
     Raises:
-        UsageError: A tool needs approval and writes, and there is no ledger.
-        ExportError: The provider cannot be sent one of the tools.
+        UsageError: A tool writes and needs approval, and there is no ledger.
+        ExportError: One of the tools cannot be exported to the provider.
     """
     bridges: dict[Any, Bridge] = {}
     snapshot = tools.subset(exclude=())
 
     def bridge_for(context: RunContext[Any] | None) -> Bridge:
-        chosen: Any = provider or (_ELSE if context is None else _provider_of(context.model))
+        chosen: Any = provider or (_FALLBACK_PROVIDER if context is None else _provider_of(context.model))
         if chosen not in bridges:
             bridges[chosen] = bridge(snapshot, chosen, strict, options, ["pydantic_ai"])
         return bridges[chosen]
@@ -105,14 +107,16 @@ def to_pydantic_ai(
 
 
 def _provider_of(model: Any) -> str:
-    while hasattr(model, "wrapped"):  # a model around another, as for spans
+    while hasattr(model, "wrapped"):  # a wrapper model, such as the instrumented model
         model = model.wrapped
-    if models := getattr(model, "models", ()):  # one after the other, in case one fails: all are sent the same schemas
+    if models := getattr(model, "models", ()):  # a ``FallbackModel`` sends the same schemas to each of its models
         providers = set(map(_provider_of, models))
-        return providers.pop() if len(providers) == 1 else _ELSE
-    found = next((found for kind in type(model).__mro__ if (found := _PROVIDERS.get(kind.__name__))), _ELSE)
-    # A class for OpenAI's form also talks to others; ``system`` says to whom.
-    return str(model.system) if found == "openai" and model.system in get_args(ProviderName) else found
+        return providers.pop() if len(providers) == 1 else _FALLBACK_PROVIDER
+    provider = next(
+        (known for kind in type(model).__mro__ if (known := _PROVIDERS.get(kind.__name__))), _FALLBACK_PROVIDER
+    )
+    # ``OpenAIChatModel`` also serves OpenAI-compatible providers; ``system`` names the provider.
+    return str(model.system) if provider == "openai" and model.system in get_args(ProviderName) else provider
 
 
 def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
@@ -121,8 +125,8 @@ def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
         return next(definition for definition in definitions.values() if definition.tool.name == name)
 
     async def call(context: RunContext[Any], /, **arguments: Any) -> Any:
-        found = bridge_for(context)
-        return _returned(await _answer(found, definition_for(context).wire_name, arguments, context))
+        bridged = bridge_for(context)
+        return _to_tool_return(await _answer(bridged, definition_for(context).wire_name, arguments, context))
 
     async def prepare(context: RunContext[Any], given: ToolDefinition) -> ToolDefinition:
         definition = definition_for(context)
@@ -140,13 +144,13 @@ def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
         call, default.wire_name, default.description, dict(default.schema), takes_ctx=True
     )
     made.prepare = prepare
-    unchecked: Any = _Unchecked()  # arguments are validated by the tool, which says what is wrong with them
+    unchecked: Any = _Unchecked()
     made.function_schema.validator = unchecked
     return made
 
 
 class _Unchecked:
-    """A validator that takes any arguments: ``call`` reads what the model wrote."""
+    """Accepts all arguments: toolshape validates the model's original arguments later, in ``call``."""
 
     def validate_json(self, given: str | bytes | bytearray, **_: Any) -> dict[str, Any]:
         return _as_dict(given)
@@ -156,7 +160,7 @@ class _Unchecked:
 
 
 def _as_dict(written: Any) -> dict[str, Any]:
-    """Return arguments as pydantic-ai passes them on; an empty dict for a text that is not the JSON of an object."""
+    """Return the arguments as a dict, or an empty dict if they are not a JSON object."""
     if isinstance(written, (str, bytes, bytearray)):
         try:
             written = json.loads(written)
@@ -165,26 +169,26 @@ def _as_dict(written: Any) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-async def _answer(found: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]) -> Result:
+async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]) -> Result:
     written = _written(context)
     given = arguments if written is None else written
     call = Delivered(context.tool_call_id or "", wire_name, given, context, lambda _: context)
-    plan = found.plan(call)
-    is_changed = written is not None and _as_dict(written) != arguments  # by the person who approved, or by a hook
+    plan = bridged.plan(call)
+    is_changed = written is not None and _as_dict(written) != arguments  # the approver or a hook has changed them
     if is_changed and context.tool_call_approved and plan.results.answers[0] is None:
-        # The ledger knows the call by what the model wrote.
-        back = getattr(plan.calls[0].reader, "back", None)
-        put(plan, plan.calls[0], arguments if back is None else back(arguments))
+        # The ledger identifies the call by the model's arguments, so the change is applied as an edit.
+        to_canonical = getattr(plan.calls[0].reader, "back", None)
+        apply_decision(plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments))
     elif is_changed:
         call = call._replace(arguments=arguments)
-        plan = found.plan(call)
+        plan = bridged.plan(call)
 
     def decide(waiting: PendingCall) -> Decision:
         if context.tool_call_approved:
             return True
-        raise ApprovalRequired(metadata=question(waiting))
+        raise ApprovalRequired(metadata=approval_request(waiting))
 
-    return await aanswered(found, call, plan, decide)
+    return await arun_call(bridged, call, plan, decide)
 
 
 def _written(context: RunContext[Any]) -> Any:
@@ -196,7 +200,7 @@ def _written(context: RunContext[Any]) -> Any:
     return None
 
 
-def _returned(result: Result) -> Any:
+def _to_tool_return(result: Result) -> Any:
     if result.error is not None:
         raise (ModelRetry if result.error.retryable else ToolFailed)(result.text)
     value: Any = result.text if result.is_text is not False else from_json(result.text)
@@ -214,25 +218,23 @@ def _content(part: Part) -> Any:
 
 
 def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
-    """Make a tool of a tool of pydantic-ai. Needs the extra ``schema``.
+    """Convert a pydantic-ai tool to a toolshape tool. Needs the extra ``schema``.
 
-    Calls are validated by its JSON Schema, and then by pydantic-ai. ``ModelRetry`` and ``ToolFailed`` are a
-    ``ToolError``, ``requires_approval`` is ``approve=True``.
+    Calls are validated by the tool's JSON Schema, and then by pydantic-ai. ``ModelRetry`` and ``ToolFailed`` become
+    ``ToolError``. ``requires_approval`` becomes ``approve=True``.
 
     Args:
         tool: The tool.
-        deps: The ``deps`` of the ``RunContext`` that the function is given, which belongs to no run.
+        deps: The ``deps`` for the function's ``RunContext``. This context belongs to no agent run.
         **options: As for ``toolshape.tool``.
 
     Raises:
-        DefinitionError: The schema cannot be that of a tool.
-        UsageError: It is not a tool of pydantic-ai.
+        DefinitionError: The schema is not valid for a tool.
+        UsageError: ``tool`` is not a pydantic-ai tool.
     """
     given: Any = tool
     if not isinstance(given, PydanticTool):
-        raise UsageError(
-            f"from_pydantic_ai takes a Tool of pydantic-ai, not {type(given).__name__}: write Tool(function)"
-        )
+        raise UsageError(f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given).__name__}: write Tool(function)")
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:
         context: RunContext[Any] = RunContext(
@@ -245,22 +247,22 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
         )
         try:
             validated = tool.function_schema.validator.validate_python(arguments)
-            return _taken(await tool.function_schema.call(validated, context))
+            return _from_pydantic_value(await tool.function_schema.call(validated, context))
         except (ModelRetry, ToolFailed) as error:
             raise ToolError(error.message, retryable=isinstance(error, ModelRetry)) from error
 
     schema = tool.function_schema.json_schema
-    waits = {"approve": True} if tool.requires_approval else {}
-    limits = {} if tool.timeout is None else {"timeout": tool.timeout}
-    return imported(tool.name, tool.description, schema, call, {**waits, **limits, **options})
+    approval_option = {"approve": True} if tool.requires_approval else {}
+    timeout_option = {} if tool.timeout is None else {"timeout": tool.timeout}
+    return import_tool(tool.name, tool.description, schema, call, {**approval_option, **timeout_option, **options})
 
 
-def _taken(value: Any) -> Any:
-    """Return what a function of pydantic-ai returned as a tool of ours returns it."""
+def _from_pydantic_value(value: Any) -> Any:
+    """Convert a pydantic-ai return value to a toolshape return value."""
     if isinstance(value, ToolReturn):
         value = value.return_value
     if isinstance(value, list) and any(isinstance(item, (BinaryContent, ImageUrl, DocumentUrl)) for item in value):
-        return [item if isinstance(item, str) else _taken(item) for item in value]
+        return [item if isinstance(item, str) else _from_pydantic_value(item) for item in value]
     if isinstance(value, BinaryContent):
         kind = Image if value.is_image else File
         return kind(value.data, value.media_type)

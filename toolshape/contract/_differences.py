@@ -147,27 +147,31 @@ class _Walk:
 
     def _object(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
         old, new = before.get("properties", {}), after.get("properties", {})
-        required, now = list(before.get("required", ())), list(after.get("required", ()))
+        required_before, required_after = list(before.get("required", ())), list(after.get("required", ()))
         for name in old:
             if name in new:
                 yield from self._inside(old[name], new[name], (*place, "properties", name), _at(path, name))
         for name in (key for key in old if key not in new):
             without = {**before, "properties": {key: node for key, node in old.items() if key != name}}
-            without["required"] = [key for key in required if key != name]
+            without["required"] = [key for key in required_before if key != name]
             without.pop("additionalProperties", None)
             if "additionalProperties" in after:  # it decides about the removed name, which no other difference tries
                 without["additionalProperties"] = self._renamed(after["additionalProperties"])
             yield self._step(_at(path, name), "removed", old[name], None, place, without, is_old=True)
         for name in (key for key in new if key not in old):
             given = {**before, "properties": {**old, name: self._renamed(new[name])}}
-            given["required"] = [*required, name] if name in now else required
+            given["required"] = [*required_before, name] if name in required_after else required_before
             step = self._step(_at(path, name), "added", None, new[name], place, given, is_old=True)
-            yield step._replace(unnamed=name) if name not in now and _is_open(before, place) else step
-        for name in dict.fromkeys([*required, *now]):
+            yield step._replace(unnamed=name) if name not in required_after and _is_open(before, place) else step
+        for name in dict.fromkeys([*required_before, *required_after]):
             is_new = name in new and name not in old
-            if (name in required) != (name in now) and not is_new and (name in new or name not in old):
-                asked = [key for key in required if key != name] + ([name] if name in now else [])
-                values = name in required, name in now
+            if (
+                (name in required_before) != (name in required_after)
+                and not is_new
+                and (name in new or name not in old)
+            ):
+                asked = [key for key in required_before if key != name] + ([name] if name in required_after else [])
+                values = name in required_before, name in required_after
                 yield self._step(
                     _at(path, name), "required", *values, place, {**before, "required": asked}, is_old=True
                 )

@@ -148,7 +148,7 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(
-                f"the case {case.name!r} answers {name!r}, which is not a tool{f' ({hint})' if hint else ''}"
+                f"the case {case.name!r} has an answer for {name!r}, but there is no such tool{f' ({hint})' if hint else ''}"
             )
 
 

@@ -35,7 +35,7 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the schema of a request; of a server that constrains no other answers, whether it is strict."""
+    """Read the output schema of a request, and whether it is strict: only a strict schema constrains the answer here."""
     given = mapping(body.get("response_format"))
     if given.get("type") != "json_schema":
         return None

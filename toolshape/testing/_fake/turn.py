@@ -233,10 +233,10 @@ def _slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: S
         raise UsageError(
             f"{name!r} is not a tool of this fake, and slip= needs the tool: pass it to Fake(provider, tools)"
         )
-    every = list(slips(tool, arguments))
-    possible = [slip for slip in every if slip.kind == kind]
+    all_slips = list(slips(tool, arguments))
+    possible = [slip for slip in all_slips if slip.kind == kind]
     if not possible:
-        kinds = ", ".join(dict.fromkeys(slip.kind for slip in every)) or "none"
+        kinds = ", ".join(dict.fromkeys(slip.kind for slip in all_slips)) or "none"
         raise UsageError(f"slip {kind!r} does not apply to these arguments of {name}; possible slips: {kinds}")
     if kind == "truncated":
         return possible[len(possible) // 2]
