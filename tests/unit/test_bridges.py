@@ -76,9 +76,10 @@ def test_what_a_decision_raises_leaves_the_call_as_it_was(ledger):
     with pytest.raises(KeyboardInterrupt, match=r'"arguments": {"amount": 500, "to": "ann"}'):
         answer(bridge, call, pause)
     assert (PAID, ledger.entries()) == ([], [])
-    assert asyncio.run(delivery.needs_approval(bridge, call))
+    assert asyncio.run(delivery.must_be_asked(bridge, call))
     assert answer(bridge, call, lambda _: True).ok
-    assert not asyncio.run(delivery.needs_approval(bridge, call))
+    assert not asyncio.run(delivery.must_be_asked(bridge, call))
+    assert delivery.needs_approval(bridge, call, bridge.plan(call))
 
 
 def test_an_edit_that_is_not_valid_runs_nothing(ledger):

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolshape._calls import Call
+from toolshape._calls import Call, Coercion, JsonObject
 from toolshape._dispatch import state
 from toolshape._dispatch.claims import Ready, chosen
+from toolshape._dispatch.handler import Handler
 from toolshape._dispatch.resolve import error_result
 from toolshape._errors import CallError, UsageError
 from toolshape._execution.failures import validation_error
@@ -102,7 +103,23 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     if len(entries) != 1:
         raise UsageError(f"plan.edit takes one call, and {given!r} is {len(entries)}: pass one of plan.pending")
     old: Ready = entries[0]
-    handler, values = old[2].canonical, copied(dict(values))
+    handler = old[2].canonical
+    values, model, coercions = checked_edit(handler, values)
+    edited = old[1]._replace(arguments_raw=values, reader=handler)
+    new: Ready = (old[0], edited, handler, model, coercions)
+    if not state.replace(results, old, new, must_wait=handler.record.must_wait(model)):
+        raise _decided_elsewhere("plan.edit", given)
+    return edited
+
+
+def checked_edit(handler: Handler, arguments: Mapping[str, Any]) -> tuple[JsonObject, Any, tuple[Coercion, ...]]:
+    """Return a copy of edited arguments in canonical form, the validated arguments, and the coercions.
+
+    Raises:
+        CallError: The arguments are invalid.
+        UsageError: A secret is the mask of one.
+    """
+    values = copied(dict(arguments))
     if _has_mask(values, handler.record.secrets):
         raise UsageError("the edit contains the mask of a secret; pass the real value, or do not edit this call")
     try:
@@ -110,11 +127,7 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     except BaseException as error:
         refused = validation_error(error, tool=handler.name)
         raise refused from refused.__cause__
-    edited = old[1]._replace(arguments_raw=values, reader=handler)
-    new: Ready = (old[0], edited, handler, model, coercions)
-    if not state.replace(results, old, new, must_wait=handler.record.must_wait(model)):
-        raise _decided_elsewhere("plan.edit", given)
-    return edited
+    return values, model, coercions
 
 
 def _decided_elsewhere(what: str, named: Any) -> UsageError:

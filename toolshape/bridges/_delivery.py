@@ -1,15 +1,16 @@
 """Runs a call that a framework delivers: plans it, requests approval from the framework, and returns the result."""
 
+import contextlib
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
-from toolshape._bound import Bound, bound_tools_of
+from toolshape._bound import Bound, ObservedResponse, bound_tools_of, show
 from toolshape._calls import JsonObject, JsonSchema, Strictness, WireCall
-from toolshape._dispatch import steps
-from toolshape._dispatch.approval import Decision, Deny
-from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
-from toolshape._dispatch.outbound import histories_of
+from toolshape._dispatch import state, steps
+from toolshape._dispatch.approval import Decision, Deny, checked_edit
+from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger, checked_scope
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.planning import planned
 from toolshape._dispatch.run_options import OnProgress
@@ -18,9 +19,13 @@ from toolshape._function.annotations import framework_of_context
 from toolshape._parts import Part, Text, named
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Result
-from toolshape._schema.values import copied
 from toolshape._tool import Tool, record_of
 from toolshape._wire.provider import AnyProvider, Reading
+
+_NO_ID = (
+    "the call needs approval and has no id, so a second delivery could not be recognised: deliver it with an id, or pass "
+    "scope= to the bridge"
+)
 
 
 class BridgeOptions(TypedDict, total=False):
@@ -82,12 +87,25 @@ class Bridge:
 
     def plan(self, call: Delivered) -> Plan:
         """Validate a call; run nothing. Observers receive a provider message that contains only this call."""
-        bound_tools = bound_tools_of(self.bound)
-        if bound_tools.observers is None:
-            return self.unobserved_plan(call)
-        provider = bound_tools.provider
-        messages = provider.codec.write_calls([WireCall(call.call_id, call.wire_name, call.arguments)])
-        return self.bound.plan(messages if histories_of(provider).is_items else messages[-1])
+        plan = self.unobserved_plan(call)
+        if bound_tools_of(self.bound).observers is not None:
+            response = self._response(call)
+            state.observe(
+                plan.results,
+                lambda done, was_told: show(self.bound, ObservedResponse(response, done, continues=was_told)),
+            )
+        return plan
+
+    def _response(self, call: Delivered) -> Any:
+        """Write a call as a response of the provider that contains only this call."""
+        provider, arguments = self.bound.provider, call.arguments
+        if isinstance(arguments, str):
+            with contextlib.suppress(ValueError, RecursionError):  # malformed JSON stays a text
+                arguments = json.loads(arguments)
+        if provider.histories is None:
+            return {"id": call.call_id, "name": call.wire_name, "arguments": arguments}
+        messages = provider.codec.write_calls([WireCall(call.call_id, call.wire_name, arguments)])
+        return messages if provider.histories.is_items else messages[-1]
 
     def unobserved_plan(self, call: Delivered) -> Plan:
         """Validate a call without notifying observers; run nothing."""
@@ -108,6 +126,11 @@ class Bridge:
             for part in parts
         ]
 
+    def refusal(self, call: Delivered) -> Deny | None:
+        """Return the denial of a call that the ledger could not recognise if it were delivered again."""
+        is_recognised = call.call_id or self.options.get("scope") is not None or self.options.get("ledger") is None
+        return None if is_recognised else Deny(_NO_ID)
+
     def run_options(self, call: Delivered) -> dict[str, Any]:
         """Return the keywords of ``Plan.run`` for a call."""
         inject, scope, ledger = self.options.get("inject", {}), self.options.get("scope"), self.options.get("ledger")
@@ -120,7 +143,7 @@ class Bridge:
         return {
             "inject": {**filled, **injected},
             "ledger": ledger,
-            "scope": scope if ledger else None,
+            "scope": scope if ledger is not None else None,
             "on_progress": progress,
         }
 
@@ -146,15 +169,8 @@ def bridge(
         UsageError: A tool needs approval and writes, and there is no ledger; or another argument is invalid.
         ExportError: The provider cannot be sent one of the tools.
     """
-    given: Any = tools
-    if not isinstance(given, Registry):
-        raise UsageError(f"a bridge takes a Registry, not {type(tools).__name__}: write Registry([...])")
-    for name in options:
-        if name not in BridgeOptions.__annotations__:
-            raise TypeError(f"unknown keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip())
+    check_arguments(tools, options)
     ledger = options.get("ledger")
-    if ledger is not None:
-        checked_ledger(ledger, None)
     bound = tools.bind(provider, strict)
     definitions = _definitions(bound, packages)
     for definition in definitions.values():
@@ -164,6 +180,28 @@ def bridge(
                 '(see toolshape.ledger.Ledger), or declare effects=["read"] or ["idempotent"] if running a call twice is harmless'
             )
     return Bridge(bound=bound, definitions=definitions, options=options)
+
+
+def check_arguments(tools: Any, options: BridgeOptions) -> None:
+    """Check the arguments of a bridge.
+
+    Raises:
+        TypeError: An option is unknown.
+        UsageError: An argument is invalid.
+    """
+    if not isinstance(tools, Registry):
+        raise UsageError(f"a bridge takes a Registry, not {type(tools).__name__}: write Registry([...])")
+    for name in options:
+        if name not in BridgeOptions.__annotations__:
+            raise TypeError(f"unknown keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip())
+    inject: Any = options.get("inject", {})
+    if not (isinstance(inject, Mapping) or callable(inject)):
+        raise UsageError(f"inject= takes values by name, or a function that returns them, not {type(inject).__name__}")
+    scope: Any = options.get("scope")
+    if not callable(scope):
+        checked_scope(scope)
+    if (ledger := options.get("ledger")) is not None:
+        checked_ledger(ledger, None)
 
 
 def _may_run_twice(definition: Definition) -> bool:
@@ -229,12 +267,24 @@ async def _run_call(
     # The ledger is checked first, so that nobody is asked again about a call that has already run.
     await how.result_of(run(**options))
     for waiting in plan.pending:
-        apply_decision(plan, waiting, decide(waiting))
+        apply_decision(plan, waiting, bridge.refusal(call) or decide(waiting))
         await how.result_of(run(**options))
     return plan.results[0]
 
 
-async def needs_approval(bridge: Bridge, call: Delivered) -> bool:
+def needs_approval(bridge: Bridge, call: Delivered, plan: Plan) -> bool:
+    """Return whether the call of a plan needs approval, whatever the ledger has recorded of it. Runs nothing."""
+    plan.run(only=(), inject=bridge.run_options(call)["inject"])
+    return bool(plan.pending)
+
+
+async def aneeds_approval(bridge: Bridge, call: Delivered, plan: Plan) -> bool:
+    """Like ``needs_approval``, in a running event loop."""
+    await plan.arun(only=(), inject=bridge.run_options(call)["inject"])
+    return bool(plan.pending)
+
+
+async def must_be_asked(bridge: Bridge, call: Delivered) -> bool:
     """Return whether a call needs approval and has not run yet. Runs nothing."""
     plan = bridge.unobserved_plan(call)
     await plan.arun(only=(), **bridge.run_options(call))
@@ -268,9 +318,11 @@ def check_edit(waiting: PendingCall, arguments: Mapping[str, Any]) -> None:
     """
     reader: Any = waiting.call.reader
     try:
-        reader.canonical.validate(copied(dict(arguments)))
+        checked_edit(reader.canonical, arguments)
     except CallError as error:
         raise ValueError("; ".join(map(str, error.problems))) from error
+    except UsageError as error:
+        raise ValueError(str(error)) from error
 
 
 def approval_request(waiting: PendingCall) -> JsonObject:

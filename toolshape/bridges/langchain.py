@@ -32,11 +32,13 @@ from toolshape.bridges._delivery import (
     BridgeOptions,
     Definition,
     Delivered,
+    aneeds_approval,
     approval_request,
     arun_call,
     bridge,
     check_edit,
     details,
+    needs_approval,
     run_call,
 )
 from toolshape.bridges._foreign import import_tool, part_at
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
 
 __all__ = ["from_langchain", "to_langchain"]
 _RUNTIME = "toolshape_runtime"
+_SEVERAL = (
+    "the call needs approval together with other calls of this response, whose answers LangGraph could mix up in one node: "
+    "call one tool at a time"
+)
 _NOBODY_TO_ASK = "the call needs approval, which is only possible inside a LangGraph graph"
 
 
@@ -91,6 +97,8 @@ def to_langchain(
 class _Bridged(StructuredTool):
     """A tool that skips LangChain's validation, so its arguments can have any names."""
 
+    may_wait: bool = Field(default=False, exclude=True)
+
     def _to_args_and_kwargs(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -113,9 +121,11 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
         runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
-        return _to_tool_message(
-            bridged, run_call(bridged, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id
-        )
+        call, plan = planned(arguments, tool_call_id, runtime)
+        decision: Decision = Deny(_NOBODY_TO_ASK)
+        if definition.may_wait and needs_approval(bridged, call, plan):
+            decision = bridged.refusal(call) or _ask(plan.pending[0], runtime)
+        return _to_tool_message(bridged, run_call(bridged, call, plan, lambda _: decision), tool_call_id)
 
     async def arun(
         arguments: Any,
@@ -124,9 +134,11 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
         runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
-        return _to_tool_message(
-            bridged, await arun_call(bridged, *planned(arguments, tool_call_id, runtime), _ask), tool_call_id
-        )
+        call, plan = planned(arguments, tool_call_id, runtime)
+        decision: Decision = Deny(_NOBODY_TO_ASK)
+        if definition.may_wait and await aneeds_approval(bridged, call, plan):
+            decision = bridged.refusal(call) or _ask(plan.pending[0], runtime)
+        return _to_tool_message(bridged, await arun_call(bridged, call, plan, lambda _: decision), tool_call_id)
 
     return _Bridged(
         name=definition.wire_name,
@@ -134,6 +146,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         args_schema=dict(definition.schema),
         func=run,
         coroutine=arun,
+        may_wait=definition.may_wait,
     )
 
 
@@ -190,8 +203,14 @@ _Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
 """The answer to an interrupt: a decision of ``HumanInTheLoopMiddleware``, alone or in a list of one."""
 
 
-def _ask(waiting: PendingCall) -> Decision:
-    """Interrupt the graph to ask for approval; return the decision once the graph is resumed."""
+def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
+    """Interrupt the graph to ask for approval; return the decision once the graph is resumed.
+
+    LangGraph matches answers to the interrupts of a task by their order. So a call interrupts each time that its node
+    runs, even if the ledger has recorded it, and several calls that run at the same time in one task are denied.
+    """
+    if _is_with_others(runtime):
+        return Deny(_SEVERAL)
     value = {
         "type": "tool_approval",
         "tool_call_id": waiting.id,
@@ -200,19 +219,40 @@ def _ask(waiting: PendingCall) -> Decision:
         "description": f"{waiting.name} needs approval",
     }
 
-    def checked(answer: _Answer) -> _Answer:
-        decision = _decision(answer)
-        if isinstance(decision, Mapping):
-            check_edit(waiting, decision)
+    def checked(answer: Any) -> Any:
+        decision = answer["decisions"][0] if "decisions" in answer else answer
+        if decision["type"] == "edit":
+            if decision["edited_action"]["name"] != waiting.call.wire_name:
+                raise ValueError(
+                    f"an edit cannot change the tool: edited_action.name must be {waiting.call.wire_name!r}"
+                )
+            check_edit(waiting, decision["edited_action"]["args"])
         return answer
 
     # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected. ``response_schema``
     # validates the answer before it is stored.
     answers: Any = Annotated[_Answer, AfterValidator(checked)]
     try:
-        return _decision(interrupt(value, response_schema=answers))
+        answer = interrupt(value, response_schema=answers)
     except (KeyError, RuntimeError):  # raised when no graph is running
         return Deny(_NOBODY_TO_ASK)
+    return _decision(answer)
+
+
+def _is_with_others(runtime: ToolRuntime[Any, Any]) -> bool:
+    """Return whether one task runs several calls of tools that may need approval, as a ``ToolNode`` in your own graph does.
+
+    ``create_agent`` sends each call to a task of its own, whose path says so.
+    """
+    metadata: Mapping[str, Any] = runtime.config.get("metadata") or {}
+    path = metadata.get("langgraph_path") or ("",)
+    if path[0] == "__pregel_push":
+        return False
+    state: Any = runtime.state
+    messages = state if isinstance(state, list) else state.get("messages", ()) if isinstance(state, dict) else ()
+    calls = getattr(messages[-1], "tool_calls", ()) if messages else ()
+    may_wait = {tool.name for tool in runtime.tools if isinstance(tool, _Bridged) and tool.may_wait}
+    return sum(call["name"] in may_wait for call in calls) > 1
 
 
 def _decision(answer: Any) -> Decision:

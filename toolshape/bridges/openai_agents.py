@@ -20,7 +20,7 @@ from toolshape._errors import UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall
 from toolshape._tool import Tool
-from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, arun_call, bridge, needs_approval
+from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, arun_call, bridge, must_be_asked
 from toolshape.bridges._foreign import import_tool, part_at
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
         return result.text
 
     async def must_wait(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        return await needs_approval(bridged, delivered(context, call_id, arguments))
+        return await must_be_asked(bridged, delivered(context, call_id, arguments))
 
     return FunctionTool(
         name=definition.wire_name,
@@ -120,11 +120,16 @@ def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "U
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a ``FunctionTool``.
+        UsageError: ``tool`` is not a ``FunctionTool``, or has guardrails or ``is_enabled``, which only a run of the SDK
+            checks.
     """
     given: Any = tool
     if not isinstance(given, FunctionTool):
         raise UsageError(f"from_openai_agents takes a FunctionTool, not {type(given).__name__}: use @function_tool")
+    if tool.tool_input_guardrails or tool.tool_output_guardrails or tool.is_enabled is not True:
+        raise UsageError(
+            f"{tool.name} has guardrails or is_enabled=, which only a run of the SDK checks: it cannot be imported"
+        )
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:
         text = json.dumps(arguments)

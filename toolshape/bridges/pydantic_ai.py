@@ -1,5 +1,6 @@
 """Passes tools to agents of pydantic-ai, and imports its tools. Tested with pydantic-ai 2.68."""
 
+import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,6 +10,7 @@ try:
     from pydantic_ai import (
         ApprovalRequired,
         BinaryContent,
+        CallDeferred,
         DocumentUrl,
         ImageUrl,
         ModelRetry,
@@ -44,6 +46,7 @@ from toolshape.bridges._delivery import (
     approval_request,
     arun_call,
     bridge,
+    check_arguments,
     details,
 )
 from toolshape.bridges._foreign import import_tool
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from toolshape._registry import Registry
     from toolshape._wire.provider import AnyProvider
 
+_CANNOT_WAIT = "{} needs approval, or waits for an answer from elsewhere, and nobody was asked"
 __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 _PROVIDERS: Mapping[str, str] = {
     "AnthropicModel": "anthropic", "BedrockConverseModel": "bedrock", "CerebrasModel": "cerebras",
@@ -63,6 +67,8 @@ _PROVIDERS: Mapping[str, str] = {
     "OpenAIResponsesModel": "openai-responses", "OpenRouterModel": "openrouter", "XaiModel": "xai",
 }  # fmt: skip
 """Maps the model classes of pydantic-ai to the provider form that they send (source of pydantic-ai 2.68, 2026-11-26)."""
+_SYSTEMS: Mapping[str, str] = {"moonshotai": "moonshot"}
+"""Maps names of pydantic-ai's providers to those of toolshape, where the two differ."""
 _FALLBACK_PROVIDER = "json-schema"
 
 
@@ -94,13 +100,15 @@ def to_pydantic_ai(
         UsageError: A tool writes and needs approval, and there is no ledger.
         ExportError: One of the tools cannot be exported to the provider.
     """
+    check_arguments(tools, options)
     bridges: dict[Any, Bridge] = {}
     snapshot = tools.subset(exclude=())
 
     def bridge_for(context: RunContext[Any] | None) -> Bridge:
         chosen: Any = provider or (_FALLBACK_PROVIDER if context is None else _provider_of(context.model))
         if chosen not in bridges:
-            bridges[chosen] = bridge(snapshot, chosen, strict, options, ["pydantic_ai"])
+            wish = False if chosen == _FALLBACK_PROVIDER else strict  # plain JSON Schema has no strict form
+            bridges[chosen] = bridge(snapshot, chosen, wish, options, ["pydantic_ai"])
         return bridges[chosen]
 
     return [_tool(definition.tool.name, bridge_for) for definition in bridge_for(None).definitions.values()]
@@ -116,7 +124,8 @@ def _provider_of(model: Any) -> str:
         (known for kind in type(model).__mro__ if (known := _PROVIDERS.get(kind.__name__))), _FALLBACK_PROVIDER
     )
     # ``OpenAIChatModel`` also serves OpenAI-compatible providers; ``system`` names the provider.
-    return str(model.system) if provider == "openai" and model.system in get_args(ProviderName) else provider
+    system = _SYSTEMS.get(model.system, model.system) if provider == "openai" else provider
+    return str(system) if system in get_args(ProviderName) else provider
 
 
 def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
@@ -221,7 +230,8 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
     """Convert a pydantic-ai tool to a toolshape tool. Needs the extra ``schema``.
 
     Calls are validated by the tool's JSON Schema, and then by pydantic-ai. ``ModelRetry`` and ``ToolFailed`` become
-    ``ToolError``. ``requires_approval`` becomes ``approve=True``.
+    ``ToolError``. ``requires_approval`` becomes ``approve=True``. A tool that raises ``ApprovalRequired`` itself, or
+    ``CallDeferred``, cannot wait here: pass ``approve=``, and the function is told that the call was approved.
 
     Args:
         tool: The tool.
@@ -236,6 +246,8 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
     if not isinstance(given, PydanticTool):
         raise UsageError(f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given).__name__}: write Tool(function)")
 
+    is_asked = tool.requires_approval or bool(options.get("approve"))
+
     async def call(arguments: dict[str, Any], call_id: str) -> Any:
         context: RunContext[Any] = RunContext(
             deps=deps,
@@ -243,13 +255,20 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
             usage=RunUsage(),
             tool_name=tool.name,
             tool_call_id=call_id,
-            tool_call_approved=True,
+            tool_call_approved=is_asked,
         )
+        if tool.prepare is not None and await tool.prepare_tool_def(context) is None:
+            raise ToolError(f"{tool.name} is not available")
         try:
             validated = tool.function_schema.validator.validate_python(arguments)
+            checked = None if tool.args_validator is None else tool.args_validator(context, **validated)
+            if inspect.isawaitable(checked):
+                await checked
             return _from_pydantic_value(await tool.function_schema.call(validated, context))
         except (ModelRetry, ToolFailed) as error:
             raise ToolError(error.message, retryable=isinstance(error, ModelRetry)) from error
+        except (ApprovalRequired, CallDeferred) as error:
+            raise ToolError(_CANNOT_WAIT.format(tool.name)) from error
 
     schema = tool.function_schema.json_schema
     approval_option = {"approve": True} if tool.requires_approval else {}

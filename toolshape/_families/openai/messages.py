@@ -397,10 +397,10 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """
     answers: list[WireMessage] = []
     media: list[JsonObject] | None = None
-    for call, _, error, _, _, result_text, _, parts, _, _ in results:
-        text = result_text
-        if error is not None or "Error [" in result_text:
-            text = marked_text(result_text, None if error is None else error.code)
+    for call, _, error, _, _, said, _, parts, _, _ in results:
+        text = said
+        if error is not None or "Error [" in said:
+            text = marked_text(said, None if error is None else error.code)
         raw = call.raw
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
             answers.append(write_result(call.id, text))
