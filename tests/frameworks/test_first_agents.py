@@ -117,7 +117,7 @@ def test_classes_of_models_are_those_of_pydantic_ai():
 @only("pydantic_ai")
 def test_tools_of_pydantic_ai_as_ours():
     """Their schema, their validation, their errors, their approval and their images."""
-    from pydantic_ai import BinaryContent, ModelRetry, RunContext, Tool, ToolReturn
+    from pydantic_ai import ApprovalRequired, BinaryContent, ModelRetry, RunContext, Tool, ToolReturn
 
     from toolshape.bridges.pydantic_ai import from_pydantic_ai
 
@@ -131,8 +131,32 @@ def test_tools_of_pydantic_ai_as_ours():
         """Take a picture."""
         return ToolReturn(["seen", BinaryContent(b"\x89PNG", media_type="image/png")])
 
+    def pay(ctx: RunContext[int], amount: int) -> str:
+        """Pay."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        return f"paid {amount}"
+
+    def small(ctx: RunContext[int], width: int, height: int = 2) -> None:
+        if width > 50:
+            raise ModelRetry("too wide")
+
+    async def hidden(ctx, definition):
+        return None
+
     asks = Tool(area, name="asks", requires_approval=True)
-    tools = Registry([from_pydantic_ai(made, deps=10) for made in (Tool(area), Tool(picture), asks)])
+    checked, unavailable = (
+        Tool(area, name="checked", args_validator=small),
+        Tool(area, name="unavailable", prepare=hidden),
+    )
+    given = (Tool(area), Tool(picture), asks, Tool(pay), checked, unavailable)
+    tools = Registry([from_pydantic_ai(made, deps=10) for made in given])
+    assert tools.dispatch({"name": "pay", "arguments": {"amount": 5}})[0].error.code == "tool_error"
+    decided = Registry([from_pydantic_ai(Tool(pay), approve=True)]).plan({"name": "pay", "arguments": {"amount": 5}})
+    decided.approve(decided.pending)
+    assert decided.run()[0].value == "paid 5"
+    for name, text in (("checked", "too wide"), ("unavailable", "unavailable is not available")):
+        assert tools.dispatch({"name": name, "arguments": {"width": 51}})[0].text == text
     assert tools["area"].input_schema["properties"].keys() == {"width", "height"}
     results = [tools.dispatch({"name": "area", "arguments": {"width": width}})[0] for width in ("3", 13, "x")]
     assert (results[0].value, results[0].coercions[0].rule) == (60, "number_text")
@@ -160,7 +184,13 @@ def test_the_first_agent_of_openai_agents(fake):
 @only("openai_agents")
 def test_tools_of_openai_agents_as_ours():
     """Their schema, their validation, their approval and their images."""
-    from agents import RunContextWrapper, ToolOutputImage, function_tool
+    from agents import (
+        RunContextWrapper,
+        ToolGuardrailFunctionOutput,
+        ToolOutputImage,
+        function_tool,
+        tool_input_guardrail,
+    )
 
     from toolshape.bridges.openai_agents import from_openai_agents
 
@@ -174,6 +204,14 @@ def test_tools_of_openai_agents_as_ours():
         """Take a picture."""
         return ToolOutputImage(image_url="data:image/png;base64,iVBORw==")
 
+    def picture_of() -> str:
+        """Take a picture."""
+        return ""
+
+    @tool_input_guardrail
+    def refuse(data):
+        return ToolGuardrailFunctionOutput.reject_content("no")
+
     @function_tool(needs_approval=True, timeout=5)
     async def asks() -> str:
         """Ask."""
@@ -186,6 +224,12 @@ def test_tools_of_openai_agents_as_ours():
     assert tools.dispatch({"name": "picture", "arguments": {}})[0].parts == (Image(b"\x89PNG"),)
     assert tools.dispatch({"name": "asks", "arguments": {}}).pending
     assert tools["asks"].timeout == 5
+    for made in (
+        function_tool(is_enabled=False)(picture_of),
+        function_tool(tool_input_guardrails=[refuse])(picture_of),
+    ):
+        with pytest.raises(UsageError, match="which only a run of the SDK checks"):
+            from_openai_agents(made)
     with pytest.raises(UsageError, match="takes a FunctionTool, not function"):
         from_openai_agents(weather.function)
 
@@ -315,12 +359,97 @@ def test_an_answer_that_is_no_decision_can_be_given_again(tmp_path, monkeypatch)
         agent = create_agent("openai:gpt-5", tools=to_langchain(tools, ledger=ledger), checkpointer=InMemorySaver())
         agent.invoke({"messages": [("user", "Pay 5.")]}, thread)
         edit = {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "much"}}}
-        for wrong, said in (("yes", "Input should be a valid dictionary"), (edit, "amount: expected integer")):
+        other = {"type": "edit", "edited_action": {"name": "mail", "args": {"amount": 5}}}
+        for wrong, said in (
+            ("yes", "Input should be a valid dictionary"),
+            (edit, "amount: expected integer"),
+            (other, "an edit cannot change the tool"),
+        ):
             with pytest.raises(ValueError, match=said):
                 agent.invoke(Command(resume=wrong), thread)
         answer = agent.invoke(Command(resume={"decisions": [{"type": "reject"}]}), thread)
         assert answer["messages"][-2].status == "error"
         assert answer["messages"][-1].text == "Not paid."
+
+
+@pytest.fixture
+def paying(tmp_path):
+    """A tool that pays large sums after approval, as LangChain takes it, and what was paid."""
+    from toolshape.bridges.langchain import to_langchain
+    from toolshape.ledger import Ledger
+
+    paid = []
+
+    @tool(effects=["write"], approve=lambda arguments: arguments["amount"] > 100)
+    def pay(amount: int, to: str) -> str:
+        """Pay."""
+        paid.append((amount, to))
+        return f"paid {amount} to {to}"
+
+    with Ledger(tmp_path / "calls.db") as ledger:
+        yield to_langchain(Registry([pay]), ledger=ledger)[0], paid
+
+
+def graph_of(node):
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    return graph.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+
+
+def calls_of(*amounts, prefix="call"):
+    from langchain_core.messages import AIMessage
+
+    calls = [
+        {"type": "tool_call", "id": f"{prefix}_{at}", "name": "pay", "args": {"amount": amount, "to": f"person {at}"}}
+        for at, amount in enumerate(amounts)
+    ]
+    return {"messages": [AIMessage("", tool_calls=calls)]}
+
+
+@only("langchain")
+def test_several_calls_that_wait_in_one_tool_node_are_denied(paying):
+    """LangGraph matches answers by their order, which threads do not have; one call that waits is asked for."""
+    from langgraph.prebuilt import ToolNode
+    from langgraph.types import Command
+
+    pay, paid = paying
+    graph, thread = graph_of(ToolNode([pay]))
+    answers = graph.invoke(calls_of(500, 900), thread)["messages"][1:]
+    assert (paid, [answer.status for answer in answers]) == ([], ["error", "error"])
+    assert all("call one tool at a time" in answer.content for answer in answers)
+    graph, thread = graph_of(ToolNode([pay]))
+    assert graph.invoke(calls_of(500, prefix="other"), thread)["__interrupt__"]
+    assert graph.invoke(Command(resume={"type": "approve"}), thread)["messages"][-1].content == "paid 500 to person 0"
+
+
+@only("langchain")
+def test_calls_of_one_node_keep_their_answers(paying):
+    """A node that calls a tool twice runs again for each answer: the first is paid once, and the second is rejected."""
+    from langgraph.types import Command
+
+    pay, paid = paying
+    graph, thread = graph_of(
+        lambda state: {"messages": [pay.invoke(call) for call in state["messages"][-1].tool_calls]}
+    )
+    for answer in (None, {"type": "approve"}, {"type": "reject"}):
+        state = graph.invoke(calls_of(500, 900) if answer is None else Command(resume=answer), thread)
+    assert paid == [(500, "person 0")]
+    assert [message.status for message in state["messages"][1:]] == ["success", "error"]
+
+
+@only("langchain")
+def test_a_call_without_an_id_is_not_asked_for(paying):
+    from langchain_core.tools import ToolException
+
+    pay, paid = paying
+    graph, thread = graph_of(lambda state: {"messages": [("tool", pay.invoke({"amount": 500, "to": "ann"}))]})
+    with pytest.raises(ToolException, match="has no id"):
+        graph.invoke({"messages": []}, thread)
+    assert paid == []
 
 
 @only("langchain")

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from pydantic import SecretStr
 
 from toolshape import CallContext, Deny, Image, Injected, Registry, Text, ToolError, UsageError, tool
 from toolshape.bridges import _delivery as delivery
@@ -82,6 +83,41 @@ def test_what_a_decision_raises_leaves_the_call_as_it_was(ledger):
     assert delivery.needs_approval(bridge, call, bridge.plan(call))
 
 
+def test_a_call_without_an_id_and_a_scope_is_denied(ledger):
+    """Delivered again, the ledger could not recognise it; calls that need no approval run."""
+    call = delivered("pay", {"amount": 500, "to": "ann"}, "")
+    bridge = delivery.bridge(Registry([pay]), "openai", None, {"ledger": ledger})
+    assert "has no id" in answer(bridge, call).text
+    assert answer(bridge, delivered("pay", {"amount": 5, "to": "eve"}, "")).ok
+    in_scope = delivery.bridge(Registry([pay]), "openai", None, {"ledger": ledger, "scope": "turn 1"})
+    assert answer(in_scope, call, lambda _: True).ok
+    assert PAID == [(5, "eve"), (500, "ann")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"user": "ann", "password": "[hidden]"}, "mask of a secret"),
+        ({"password": "a"}, "user: required"),
+    ],
+)
+def test_an_edit_is_checked_before_it_is_applied(ledger, arguments, said):
+    """As ``plan.edit`` does it, but the call does not change."""
+
+    @tool(effects=["write"], approve=True)
+    def login(user: str, password: SecretStr) -> str:
+        """Log in."""
+        return user
+
+    bridge = delivery.bridge(Registry([login]), "openai", None, {"ledger": ledger})
+    plan = bridge.plan(delivered("login", {"user": "bob", "password": "horse"}))
+    assert delivery.approval_request(plan.pending[0])["arguments"] == {"user": "bob", "password": "[hidden]"}
+    with pytest.raises(ValueError, match=said):
+        delivery.check_edit(plan.pending[0], arguments)
+    delivery.check_edit(plan.pending[0], {"user": "ann", "password": "battery"})
+    assert plan.pending[0].arguments["user"] == "bob"
+
+
 def test_an_edit_that_is_not_valid_runs_nothing(ledger):
     bridge = delivery.bridge(Registry([pay]), "openai", None, {"ledger": ledger})
     with pytest.raises(UsageError, match=r"edited arguments of pay are invalid: amount: expected integer"):
@@ -139,13 +175,20 @@ def test_what_is_no_registry_and_no_keyword_is_named(ledger):
         delivery.bridge(Registry([pay]), "openai", None, {"legder": ledger})
     with pytest.raises(UsageError, match=r"takes a toolshape\.ledger\.Ledger, not str"):
         delivery.bridge(Registry([pay]), "openai", None, {"ledger": "calls.db"})
+    for options, said in (
+        ({"inject": "ann"}, "inject= takes values by name"),
+        ({"scope": 5}, "scope= must be a string"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            delivery.bridge(Registry([pay]), "openai", None, {"ledger": ledger, **options})
 
 
+@pytest.mark.parametrize("arguments", [{}, "{}"])
 @pytest.mark.parametrize(
-    "provider", ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere"]
+    "provider", ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "json-schema"]
 )
-def test_observers_see_a_response_of_the_provider(provider):
-    """Which the tools, bound to that provider, read as the call."""
+def test_observers_see_a_response_of_the_provider(provider, arguments):
+    """The tools, bound to that provider, read it as the call, and it changes nothing of the result."""
     seen = []
 
     class Observer:
@@ -155,11 +198,11 @@ def test_observers_see_a_response_of_the_provider(provider):
     tools = Registry([whose])
     tools.observe(Observer())
     bridge = delivery.bridge(tools, provider, None, {"inject": {"user": "ann"}})
-    assert answer(bridge, delivered("whose", {}, "abcdefghi")).ok
+    assert answer(bridge, delivered("whose", arguments, "abcdefghi")).coercions == ()
     [(bound, response)] = seen
     assert response.outcome[0].value == "ann abcdefghi"
     [again] = bound.plan(response.response).calls
-    assert (again.name, again.id) == ("whose", "abcdefghi")
+    assert (again.name, again.id, again.arguments) == ("whose", "abcdefghi", {})
 
 
 def test_parts_that_a_result_cannot_hold_are_named():
