@@ -205,6 +205,25 @@ def test_observers_see_a_response_of_the_provider(provider, arguments):
     assert (again.name, again.id, again.arguments) == ("whose", "abcdefghi", {})
 
 
+def test_a_delivered_call_has_a_span():
+    """Hooks run around it, and spans are made by a hook."""
+    exporters = pytest.importorskip(
+        "opentelemetry.sdk.trace.export.in_memory_span_exporter", reason="needs opentelemetry"
+    )
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+    from toolshape.otel import instrument
+
+    exporter, provider = exporters.InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tools = Registry([whose])
+    instrument(tools, tracer_provider=provider)
+    bridge = delivery.bridge(tools, "openai", None, {"inject": {"user": "ann"}})
+    assert answer(bridge, delivered("whose", "{}", "call_7"), is_async=True).ok
+    assert [span.attributes["gen_ai.tool.call.id"] for span in exporter.get_finished_spans()] == ["call_7"]
+
+
 def test_parts_that_a_result_cannot_hold_are_named():
     """In Chat Completions, whose results are texts."""
     parts = (Text("seen"), Image(b"\x89PNG"))
