@@ -8,12 +8,13 @@ from typing import Any, NamedTuple, TypedDict
 
 from toolshape._bound import Bound, ObservedResponse, bound_tools_of, show
 from toolshape._calls import JsonObject, JsonSchema, Strictness, WireCall
-from toolshape._dispatch import state, steps
+from toolshape._dispatch import state
 from toolshape._dispatch.approval import Decision, Deny, checked_edit
 from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger, checked_scope
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.planning import planned
 from toolshape._dispatch.run_options import OnProgress
+from toolshape._dispatch.steps import IN_LOOP, Steps
 from toolshape._errors import CallError, UsageError, did_you_mean
 from toolshape._function.annotations import framework_of_context
 from toolshape._parts import Part, Text, named
@@ -238,7 +239,9 @@ def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]
     }
 
 
-def run_call(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision]) -> Result:
+async def run_call(
+    bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision], how: Steps = IN_LOOP
+) -> Result:
     """Run the call of a plan, and return its result.
 
     Args:
@@ -247,21 +250,11 @@ def run_call(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[Pend
         plan: The plan of the call.
         decide: Returns the decision on a call that needs approval, or raises the framework's exception that requests
             approval; then nothing has run.
+        how: Whether an event loop runs.
 
     Raises:
         UsageError: An injected value is missing, or edited arguments are invalid.
     """
-    return steps.done_here(_run_call(bridge, call, plan, decide, steps.HERE))
-
-
-async def arun_call(bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision]) -> Result:
-    """Like ``run_call``, in a running event loop."""
-    return await _run_call(bridge, call, plan, decide, steps.IN_LOOP)
-
-
-async def _run_call(
-    bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision], how: steps.Steps
-) -> Result:
     options = bridge.run_options(call)
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
     # The ledger is checked first, so that nobody is asked again about a call that has already run.
@@ -272,15 +265,10 @@ async def _run_call(
     return plan.results[0]
 
 
-def needs_approval(bridge: Bridge, call: Delivered, plan: Plan) -> bool:
+async def needs_approval(bridge: Bridge, call: Delivered, plan: Plan, how: Steps = IN_LOOP) -> bool:
     """Return whether the call of a plan needs approval, whatever the ledger has recorded of it. Runs nothing."""
-    plan.run(only=(), inject=bridge.run_options(call)["inject"])
-    return bool(plan.pending)
-
-
-async def aneeds_approval(bridge: Bridge, call: Delivered, plan: Plan) -> bool:
-    """Like ``needs_approval``, in a running event loop."""
-    await plan.arun(only=(), inject=bridge.run_options(call)["inject"])
+    run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
+    await how.result_of(run(only=(), inject=bridge.run_options(call)["inject"]))
     return bool(plan.pending)
 
 

@@ -22,7 +22,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.approval import Decision, Deny
-from toolshape._dispatch.plan import Plan
+from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, done_here
 from toolshape._errors import ToolError, UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall, Result
@@ -32,9 +32,7 @@ from toolshape.bridges._delivery import (
     BridgeOptions,
     Definition,
     Delivered,
-    aneeds_approval,
     approval_request,
-    arun_call,
     bridge,
     check_edit,
     details,
@@ -108,12 +106,6 @@ class _Bridged(StructuredTool):
 
 
 def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
-    def planned(arguments: Any, tool_call_id: str | None, runtime: Any) -> tuple[Delivered, Plan]:
-        call = Delivered(
-            tool_call_id or "", definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime)
-        )
-        return call, bridged.plan(call)
-
     def run(
         arguments: Any,
         tool_call_id: str | None,
@@ -121,11 +113,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
         runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
-        call, plan = planned(arguments, tool_call_id, runtime)
-        decision: Decision = Deny(_NOBODY_TO_ASK)
-        if definition.may_wait and needs_approval(bridged, call, plan):
-            decision = bridged.refusal(call) or _ask(plan.pending[0], runtime)
-        return _to_tool_message(bridged, run_call(bridged, call, plan, lambda _: decision), tool_call_id)
+        return done_here(_answer(bridged, definition, arguments, runtime, HERE))
 
     async def arun(
         arguments: Any,
@@ -134,11 +122,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
         runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
-        call, plan = planned(arguments, tool_call_id, runtime)
-        decision: Decision = Deny(_NOBODY_TO_ASK)
-        if definition.may_wait and await aneeds_approval(bridged, call, plan):
-            decision = bridged.refusal(call) or _ask(plan.pending[0], runtime)
-        return _to_tool_message(bridged, await arun_call(bridged, call, plan, lambda _: decision), tool_call_id)
+        return await _answer(bridged, definition, arguments, runtime, IN_LOOP)
 
     return _Bridged(
         name=definition.wire_name,
@@ -148,6 +132,19 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         coroutine=arun,
         may_wait=definition.may_wait,
     )
+
+
+async def _answer(
+    bridged: Bridge, definition: Definition, arguments: Any, runtime: ToolRuntime[Any, Any], how: Steps
+) -> Any:
+    call_id = runtime.tool_call_id or ""
+    call = Delivered(call_id, definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime))
+    plan = bridged.plan(call)
+    decision: Decision = Deny(_NOBODY_TO_ASK)
+    if definition.may_wait and await needs_approval(bridged, call, plan, how):
+        decision = bridged.refusal(call) or _ask(plan.pending[0], runtime)
+    result = await run_call(bridged, call, plan, lambda _: decision, how)
+    return _to_tool_message(bridged, result, runtime.tool_call_id)
 
 
 def _runtime_outside_graph(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[Any, Any]:

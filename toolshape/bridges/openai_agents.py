@@ -20,7 +20,7 @@ from toolshape._errors import UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall
 from toolshape._tool import Tool
-from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, arun_call, bridge, must_be_asked
+from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, bridge, must_be_asked, run_call
 from toolshape.bridges._foreign import import_tool, part_at
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
             return True if is_approved else Deny(_NOT_APPROVED)
 
         call = delivered(context, context.tool_call_id, arguments)
-        result = await arun_call(bridged, call, bridged.plan(call), decide)
+        result = await run_call(bridged, call, bridged.plan(call), decide)
         if result.error is None and result.parts:
             return [_output(part) for part in bridged.sendable(result.parts)]
         return result.text

@@ -44,10 +44,10 @@ from toolshape.bridges._delivery import (
     Delivered,
     apply_decision,
     approval_request,
-    arun_call,
     bridge,
     check_arguments,
     details,
+    run_call,
 )
 from toolshape.bridges._foreign import import_tool
 
@@ -197,7 +197,7 @@ async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], co
             return True
         raise ApprovalRequired(metadata=approval_request(waiting))
 
-    return await arun_call(bridged, call, plan, decide)
+    return await run_call(bridged, call, plan, decide)
 
 
 def _written(context: RunContext[Any]) -> Any:
