@@ -442,6 +442,31 @@ def test_calls_of_one_node_keep_their_answers(paying):
 
 
 @only("langchain")
+def test_injected_values_are_made_once_for_each_run_of_a_node(tmp_path):
+    """A function may open a session; a call that needs approval has no second one."""
+    from toolshape import Injected
+    from toolshape.bridges.langchain import to_langchain
+    from toolshape.ledger import Ledger
+
+    made = []
+
+    @tool(effects=["write"], approve=lambda arguments: arguments["amount"] > 100)
+    def spend(amount: int, *, session: Injected[int]) -> str:
+        """Spend."""
+        return f"spent in session {session}"
+
+    def inject(runtime):
+        made.append(runtime.tool_call_id)
+        return {"session": len(made)}
+
+    with Ledger(tmp_path / "calls.db") as ledger:
+        [ours] = to_langchain(Registry([spend]), ledger=ledger, inject=inject)
+        call = {"type": "tool_call", "id": "call_1", "name": "spend", "args": {"amount": 5}}
+        assert ours.invoke(call).content == "spent in session 1"
+    assert made == ["call_1"]
+
+
+@only("langchain")
 def test_a_call_without_an_id_is_not_asked_for(paying):
     from langchain_core.tools import ToolException
 

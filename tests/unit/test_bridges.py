@@ -43,7 +43,7 @@ def delivered(name, arguments, call_id="call_1", context=None):
 
 def answer(bridge, call, decide=lambda waiting: pytest.fail("nothing is to be asked"), *, is_async=False):
     how = steps.IN_LOOP if is_async else steps.HERE
-    answering = delivery.run_call(bridge, call, bridge.plan(call), decide, how)
+    answering = delivery.run_call(bridge.plan(call), bridge.run_options(call), decide, how)
     return asyncio.run(answering) if is_async else steps.done_here(answering)
 
 
@@ -81,7 +81,7 @@ def test_what_a_decision_raises_leaves_the_call_as_it_was(ledger):
     assert asyncio.run(delivery.must_be_asked(bridge, call))
     assert answer(bridge, call, lambda _: True).ok
     assert not asyncio.run(delivery.must_be_asked(bridge, call))
-    assert asyncio.run(delivery.needs_approval(bridge, call, bridge.plan(call)))
+    assert asyncio.run(delivery.needs_approval(bridge.plan(call), bridge.run_options(call)))
 
 
 def test_a_call_without_an_id_and_a_scope_is_denied(ledger):

@@ -374,6 +374,11 @@ class Provider:
         part = by_media_type(part)
         return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
 
+    def holds_in_result(self, part: Image | File) -> bool:
+        """Return whether a result itself can hold an image or a file, for every model; else it follows in a message."""
+        rules = () if self.histories is None else self.histories.rules
+        return self.takes(part) and not any(rule.name == "media_in_result" and not rule.models for rule in rules)
+
 
 ProviderName: TypeAlias = Literal[
     "anthropic", "anthropic:described", "azure", "bedrock", "cerebras", "cohere",

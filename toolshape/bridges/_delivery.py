@@ -17,6 +17,7 @@ from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.steps import IN_LOOP, Steps
 from toolshape._errors import CallError, UsageError, did_you_mean
 from toolshape._function.annotations import framework_of_context
+from toolshape._identity import has_made_up_id
 from toolshape._parts import Part, Text, named
 from toolshape._registry import Registry
 from toolshape._results import PendingCall, Result
@@ -119,18 +120,8 @@ class Bridge:
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
         """Return the parts, with each part that a result cannot hold replaced by a text that names it."""
-        provider = self.bound.provider
-        rules = () if provider.histories is None else provider.histories.rules
-        rejects_media = any(rule.name == "media_in_result" and not rule.models for rule in rules)
-        return [
-            part if isinstance(part, Text) or (provider.takes(part) and not rejects_media) else Text(named(part))
-            for part in parts
-        ]
-
-    def refusal(self, call: Delivered) -> Deny | None:
-        """Return the denial of a call that the ledger could not recognise if it were delivered again."""
-        is_recognised = call.call_id or self.options.get("scope") is not None or self.options.get("ledger") is None
-        return None if is_recognised else Deny(_NO_ID)
+        holds = self.bound.provider.holds_in_result
+        return [part if isinstance(part, Text) or holds(part) else Text(named(part)) for part in parts]
 
     def run_options(self, call: Delivered) -> dict[str, Any]:
         """Return the keywords of ``Plan.run`` for a call."""
@@ -240,14 +231,13 @@ def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]
 
 
 async def run_call(
-    bridge: Bridge, call: Delivered, plan: Plan, decide: Callable[[PendingCall], Decision], how: Steps = IN_LOOP
+    plan: Plan, options: Mapping[str, Any], decide: Callable[[PendingCall], Decision], how: Steps = IN_LOOP
 ) -> Result:
     """Run the call of a plan, and return its result.
 
     Args:
-        bridge: The bridge.
-        call: The call, as it was delivered.
         plan: The plan of the call.
+        options: The result of ``run_options``. It is computed once for each call, because ``inject=`` may be a function.
         decide: Returns the decision on a call that needs approval, or raises the framework's exception that requests
             approval; then nothing has run.
         how: Whether an event loop runs.
@@ -255,20 +245,25 @@ async def run_call(
     Raises:
         UsageError: An injected value is missing, or edited arguments are invalid.
     """
-    options = bridge.run_options(call)
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
     # The ledger is checked first, so that nobody is asked again about a call that has already run.
     await how.result_of(run(**options))
     for waiting in plan.pending:
-        apply_decision(plan, waiting, bridge.refusal(call) or decide(waiting))
+        apply_decision(plan, waiting, refusal(waiting, options) or decide(waiting))
         await how.result_of(run(**options))
     return plan.results[0]
 
 
-async def needs_approval(bridge: Bridge, call: Delivered, plan: Plan, how: Steps = IN_LOOP) -> bool:
+def refusal(waiting: PendingCall, options: Mapping[str, Any]) -> Deny | None:
+    """Return the denial of a call that the ledger could not recognise if it were delivered again."""
+    is_recognised = not has_made_up_id(waiting.call) or options["scope"] is not None or options["ledger"] is None
+    return None if is_recognised else Deny(_NO_ID)
+
+
+async def needs_approval(plan: Plan, options: Mapping[str, Any], how: Steps = IN_LOOP) -> bool:
     """Return whether the call of a plan needs approval, whatever the ledger has recorded of it. Runs nothing."""
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
-    await how.result_of(run(only=(), inject=bridge.run_options(call)["inject"]))
+    await how.result_of(run(only=(), inject=options["inject"]))
     return bool(plan.pending)
 
 

@@ -37,6 +37,7 @@ from toolshape.bridges._delivery import (
     check_edit,
     details,
     needs_approval,
+    refusal,
     run_call,
 )
 from toolshape.bridges._foreign import import_tool, part_at
@@ -139,11 +140,11 @@ async def _answer(
 ) -> Any:
     call_id = runtime.tool_call_id or ""
     call = Delivered(call_id, definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime))
-    plan = bridged.plan(call)
+    plan, options = bridged.plan(call), bridged.run_options(call)
     decision: Decision = Deny(_NOBODY_TO_ASK)
-    if definition.may_wait and await needs_approval(bridged, call, plan, how):
-        decision = bridged.refusal(call) or _ask(plan.pending[0], runtime)
-    result = await run_call(bridged, call, plan, lambda _: decision, how)
+    if definition.may_wait and await needs_approval(plan, options, how):
+        decision = refusal(plan.pending[0], options) or _ask(plan.pending[0], runtime)
+    result = await run_call(plan, options, lambda _: decision, how)
     return _to_tool_message(bridged, result, runtime.tool_call_id)
 
 
@@ -217,7 +218,7 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     }
 
     def checked(answer: Any) -> Any:
-        decision = answer["decisions"][0] if "decisions" in answer else answer
+        decision = _without_list(answer)
         if decision["type"] == "edit":
             if decision["edited_action"]["name"] != waiting.call.wire_name:
                 raise ValueError(
@@ -252,8 +253,12 @@ def _is_with_others(runtime: ToolRuntime[Any, Any]) -> bool:
     return sum(call["name"] in may_wait for call in calls) > 1
 
 
+def _without_list(answer: Any) -> Any:
+    return answer["decisions"][0] if "decisions" in answer else answer
+
+
 def _decision(answer: Any) -> Decision:
-    decision = answer["decisions"][0] if "decisions" in answer else answer
+    decision = _without_list(answer)
     if decision["type"] == "edit":
         arguments: Mapping[str, Any] = decision["edited_action"]["args"]
         return arguments

@@ -77,7 +77,7 @@ def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
             return True if is_approved else Deny(_NOT_APPROVED)
 
         call = delivered(context, context.tool_call_id, arguments)
-        result = await run_call(bridged, call, bridged.plan(call), decide)
+        result = await run_call(bridged.plan(call), bridged.run_options(call), decide)
         if result.error is None and result.parts:
             return [_output(part) for part in bridged.sendable(result.parts)]
         return result.text

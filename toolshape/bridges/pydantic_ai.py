@@ -182,22 +182,25 @@ async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], co
     written = _written(context)
     given = arguments if written is None else written
     call = Delivered(context.tool_call_id or "", wire_name, given, context, lambda _: context)
-    plan = bridged.plan(call)
     is_changed = written is not None and _as_dict(written) != arguments  # the approver or a hook has changed them
+    if is_changed and not context.tool_call_approved:
+        call = call._replace(arguments=arguments)
+    plan = bridged.plan(call)
     if is_changed and context.tool_call_approved and plan.results.answers[0] is None:
         # The ledger identifies the call by the model's arguments, so the change is applied as an edit.
         to_canonical = getattr(plan.calls[0].reader, "back", None)
         apply_decision(plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments))
-    elif is_changed:
-        call = call._replace(arguments=arguments)
-        plan = bridged.plan(call)
+    elif (
+        is_changed and context.tool_call_approved
+    ):  # the model's arguments are invalid, and the approver's replace them
+        plan = bridged.plan(call._replace(arguments=arguments))
 
     def decide(waiting: PendingCall) -> Decision:
         if context.tool_call_approved:
             return True
         raise ApprovalRequired(metadata=approval_request(waiting))
 
-    return await run_call(bridged, call, plan, decide)
+    return await run_call(plan, bridged.run_options(call), decide)
 
 
 def _written(context: RunContext[Any]) -> Any:
@@ -231,7 +234,7 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
 
     Calls are validated by the tool's JSON Schema, and then by pydantic-ai. ``ModelRetry`` and ``ToolFailed`` become
     ``ToolError``. ``requires_approval`` becomes ``approve=True``. A tool that raises ``ApprovalRequired`` itself, or
-    ``CallDeferred``, cannot wait here: pass ``approve=``, and the function is told that the call was approved.
+    ``CallDeferred``, cannot wait here: pass ``approve=``, and the function sees ``tool_call_approved=True``.
 
     Args:
         tool: The tool.

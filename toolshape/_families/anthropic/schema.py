@@ -79,7 +79,7 @@ DEFERRAL = Deferral(
     "a request whose tools are all deferred is refused",
 )
 # These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5, which did so too in 2026-06, take them
-# now (withceleste/celeste-python#393, 2026-09), and nothing is said of Haiku 5.5.
+# now (withceleste/celeste-python#393, 2026-09), and the thread does not mention Haiku 5.5.
 _NEVER_FORCED = re.compile(r"mythos-preview|(fable|mythos)-5[.-][1-9](?!\d)|(opus|sonnet)-5[.-]5")
 _FORCED_EVIDENCE = "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Sonnet 5.5, 2026-09; anthropics/claude-cookbooks#854, 2026-09"
 

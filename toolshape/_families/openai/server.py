@@ -252,7 +252,7 @@ def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
 
 
 def entries_have_types(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that each entry of the list of tools says of which type it is."""
+    """Check that each entry of the list of tools has a type."""
     for number, entry in enumerate(listed(request.body.get("tools"))):
         if "type" not in mapping(entry):
             path = f"tools[{number}].type"
