@@ -208,27 +208,35 @@ def _call_of_node(node: ast.expr) -> TextCall:
 _JSON_NAMES: Mapping[str, Any] = {"true": True, "false": False, "null": None}
 
 
-class _JsonNames(ast.NodeTransformer):
-    """Replaces the names of JSON's constants, which models write among Python's."""
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(_JSON_NAMES[node.id]) if node.id in _JSON_NAMES else node
-
-
 def _literal(node: ast.expr) -> Any:
-    value = ast.literal_eval(ast.fix_missing_locations(_JsonNames().visit(node)))
-    return _as_json(value)
+    """Return the JSON value of a literal. The names of JSON's constants, which models write among Python's, are literals, too.
+
+    Tuples and sets become lists, and keys that are no strings their JSON text, as ``json.dumps`` writes them.
+
+    Raises:
+        ValueError: The expression is no literal that JSON can hold.
+    """
+    if isinstance(node, ast.Constant):
+        if node.value is None or isinstance(node.value, (str, bool, int, float)):
+            return node.value
+    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return [_literal(item) for item in node.elts]
+    elif isinstance(node, ast.Dict):
+        return {_key(key): _literal(item) for key, item in zip(node.keys, node.values, strict=True)}
+    elif isinstance(node, ast.Name) and node.id in _JSON_NAMES:
+        return _JSON_NAMES[node.id]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        number = _literal(node.operand)
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            return -number if isinstance(node.op, ast.USub) else number
+    raise ValueError("not a literal that JSON can hold")
 
 
-def _as_json(value: Any) -> Any:
-    """Return a Python literal as JSON: a tuple or a set is a list, a key is a text."""
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else json.dumps(key): _as_json(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [_as_json(item) for item in value]
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    raise ValueError("not JSON")
+def _key(node: ast.expr | None) -> str:
+    if node is None:  # ``**other``
+        raise ValueError("not a key")
+    key = _literal(node)
+    return key if isinstance(key, str) else json.dumps(key)
 
 
 def python_literal(text: str) -> Any:
@@ -256,6 +264,8 @@ def _with_right_escapes(text: str) -> str:
     Raises:
         ValueError: A word follows a number directly, which Python warns of, too; it is no literal.
     """
-    if _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
+    if _NUMBER_AND_WORD.search(text) and _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
         raise ValueError("a number and a word without a space")
+    if "\\" not in text:
+        return text
     return _ESCAPE.sub(lambda found: found[0] if found[1] is None else f"\\\\{found[1]}", text)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
@@ -55,6 +56,7 @@ class Scanner:
     __slots__ = (
         "_at",
         "_buffer",
+        "_call_from",
         "_call_text",
         "_calls_in",
         "_format",
@@ -78,7 +80,8 @@ class Scanner:
         self._at = 0  # what is before this position in the buffer is consumed
         self._has_ended = False
         self._segments: list[Segment] = []
-        self._call_text: list[str] | None = None  # what was consumed of the current call
+        self._call_text: list[str] | None = None  # the current call as far as it left the buffer
+        self._call_from = 0  # where the rest of the current call begins in the buffer
         self._is_at_start = True
         self._run = self._scan()
         next(self._run)
@@ -86,6 +89,9 @@ class Scanner:
     def feed(self, piece: str) -> list[Segment]:
         """Take a piece of the text; return the parts that are decided with it."""
         if piece:
+            if self._call_text is not None:
+                self._call_text.append(self._buffer[self._call_from : self._at])
+                self._call_from = 0
             self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
             self._at = 0
             next(self._run)
@@ -116,8 +122,7 @@ class Scanner:
             if mark is None:
                 return
             if mark in calls:
-                self._call_text = [mark]
-                yield from self._call(calls[mark], [])
+                yield from self._call(calls[mark], [], mark)
             elif mark in reasoning and (yield from self._text((reasoning[mark],), "reasoning")) is None:
                 return
 
@@ -155,9 +160,7 @@ class Scanner:
     def _bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
         """Try to read a call where the text begins, unless it begins with a mark; return whether one was tried."""
         while True:
-            at = self._at
-            while at < len(self._buffer) and self._buffer[at].isspace():
-                at += 1
+            at = _blank_end(self._buffer, self._at)
             self._say(self._take(at - self._at), "text")
             if at < len(self._buffer):
                 break
@@ -177,11 +180,11 @@ class Scanner:
             yield
         if first not in bare:
             return False
-        self._call_text = []
-        yield from self._call(bare[first], [("bare", "")])
+        yield from self._call(bare[first], [("bare", "")], "")
         return True
 
-    def _call(self, steps: Steps, fields: Fields) -> _Run:
+    def _call(self, steps: Steps, fields: Fields, mark: str) -> _Run:
+        self._call_text, self._call_from = [mark], self._at
         calls: tuple[TextCall, ...] = ()
         try:
             yield from self._steps(steps, fields)
@@ -189,9 +192,10 @@ class Scanner:
         except _MissError:
             pass
         except _CutError:
-            self._take(len(self._buffer) - self._at)
+            self._at = len(self._buffer)
             calls = self._calls_in(fields, True)
-        text, self._call_text = "".join(self._call_text or ()), None
+        text = "".join((*self._call_text, self._buffer[self._call_from : self._at]))
+        self._call_text = None
         if calls:
             self._segments.append(Segment("calls", text, calls))
         else:
@@ -199,28 +203,40 @@ class Scanner:
             self._say(text, "text")
 
     def _steps(self, steps: Steps, fields: Fields) -> _Run:
+        """Take the steps of a call. What is wholly there is taken at once, without a generator for each step."""
         for step in steps:
             if isinstance(step, Mark):
-                yield from self._mark(step.text)
+                if not self._skips(step.text):
+                    yield from self._mark(step.text)
             elif isinstance(step, Blank):
-                yield from self._blank()
+                if not self._skips_blank():
+                    yield from self._blank()
             elif isinstance(step, TextUntil):
-                fields.append((step.field, (yield from self._until(step))))
+                text = self._text_until(step)
+                fields.append((step.field, (yield from self._until(step)) if text is None else text))
             elif isinstance(step, JsonValue):
                 yield from self._json(step, fields)
             elif isinstance(step, PythonCalls):
                 yield from self._python_begin()
                 yield from self._brackets(step.field, fields, _PYTHON)
             elif isinstance(step, (Optional, Repeated)):
-                first = step.steps[0]
-                text = first.text if isinstance(first, Mark) else "{"  # or a JSON object
-                is_repeated = isinstance(step, Repeated)
-                while (yield from self._is_next(text, may_be_cut=is_repeated)):
-                    yield from self._steps(step.steps, fields)
-                    if not is_repeated:
-                        break
+                yield from self._optional(step, fields)
             else:
                 yield from self._choice(step, fields)
+
+    def _optional(self, step: Optional | Repeated, fields: Fields) -> _Run:
+        first = step.steps[0]
+        text = first.text if isinstance(first, Mark) else "{"  # or a JSON object
+        is_repeated = isinstance(step, Repeated)
+        while True:
+            follows = self._buffer.startswith(text, self._at)
+            if not follows and len(self._buffer) - self._at < len(text):
+                follows = yield from self._is_next(text, may_be_cut=is_repeated)
+            if not follows:
+                return
+            yield from self._steps(step.steps, fields)
+            if not is_repeated:
+                return
 
     def _choice(self, step: Choice, fields: Fields) -> _Run:
         yield from self._need(1)
@@ -230,14 +246,42 @@ class Scanner:
                 return
         raise _MissError
 
-    # --- single steps -----------------------------------------------------------------------------------------------
+    # --- single steps, taken at once --------------------------------------------------------------------------------
 
     def _take(self, count: int) -> str:
         text = self._buffer[self._at : self._at + count]
         self._at += count
-        if self._call_text is not None and text:
-            self._call_text.append(text)
         return text
+
+    def _skips(self, text: str) -> bool:
+        """Skip a mark, if it is wholly there."""
+        if not self._buffer.startswith(text, self._at):
+            return False
+        self._at += len(text)
+        return True
+
+    def _skips_blank(self) -> bool:
+        """Skip white space; return whether its end is there."""
+        self._at = _blank_end(self._buffer, self._at)
+        return self._at < len(self._buffer) or self._has_ended
+
+    def _text_until(self, step: TextUntil) -> str | None:
+        """Take the text up to a mark, and the mark; ``None`` if the first mark that has come does not decide."""
+        pattern, _, _, _ = _compiled_marks(step.marks, step.excludes)
+        found = pattern.search(self._buffer, self._at)
+        if found is None or found.end() == len(self._buffer):
+            return None
+        mark = found[0]
+        leaves = mark in step.leaves
+        if mark in step.excludes or (
+            step.only_before and not leaves and not self._is_before(step.only_before, found.end())
+        ):
+            return None
+        text = self._buffer[self._at : found.start()]
+        self._at = found.start() if leaves else found.end()
+        return text
+
+    # --- single steps, which wait -----------------------------------------------------------------------------------
 
     def _need(self, count: int) -> _Run:
         while len(self._buffer) - self._at < count:
@@ -265,17 +309,11 @@ class Scanner:
         return True
 
     def _blank(self) -> _Run:
-        while True:
-            at = self._at
-            while at < len(self._buffer) and self._buffer[at].isspace():
-                at += 1
-            self._take(at - self._at)
-            if self._at < len(self._buffer) or self._has_ended:
-                return
+        while not self._skips_blank():
             yield
 
     def _until(self, step: TextUntil) -> _TextRun:
-        pattern, ambiguous, prefixes, longest = _compiled_marks((*step.marks, *step.excludes))
+        pattern, ambiguous, prefixes, longest = _compiled_marks(step.marks, step.excludes)
         parts: list[str] = []
         at = self._at
         while True:
@@ -312,8 +350,7 @@ class Scanner:
     def _is_before(self, texts: tuple[str, ...], at: int) -> bool | None:
         """Return whether one of some texts follows, white space aside; ``None`` if that is not decided yet."""
         most = at + _MOST_BLANK
-        while at < min(len(self._buffer), most) and self._buffer[at].isspace():
-            at += 1
+        at = _blank_end(self._buffer, at, most)
         if at == most:
             return False
         if any(self._buffer.startswith(text, at) for text in texts):
@@ -409,6 +446,7 @@ class _Brackets(NamedTuple):
 
 _MOST_BLANK = 100  # characters of white space between an end mark and what must follow it
 _MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
+_BLANK = re.compile(r"\s*")
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 _FIRST_CALL = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
 _QUOTED: Mapping[str, re.Pattern[str]] = {quote: re.compile(rf"[{quote}\\]") for quote in "'\""}
@@ -422,10 +460,19 @@ def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
 
 
 @lru_cache(256)
-def _compiled_marks(marks: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str], frozenset[str], int]:
-    """Return a pattern of the marks, those that begin a longer one, all beginnings of marks, and the greatest length."""
+def _compiled_marks(
+    marks: tuple[str, ...], characters: str = ""
+) -> tuple[re.Pattern[str], frozenset[str], frozenset[str], int]:
+    """Return a pattern of marks and single characters, the marks that begin longer ones, all their beginnings, and the greatest length."""
+    marks = (*marks, *characters)
     ambiguous = frozenset(mark for mark in marks for other in marks if other != mark and other.startswith(mark))
     return _alternation(marks), ambiguous, _prefixes(marks), max(map(len, marks), default=0)
+
+
+def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
+    """Return where the white space at a position ends."""
+    found = _BLANK.match(text, at, most)
+    return at if found is None else found.end()
 
 
 def _alternation(marks: Collection[str]) -> re.Pattern[str]:
