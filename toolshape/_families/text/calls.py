@@ -255,6 +255,7 @@ _ESCAPE = re.compile(r"\\(?:[\\'\"abfnrtvxuUN\n0-3]|(.))", re.DOTALL)
 
 
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_DIGIT_AND_LETTER = re.compile(r"[0-9]\.?[A-Za-z_]")  # most texts have none, and this is found faster
 _NUMBER_AND_WORD = re.compile(r"(?<![\w.])\d[\d.]*(?![eE][+-]?\d)[A-Za-z_]")
 
 
@@ -264,8 +265,8 @@ def _with_right_escapes(text: str) -> str:
     Raises:
         ValueError: A word follows a number directly, which Python warns of, too; it is no literal.
     """
-    if _NUMBER_AND_WORD.search(text) and _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
+    if _DIGIT_AND_LETTER.search(text) and _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
         raise ValueError("a number and a word without a space")
-    if "\\" not in text:
+    if not any(_ESCAPE.findall(text)):
         return text
     return _ESCAPE.sub(lambda found: found[0] if found[1] is None else f"\\\\{found[1]}", text)

@@ -3,19 +3,22 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolshape._families.text.format import Fields, Steps, TextCall, TextFormat
 from toolshape._families.text.steps import (
     Blank,
+    Braces,
     Choice,
     JsonValue,
     Mark,
     Optional,
+    PythonCall,
     PythonCalls,
     Repeated,
+    Step,
     TextUntil,
 )
 
@@ -216,27 +219,45 @@ class Scanner:
                 fields.append((step.field, (yield from self._until(step)) if text is None else text))
             elif isinstance(step, JsonValue):
                 yield from self._json(step, fields)
-            elif isinstance(step, PythonCalls):
-                yield from self._python_begin()
-                yield from self._brackets(step.field, fields, _PYTHON)
             elif isinstance(step, (Optional, Repeated)):
                 yield from self._optional(step, fields)
-            else:
+            elif isinstance(step, Choice):
                 yield from self._choice(step, fields)
+            else:
+                yield from self._bracketed(step, fields)
+
+    def _bracketed(self, step: Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
+        if isinstance(step, Braces):
+            yield from self._need(1)
+            if self._buffer[self._at] != "{":
+                raise _MissError
+            brackets = _braces(step.quote)
+        else:
+            yield from self._python_begin(_LIST_OF_CALLS if isinstance(step, PythonCalls) else _CALL)
+            brackets = _PYTHON
+        end = _closing_bracket(brackets, self._buffer, self._at)
+        if end is None:
+            yield from self._brackets(step.field, fields, brackets)
+        else:
+            fields.append((step.field, self._take(end - self._at)))
 
     def _optional(self, step: Optional | Repeated, fields: Fields) -> _Run:
-        first = step.steps[0]
-        text = first.text if isinstance(first, Mark) else "{"  # or a JSON object
         is_repeated = isinstance(step, Repeated)
-        while True:
-            follows = self._buffer.startswith(text, self._at)
-            if not follows and len(self._buffer) - self._at < len(text):
-                follows = yield from self._is_next(text, may_be_cut=is_repeated)
-            if not follows:
-                return
+        while (yield from self._follows(step.steps[0], may_be_cut=is_repeated)):
             yield from self._steps(step.steps, fields)
             if not is_repeated:
                 return
+
+    def _follows(self, first: Step, *, may_be_cut: bool) -> Generator[None, None, bool]:
+        """Return whether optional steps follow, by the first of them: a mark, a JSON object or a Python call."""
+        if isinstance(first, PythonCall):
+            while self._at == len(self._buffer) and not self._has_ended:
+                yield
+            return self._buffer[self._at : self._at + 1].isidentifier()
+        text = first.text if isinstance(first, Mark) else "{"
+        if len(self._buffer) - self._at >= len(text):
+            return self._buffer.startswith(text, self._at)
+        return (yield from self._is_next(text, may_be_cut=may_be_cut))
 
     def _choice(self, step: Choice, fields: Fields) -> _Run:
         yield from self._need(1)
@@ -382,10 +403,10 @@ class Scanner:
         depth, quote, at = 0, "", self._at
         try:
             while True:
-                found = (_QUOTED[quote] if quote else brackets.pattern).search(self._buffer, at)
+                marks = brackets.inside[quote] if quote else brackets.outside
+                found = marks.pattern.search(self._buffer, at)
                 if found is None:
-                    is_sure = quote or self._has_ended
-                    held = 0 if is_sure else _held_back(self._buffer, at, brackets.prefixes, brackets.longest)
+                    held = 0 if self._has_ended else _held_back(self._buffer, at, marks.prefixes, marks.longest)
                     parts.append(self._take(len(self._buffer) - held - self._at))
                     if self._has_ended:
                         raise _CutError
@@ -397,7 +418,7 @@ class Scanner:
                     at = yield from self._after_escape(parts, found.start())
                 elif quote:
                     quote = ""
-                elif mark in _QUOTED:
+                elif mark in brackets.inside:
                     quote = mark
                 elif mark in _OPENERS:
                     depth += 1
@@ -420,13 +441,11 @@ class Scanner:
         yield from self._need(2)
         return self._at + 2
 
-    def _python_begin(self) -> _Run:
-        """Wait for the bracket and the name that a list of calls begins with; nothing is consumed."""
+    def _python_begin(self, pattern: re.Pattern[str]) -> _Run:
+        """Wait for what a call or a list of calls begins with, up to the first bracket of arguments; nothing is consumed."""
         yield from self._need(1)
-        if self._buffer[self._at] != "[":
-            raise _MissError
-        while True:  # a text may begin with any other list
-            begins = _FIRST_CALL.match(self._buffer, self._at)
+        while True:  # a text may begin with any other list, and any other word
+            begins = pattern.match(self._buffer, self._at)
             if begins is None or begins.end() - self._at > _MOST_BEFORE_BRACKET:
                 raise _MissError
             if begins[0].endswith("("):
@@ -436,37 +455,70 @@ class Scanner:
             yield
 
 
-class _Brackets(NamedTuple):
-    """What is searched outside of strings: quotes, brackets and end marks; and the beginnings of end marks."""
+class _Marks(NamedTuple):
+    """What is searched: a pattern of marks, the marks that begin longer ones, all their beginnings, and the greatest length."""
 
     pattern: re.Pattern[str]
+    ambiguous: frozenset[str]
     prefixes: frozenset[str]
     longest: int
+
+
+class _Brackets(NamedTuple):
+    """What is searched outside of strings, and inside of a string by the quote that began it.
+
+    ``tokens`` matches a whole string, or a single bracket or quote.
+    """
+
+    outside: _Marks
+    inside: Mapping[str, _Marks]
+    tokens: re.Pattern[str]
+
+
+def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
+    """Return where the brackets that begin at a position close; ``None`` if that has not come."""
+    depth = 0
+    for token in brackets.tokens.finditer(text, at):
+        mark = token[0]
+        if mark in _OPENERS:
+            depth += 1
+        elif mark in brackets.inside:  # a string that has not ended
+            return None
+        elif mark in _CLOSERS:
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
 
 
 _MOST_BLANK = 100  # characters of white space between an end mark and what must follow it
 _MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
 _BLANK = re.compile(r"\s*")
+_TOKENS = re.compile(r""""[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|[{}\[\]()"']""", re.DOTALL)
 _DECODE = json.JSONDecoder(strict=False).raw_decode
-_FIRST_CALL = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
-_QUOTED: Mapping[str, re.Pattern[str]] = {quote: re.compile(rf"[{quote}\\]") for quote in "'\""}
-_PYTHON = _Brackets(re.compile(r"""["'{}\[\]()]"""), frozenset(), 0)
+_LIST_OF_CALLS = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
+_CALL = re.compile(r"[A-Za-z_][\w.]*\s*\(?")
+
+
+@lru_cache(256)
+def _compiled_marks(marks: tuple[str, ...], characters: str = "") -> _Marks:
+    marks = (*marks, *characters)
+    ambiguous = frozenset(mark for mark in marks for other in marks if other != mark and other.startswith(mark))
+    prefixes = frozenset(mark[:length] for mark in marks for length in range(1, len(mark)))
+    return _Marks(_alternation(marks), ambiguous, prefixes, max(map(len, marks), default=0))
 
 
 @lru_cache(256)
 def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
-    pattern = _alternation(("{", "}", "[", "]", '"', *ends))
-    return _Brackets(pattern, _prefixes(ends), max(map(len, ends), default=0))
+    return _Brackets(_compiled_marks(ends, '{}[]"'), {'"': _compiled_marks((), '"\\')}, _TOKENS)
 
 
 @lru_cache(256)
-def _compiled_marks(
-    marks: tuple[str, ...], characters: str = ""
-) -> tuple[re.Pattern[str], frozenset[str], frozenset[str], int]:
-    """Return a pattern of marks and single characters, the marks that begin longer ones, all their beginnings, and the greatest length."""
-    marks = (*marks, *characters)
-    ambiguous = frozenset(mark for mark in marks for other in marks if other != mark and other.startswith(mark))
-    return _alternation(marks), ambiguous, _prefixes(marks), max(map(len, marks), default=0)
+def _braces(quote: str) -> _Brackets:
+    """Return the brackets of a value whose strings stand between two of a mark; such strings have no escapes."""
+    mark = re.escape(quote)
+    tokens = re.compile(rf"{mark}.*?{mark}|{mark}|[{{}}\[\]]", re.DOTALL)
+    return _Brackets(_compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens)
 
 
 def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
@@ -475,12 +527,8 @@ def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
     return at if found is None else found.end()
 
 
-def _alternation(marks: Collection[str]) -> re.Pattern[str]:
+def _alternation(marks: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-
-
-def _prefixes(marks: Sequence[str]) -> frozenset[str]:
-    return frozenset(mark[:length] for mark in marks for length in range(1, len(mark)))
 
 
 def _held_back(buffer: str, start: int, prefixes: frozenset[str], longest: int) -> int:
@@ -489,3 +537,8 @@ def _held_back(buffer: str, start: int, prefixes: frozenset[str], longest: int) 
         if buffer[-length:] in prefixes:
             return length
     return 0
+
+
+_PYTHON = _Brackets(
+    _compiled_marks((), "{}[]()\"'"), {quote: _compiled_marks((), f"{quote}\\") for quote in "\"'"}, _TOKENS
+)

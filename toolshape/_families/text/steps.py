@@ -39,6 +39,19 @@ class JsonValue(NamedTuple):
     ends: tuple[str, ...] = ()
 
 
+class Braces(NamedTuple):
+    """An object in braces whose strings stand between two of a mark, as ``{city:<|"|>Rome<|"|>,days:2}``, kept as text."""
+
+    field: str
+    quote: str
+
+
+class PythonCall(NamedTuple):
+    """A Python call with literal arguments, as ``f(a=1)``, kept as text in a field."""
+
+    field: str
+
+
 class PythonCalls(NamedTuple):
     """A list of Python calls with literal arguments, as ``[f(a=1), g()]``, kept as text in a field."""
 
@@ -52,7 +65,7 @@ class Optional(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """Steps that may follow any number of times; the first of them is a mark, or a JSON object."""
+    """Steps that may follow any number of times; the first of them is a mark, a JSON object or a Python call."""
 
     steps: "tuple[Step, ...]"
 
@@ -63,14 +76,17 @@ class Choice(NamedTuple):
     branches: "tuple[tuple[str, tuple[Step, ...]], ...]"
 
 
-Step: TypeAlias = Mark | Blank | TextUntil | JsonValue | PythonCalls | Optional | Repeated | Choice
+Step: TypeAlias = (
+    Mark | Blank | TextUntil | JsonValue | Braces | PythonCall | PythonCalls | Optional | Repeated | Choice
+)
 
 
 class Layout(NamedTuple):
     """How calls are written: the text around all, between two, and around one.
 
-    In ``call``, ``{name}``, ``{id}``, ``{number}`` and ``{arguments}`` stand for the parts of a call, ``{parameters}`` for its written
-    parameters. ``parameter`` is the text of one, with ``{key}`` and ``{value}``; ``between_parameters`` stands between two.
+    In ``call``, ``{name}``, ``{id}``, ``{number}`` (from 0), ``{ordinal}`` (from 1) and ``{arguments}`` are the parts of a call, and
+    ``{parameters}`` is the text of its parameters. ``parameter`` is the text of one parameter, with ``{key}``, ``{value}``,
+    ``{is_text}`` (``true`` if the value is a string) and ``{kind}`` (its JSON type). ``between_parameters`` separates two.
     """
 
     call: str
