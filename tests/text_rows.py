@@ -22,6 +22,7 @@ CALLS_BEGIN, CALLS_END = "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<\uff5ctoo
 CALL, CALL_END = "<\uff5ctool\u2581call\u2581begin\uff5c>", "<\uff5ctool\u2581call\u2581end\uff5c>"
 SEP = "<\uff5ctool\u2581sep\uff5c>"
 DSML = "\uff5cDSML\uff5c"
+TAG = "]<]minimax[>["
 
 
 class Row(NamedTuple):
@@ -103,6 +104,35 @@ ROWS = [
     Row("vLLM's longcat_tool_parser", "longcat", '<longcat_tool_call>{"name": "now", "arguments": {}}</longcat_tool_call>', [("now", {})]),
     Row("the template of Hunyuan", "tool_calls", '<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls>', [("now", {})]),
     Row("Active Agent#435", "invoke", '<function_calls>\n<invoke name="weather">\n<parameter name="city">Paris</parameter>\n<parameter name="days">3</parameter>\n</invoke>\n</function_calls>', [("weather", {"city": "Paris", "days": 3})]),
+    Row("vLLM's parser/deepseek_v41", "deepseek_v41", f'Hm.<{DSML} calls>\n<{DSML} invoke name="weather">\n<{DSML} parameter name="city" string="true">5</{DSML} parameter>\n<{DSML} parameter name="days" string="false">5</{DSML} parameter>\n</{DSML} invoke>\n</{DSML} calls>', [("weather", {"city": "5", "days": 5})], "Hm."),
+    Row("sigit#92", "kimi_k3", '<|open|>think<|sep|>Hm<|close|>think<|sep|><|open|>response<|sep|>I look.<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="weather" index="1"<|sep|><|open|>argument key="days" type="number"<|sep|>5<|close|>argument<|sep|><|open|>argument key="city" type="string"<|sep|>5<|close|>argument<|sep|><|close|>call<|sep|><|open|>call tool="now" index="2"<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>', [("weather", {"days": 5, "city": "5"}), ("now", {})], "I look.", "Hm"),
+    Row("an answer without a call", "kimi_k3", "<|open|>response<|sep|>Done.<|close|>response<|sep|><|close|>message<|sep|>", [], "Done."),
+    Row("cut off in a value", "kimi_k3", '<|open|>call tool="weather" index="1"<|sep|><|open|>argument key="days" type="number"<|sep|>1<|close|>argument<|sep|><|open|>argument key="city" type="string"<|sep|>Par', [("weather", {"days": 1})], is_cut=True),
+    Row("mlx-lm#1416", "minimax_m3", f'I look.{TAG}<tool_call>\n{TAG}<invoke name="weather">\n{TAG}<city>Paris{TAG}</city>\n{TAG}<days>3{TAG}</days>\n{TAG}</invoke>\n{TAG}</tool_call>\n', [("weather", {"city": "Paris", "days": 3})], "I look."),
+    Row("lists and empty elements", "minimax_m3", f'{TAG}<invoke name="weather">{TAG}<tags>{TAG}<item>5{TAG}</item>{TAG}<item>b{TAG}</item>{TAG}</tags>{TAG}<city>{TAG}</city>{TAG}<until>null{TAG}</until>{TAG}</invoke>{TAG}<invoke name="weather">{TAG}<tags>{TAG}</tags>{TAG}</invoke>', [("weather", {"tags": ["5", "b"], "city": "", "until": None}), ("weather", {"tags": []})]),
+    Row("mlxcel#793", "minimax_m3", f'{TAG}<invoke name="weather">{TAG}<tags>a{TAG}</tags>{TAG}<tags>b{TAG}</tags>{TAG}</invoke>', [("weather", {"tags": ["a", "b"]})]),
+    Row("vllm-ascend#12815", "minimax_m3", f'{TAG}<invoke name="now">{TAG}<-A>1{TAG}</-A>{TAG}</invoke>', [("now", {"-A": 1})]),
+    Row("frontend-crates#83", "minimax_m3", f'{TAG}<tool_call>{TAG}<invoke name="weather">{TAG}<city>Par', [("weather", {})], is_cut=True),
+    Row("a tag is not closed", "minimax_m3", f'{TAG}<invoke name="weather">{TAG}<city>Paris{TAG}</invoke>', [("weather", f"{TAG}<city>Paris")]),
+    Row("the template of Gemma 4", "gemma4", '<|channel>thought\nHm.\n<channel|>I look.<|tool_call>call:weather{city:<|"|>a, {b}<|"|>,days:3,tags:[<|"|>x<|"|>,<|"|>]<|"|>],until:null}<tool_call|><|tool_call>call:now{}<tool_call|><turn|>', [("weather", {"city": "a, {b}", "days": 3, "tags": ["x", "]"], "until": None}), ("now", {})], "I look.", "\nHm.\n"),
+    Row("Rapid-MLX#1102", "gemma4", '<|tool_call>call:write{content:{message:<|"|>How } are<|"|>,deep:{a:[]}},path:<|"|>x<|"|>}<tool_call|>', [("write", {"content": {"message": "How } are", "deep": {"a": []}}, "path": "x"})]),
+    Row("sglang#39240", "gemma4", '<|tool_call>call:weather{city:Paris, France<|"|>,days:5}<tool_call|>', [("weather", {"city": "Paris, France", "days": 5})]),
+    Row("no quotes", "gemma4", "<|tool_call>call:weather{city:Paris,deep:true}<tool_call|>", [("weather", {"city": "Paris", "deep": True})]),
+    Row("vLLM's test without call", "gemma4", '<|tool_call>:weather{city:<|"|>a<|"|>}<tool_call|>', [("weather", {"city": "a"})]),
+    Row("no braces", "gemma4", "<|tool_call>call:weather without<tool_call|>", [], "<|tool_call>call:weather without"),
+    Row("the end of the text", "gemma4", '<|tool_call>call:weather{city:<|"|>Par', [("weather", '{city:<|"|>Par')], is_cut=True),
+    Row("ai.google.dev, functiongemma", "functiongemma", "<start_function_call>call:weather{city:<escape>San {Jose}<escape>,days:2}<end_function_call><start_function_response>", [("weather", {"city": "San {Jose}", "days": 2})]),
+    Row("vLLM's olmo3_tool_parser", "olmo3", "Hm.<function_calls>weather(city='a\\n)', days=3, deep=true)\nnow()</function_calls>", [("weather", {"city": "a\n)", "days": 3, "deep": True}), ("now", {})], "Hm."),
+    Row("prose", "olmo3", "It begins with <function_calls> and then lists calls.", [], "It begins with <function_calls> and then lists calls."),
+    Row("the end of the text", "olmo3", "<function_calls>now()\nweather(city='Par", [("now", {}), ("weather", "weather(city='Par")], is_cut=True),
+    Row("the template of Muse Glimmer", "muse", ' to=self<|message|>Such a call is <atem:invoke name="now">.<|eom|><|start|>assistant to=commentary<|message|>I look.<|eom|><|start|>assistant to=weather<|message|><atem:function_calls>\n<atem:invoke name="weather">\n<atem:parameter name="city">5</atem:parameter>\n<atem:parameter name="days">5</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant to=now<|message|><atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls><|eot|>', [("weather", {"city": "5", "days": 5}), ("now", {})], "I look.", 'Such a call is <atem:invoke name="now">.'),
+    Row("the first message is a call", "muse", ' to=now<|message|><atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls><|eot|>', [("now", {})]),
+    Row("an answer", "muse", " to=user<|message|>Done.<|eot|>", [], "Done."),
+    Row("vLLM's tests of step3", "step3", '<\uff5ctool_calls_begin\uff5c><\uff5ctool_call_begin\uff5c><steptml:invoke name="weather"><steptml:parameter name="city">Tokyo</steptml:parameter><steptml:parameter name="days">42</steptml:parameter></steptml:invoke><\uff5ctool_call_end\uff5c><\uff5ctool_sep\uff5c><\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c><steptml:invoke name="now"></steptml:invoke><\uff5ctool_call_end\uff5c><\uff5ctool_calls_end\uff5c>', [("weather", {"city": "Tokyo", "days": 42}), ("now", {})]),
+    Row("vLLM's tests of hy_v3", "hunyuan", "<think>Hm</think>Ok.<tool_calls>\n<tool_call>now<tool_sep>\n</tool_call>\n<tool_call>weather<tool_sep>\n<arg_key>city</arg_key>\n<arg_value>a</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>\n</tool_calls>", [("now", {}), ("weather", {"city": "a", "days": 2})], "Ok.", "Hm"),
+    Row("GigaChat 3", "gigachat3", 'Ok.<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "weather", "arguments": {"days": 1}}', [("weather", {"days": 1})], "Ok."),
+    Row("GigaChat 3.1", "gigachat3", '<|function_call|>{"name": "now", "arguments": {}}', [("now", {})]),
+    Row("vLLM's granite_20b_fc_tool_parser", "granite_20b", '<function_call> {"name": "weather", "arguments": {"days": 1}}\n<function_call> {"name": "now", "arguments": {}}', [("weather", {"days": 1}), ("now", {})]),
     Row("ollama#13519", "json", '```json\n{"name": "weather", "parameters": {"city": "a"}}\n```', [("weather", {"city": "a"})]),
     Row("the template of xLAM", "json", '[{"name": "weather", "arguments": {"days": 1}}, {"name": "now", "arguments": {}}]', [("weather", {"days": 1}), ("now", {})]),
 ]  # fmt: skip

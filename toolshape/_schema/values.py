@@ -115,7 +115,7 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
         ValueError: The text is not JSON.
         RecursionError: The text is nested too deeply for Python's parser.
     """
-    hook = _object if keeps_keys else None
+    hook = object_of if keeps_keys else None
     text = text.removeprefix("\ufeff") if isinstance(text, str) else text
     try:
         return json.loads(text, object_pairs_hook=hook, parse_float=_float)
@@ -407,7 +407,8 @@ def append_text(holder: Any, key: Any, piece: Any) -> None:
     holder[key] = text
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs as a JSON object: a dict, or a ``WrittenObject`` if a dict would lose something."""
     value = dict(pairs)
     loses_text = len(value) < len(pairs)
     for item in value.values():
@@ -446,9 +447,9 @@ def _no_json(word: str) -> Any:
     raise ValueError(word)
 
 
-_FINITE_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_no_json)
+_FINITE_JSON = json.JSONDecoder(object_pairs_hook=object_of, parse_float=_finite, parse_constant=_no_json)
 _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=_finite, parse_int=_integer, parse_constant=_no_json
+    object_pairs_hook=object_of, parse_float=_finite, parse_int=_integer, parse_constant=_no_json
 )
 _SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_no_json), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")

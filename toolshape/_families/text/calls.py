@@ -4,8 +4,11 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from toolshape._families.text.braces import read_braces
+from toolshape._families.text.elements import Elements, read_elements
 from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._schema.values import WrittenObject, as_json, read_json
 
@@ -46,6 +49,10 @@ def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) 
         return call._replace(id=text.strip())
     if field == "arguments":
         return call._replace(arguments=text)
+    if field == "braces":
+        return call._replace(arguments=_or_text(partial(read_braces, quote=text_format.quote), text))
+    if field == "elements":
+        return call._replace(arguments=_or_text(partial(read_elements, mark=text_format.tag_mark), text))
     if field == "key":
         call.arguments.append((text.strip().strip("\"'"), _as_it_came))
     elif field == "kind":
@@ -57,6 +64,14 @@ def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) 
         value = _without_line_ends(text) if text_format.has_line_ends else text
         call.arguments.append((key, declared(value)))
     return call
+
+
+def _or_text(read: Callable[[str], Any], text: str) -> Any:
+    """Return arguments as they are read; the text itself if they are malformed, so that the model writes them again."""
+    try:
+        return read(text)
+    except ValueError:
+        return text
 
 
 def _as_it_came(value: str) -> str:
@@ -74,7 +89,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {"json": as_json, "text": SaidTex
 
 def _object(arguments: Any) -> Any:
     """Return pairs as an object; a key without its value was cut off."""
-    if not isinstance(arguments, list):
+    if not isinstance(arguments, list) or isinstance(arguments, Elements):
         return arguments
     pairs = [(key, value) for key, value in arguments if not callable(value)]
     return dict(pairs) if len({key for key, _ in pairs}) == len(pairs) else WrittenObject(pairs)
@@ -182,10 +197,10 @@ def _parts_of_list(text: str) -> list[str]:
 
 
 def _calls_of_python(text: str) -> Sequence[TextCall]:
-    """Parse a list of Python calls; nothing is evaluated."""
+    """Parse a Python call, or a list of them; nothing is evaluated."""
     try:
         tree = ast.parse(_with_right_escapes(text.strip()), mode="eval").body
-        nodes = tree.elts if isinstance(tree, ast.List) else []
+        nodes = tree.elts if isinstance(tree, ast.List) else [tree]
         return [_call_of_node(node) for node in nodes]
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         names = _CALLED.findall(text)[:1]

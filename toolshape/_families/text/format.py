@@ -34,6 +34,8 @@ class TextFormat:
         layout: How calls are written.
         is_keyed_by_name: A call is an object with one key, the name, that holds the arguments.
         is_untyped: The arguments are texts without types: the schema of the tool says what each one is.
+        quote: The mark on both sides of a string, where arguments are written in braces.
+        tag_mark: The mark before each tag, where arguments are written as nested elements.
         has_line_ends: The template puts one line end on each side of an untyped argument.
         name_pattern: A pattern of the text that names a call, with the group ``name``.
         id_form: The id of a call, with ``{name}`` and ``{number}``, where the text that names a call is its id, too.
@@ -55,6 +57,8 @@ class TextFormat:
     layout: Layout
     is_keyed_by_name: bool = False
     is_untyped: bool = False
+    quote: str = ""
+    tag_mark: str = ""
     has_line_ends: bool = False
     name_pattern: str = ""
     id_form: str = ""
@@ -67,7 +71,7 @@ class TextFormat:
     @property
     def is_python(self) -> bool:
         """Whether arguments are Python literals."""
-        return bool(self.layout.parameter) and not self.is_untyped
+        return bool(self.layout.parameter) and not self.is_untyped and not self.quote
 
     @property
     def marks(self) -> tuple[str, ...]:

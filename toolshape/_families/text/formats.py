@@ -5,16 +5,19 @@ Ollama's renderers, each rendered with the same messages on 2026-11-25. Parsers 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from toolshape._families.text.format import Steps, TextFormat
 from toolshape._families.text.steps import (
     Blank,
+    Braces,
     Choice,
     JsonValue,
     Layout,
     Mark,
     Optional,
+    PythonCall,
     PythonCalls,
     Repeated,
     TextUntil,
@@ -23,6 +26,7 @@ from toolshape._families.text.steps import (
 _THINK = (("<think>", "</think>"),)
 _OBJECT = '{{"name": "{name}", "arguments": {arguments}}}'
 _READ = "2026-11-25"
+_READ_SOURCES = "2026-11-26"
 
 
 def _json(*ends: str) -> Steps:
@@ -54,12 +58,13 @@ HERMES = TextFormat(
 )
 
 
-def _parameter(opening: str, key_end: str, closing: str, *followers: str, with_kind: bool = False) -> Steps:
+def _parameter(opening: str, key_end: str, closing: str, *followers: str, kind_end: str = "") -> Steps:
     """A parameter in tags: its value ends at the closing tag, if another parameter or the end of the call follows it.
 
-    Models leave closing tags out: then the value ends before the next tag that begins a line.
+    Models leave closing tags out: then the value ends before the next tag that begins a line. With ``kind_end``, the tag
+    declares the type of the value, up to that mark.
     """
-    kind: Steps = (TextUntil((">",), "kind"),) if with_kind else ()
+    kind: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
     following = tuple(f"\n{follower}" for follower in followers)
     value = TextUntil((closing, *following), "value", only_before=followers, leaves=following)
     return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind, value, Blank())
@@ -289,7 +294,9 @@ def _invoke(prefix: str = "", *, with_kind: bool = False) -> Steps:
     return (
         TextUntil((">",), "name", excludes="\n<"),
         Blank(),
-        Repeated(_parameter(opening, key_end, closing, parameter, f"</{prefix}invoke>", with_kind=with_kind)),
+        Repeated(
+            _parameter(opening, key_end, closing, parameter, f"</{prefix}invoke>", kind_end=">" if with_kind else "")
+        ),
         Mark(f"</{prefix}invoke>"),
         Blank(),
     )
@@ -318,6 +325,22 @@ DEEPSEEK_V32 = TextFormat(
     declared=(('string="true"', "text"), ('string="false"', "json")),
 )
 
+DEEPSEEK_V41 = replace(
+    DEEPSEEK_V32,
+    name="deepseek_v41",
+    models=(r"deepseek-v4\.1",),
+    evidence=f"vLLM's parser/deepseek_v41.py, {_READ_SOURCES}",
+    openings=((f"<{_DSML} invoke name=", _invoke(f"{_DSML} ", with_kind=True)),),
+    quiet=(f"<{_DSML} calls>", f"</{_DSML} calls>", "</think>", _END),
+    layout=Layout(
+        before=f"<{_DSML} calls>\n",
+        call=f'<{_DSML} invoke name="{{name}}">\n{{parameters}}</{_DSML} invoke>\n',
+        after=f"</{_DSML} calls>",
+        parameter=f'<{_DSML} parameter name="{{key}}" string="{{is_text}}">{{value}}</{_DSML} parameter>\n',
+    ),
+    xml_style="",
+)
+
 MINIMAX_M2 = TextFormat(
     name="minimax_m2",
     models=(r"minimax-m2",),
@@ -333,6 +356,90 @@ MINIMAX_M2 = TextFormat(
     ),
     is_untyped=True,
     xml_style="minimax_xml",
+)
+
+_TAG = "]<]minimax[>["
+MINIMAX_M3 = TextFormat(
+    name="minimax_m3",
+    models=(r"minimax-m3",),
+    evidence=f"vLLM's parser/minimax_m3.py and minimax_m3_reasoning_parser, {_READ_SOURCES}",
+    openings=(
+        (
+            f"{_TAG}<invoke name=",
+            (TextUntil((">",), "name", excludes="\n<"), TextUntil((f"{_TAG}</invoke>",), "elements"), Blank()),
+        ),
+    ),
+    quiet=(f"{_TAG}<tool_call>", f"{_TAG}</tool_call>", "</mm:think>", "[e~["),
+    reasoning=(("<mm:think>", "</mm:think>"),),
+    layout=Layout(
+        before=f"{_TAG}<tool_call>\n",
+        call=f'{_TAG}<invoke name="{{name}}">\n{{parameters}}{_TAG}</invoke>\n',
+        after=f"{_TAG}</tool_call>",
+        parameter=f"{_TAG}<{{key}}>{{value}}{_TAG}</{{key}}>\n",
+    ),
+    is_untyped=True,
+    tag_mark=_TAG,
+)
+
+STEP3 = TextFormat(
+    name="step3",
+    models=(r"^step-?3(?!\.)",),
+    evidence=f"vLLM's step3_tool_parser, {_READ_SOURCES}",
+    openings=(("<steptml:invoke name=", _invoke("steptml:")),),
+    quiet=(
+        *(f"<\uff5c{mark}\uff5c>" for mark in ("tool_calls_begin", "tool_calls_end", "tool_call_end", "tool_sep")),
+        "<\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>",
+        "<\uff5ctool_call_begin\uff5c>",
+        "</think>",
+    ),
+    reasoning=_THINK,
+    layout=Layout(
+        before="<\uff5ctool_calls_begin\uff5c>",
+        call=(
+            "<\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>"
+            '<steptml:invoke name="{name}">{parameters}</steptml:invoke><\uff5ctool_call_end\uff5c>'
+        ),
+        after="<\uff5ctool_calls_end\uff5c>",
+        parameter='<steptml:parameter name="{key}">{value}</steptml:parameter>',
+    ),
+    is_untyped=True,
+)
+
+_ATEM_CALL: Steps = (
+    TextUntil(("<|message|>",), "recipient", excludes="\n<> "),
+    Blank(),
+    Optional((Mark("<atem:function_calls>"),)),
+    Blank(),
+    Mark("<atem:invoke name="),
+    *_invoke("atem:"),
+)
+MUSE = TextFormat(
+    name="muse",
+    models=(r"muse-(spark|glimmer)",),
+    evidence=f"template of Muse Glimmer; vLLM's muse_tool_parser, {_READ_SOURCES}",
+    openings=(("<|start|>assistant to=", _ATEM_CALL), ("<atem:invoke name=", _invoke("atem:"))),
+    bare=(("to=", _ATEM_CALL),),  # the template has written the beginning of the first message
+    quiet=(
+        *(
+            f"{start}to={recipient}<|message|>"
+            for start in ("", "<|start|>assistant ")
+            for recipient in ("user", "commentary")
+        ),
+        "<atem:function_calls>",
+        "</atem:function_calls>",
+        "<|eom|>",
+        "<|eot|>",
+    ),
+    reasoning=(("to=self<|message|>", "<|eom|>"), ("<|start|>assistant to=self<|message|>", "<|eom|>")),
+    layout=Layout(
+        call=(
+            '<|start|>assistant to={name}<|message|><atem:function_calls>\n<atem:invoke name="{name}">\n{parameters}'
+            "</atem:invoke>\n</atem:function_calls>"
+        ),
+        between="<|eom|>",
+        parameter='<atem:parameter name="{key}">{value}</atem:parameter>\n',
+    ),
+    is_untyped=True,
 )
 
 INVOKE = TextFormat(
@@ -387,6 +494,154 @@ GLM45 = TextFormat(
     ),
     is_untyped=True,
     xml_style="glm_xml",
+)
+
+HUNYUAN = TextFormat(
+    name="hunyuan",
+    models=(r"^hy3", r"hunyuan-3"),
+    evidence=f"vLLM's hy_v3_tool_parser, {_READ_SOURCES}",
+    openings=(
+        (
+            "<tool_call>",
+            (
+                Blank(),
+                TextUntil(("<tool_sep>",), "name", excludes="{<\n"),
+                Blank(),
+                Repeated(
+                    (
+                        Mark("<arg_key>"),
+                        TextUntil(("</arg_key>",), "key", excludes="\n"),
+                        Blank(),
+                        Mark("<arg_value>"),
+                        TextUntil(("</arg_value>",), "value", only_before=("<arg_key>", "</tool_call>")),
+                        Blank(),
+                    )
+                ),
+                Mark("</tool_call>"),
+                Blank(),
+            ),
+        ),
+    ),
+    quiet=("<tool_calls>", "</tool_calls>", "</think>"),
+    reasoning=_THINK,
+    layout=Layout(
+        before="<tool_calls>\n",
+        call="<tool_call>{name}<tool_sep>\n{parameters}</tool_call>\n",
+        after="</tool_calls>",
+        parameter="<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
+    ),
+    is_untyped=True,
+)
+
+_GEMMA_QUOTE, _ESCAPE = '<|"|>', "<escape>"
+
+
+def _braced_call(quote: str, closing: str) -> Steps:
+    """A call with its arguments in braces, and the mark that ends it, if it comes."""
+    return (
+        Blank(),
+        Optional((Mark("call"),)),
+        Mark(":"),
+        TextUntil(("{",), "name", excludes="\n<", leaves=("{",)),
+        Braces("braces", quote),
+        Blank(),
+        Optional((Mark(closing),)),
+    )
+
+
+GEMMA4 = TextFormat(
+    name="gemma4",
+    models=(r"gemma-4",),
+    evidence=f"vLLM's tool_chat_template_gemma4 and parser/gemma4.py; ai.google.dev, function-calling-gemma4, {_READ_SOURCES}",
+    openings=(("<|tool_call>", _braced_call(_GEMMA_QUOTE, "<tool_call|>")),),
+    quiet=("<tool_call|>", "<channel|>", "<turn|>", "<|tool_response>"),
+    reasoning=(("<|channel>thought", "<channel|>"),),
+    layout=Layout(
+        call="<|tool_call>call:{name}{{{parameters}}}<tool_call|>",
+        parameter="{key}:{value}",
+        between_parameters=",",
+    ),
+    quote=_GEMMA_QUOTE,
+)
+
+FUNCTION_GEMMA = TextFormat(
+    name="functiongemma",
+    models=(r"functiongemma",),
+    evidence=f"ai.google.dev, functiongemma/formatting-and-best-practices; vLLM's functiongemma_tool_parser, {_READ_SOURCES}",
+    openings=(("<start_function_call>", _braced_call(_ESCAPE, "<end_function_call>")),),
+    quiet=("<end_function_call>", "<end_of_turn>", "<start_function_response>"),
+    layout=Layout(
+        call="<start_function_call>call:{name}{{{parameters}}}<end_function_call>",
+        parameter="{key}:{value}",
+        between_parameters=",",
+    ),
+    quote=_ESCAPE,
+)
+
+OLMO3 = TextFormat(
+    name="olmo3",
+    models=(r"olmo-3",),
+    evidence=f"vLLM's olmo3_tool_parser and its tests, {_READ_SOURCES}",
+    openings=(
+        (
+            "<function_calls>",
+            (Blank(), Repeated((PythonCall("python"), Blank())), Optional((Mark("</function_calls>"),))),
+        ),
+    ),
+    quiet=("</function_calls>", "</think>", "<|im_end|>"),
+    reasoning=_THINK,
+    layout=Layout(
+        call="{name}({parameters})",
+        before="<function_calls>",
+        between="\n",
+        after="</function_calls>",
+        parameter="{key}={value}",
+        between_parameters=", ",
+    ),
+    names=_PYTHON_NAMES,
+)
+
+KIMI_K3 = TextFormat(
+    name="kimi_k3",
+    models=(r"kimi-k3",),
+    evidence=f"vLLM's kimi_k3_tool_parser, kimi_k3_reasoning_parser and structural_tag_registry, {_READ_SOURCES}",
+    openings=(
+        (
+            "<|open|>call ",
+            (
+                TextUntil(("<|sep|>",), "name", excludes="\n"),
+                Blank(),
+                Repeated(
+                    _parameter(
+                        '<|open|>argument key="',
+                        '"',
+                        "<|close|>argument<|sep|>",
+                        "<|open|>argument ",
+                        "<|close|>call<|sep|>",
+                        kind_end="<|sep|>",
+                    )
+                ),
+                Mark("<|close|>call<|sep|>"),
+                Blank(),
+            ),
+        ),
+    ),
+    quiet=(
+        *(f"<|{way}|>{channel}<|sep|>" for way in ("open", "close") for channel in ("tools", "response")),
+        "<|close|>message<|sep|>",
+        "<|close|>think<|sep|>",
+        "<|end_of_msg|>",
+    ),
+    reasoning=(("<|open|>think<|sep|>", "<|close|>think<|sep|>"),),
+    layout=Layout(
+        before="<|open|>tools<|sep|>",
+        call='<|open|>call tool="{name}" index="{ordinal}"<|sep|>{parameters}<|close|>call<|sep|>',
+        after="<|close|>tools<|sep|>",
+        parameter='<|open|>argument key="{key}" type="{kind}"<|sep|>{value}<|close|>argument<|sep|>',
+    ),
+    is_untyped=True,
+    name_pattern=r'.*?tool="(?P<name>[^"]*).*',
+    declared=(('type="string"', "text"), ("type=", "json")),
 )
 
 KIMI_K2 = TextFormat(
@@ -568,6 +823,24 @@ HARMONY = TextFormat(
     name_pattern=r"(?:functions\.)?(?P<name>[a-zA-Z0-9_.-]+)(?:\s*<\|(?:constrain|channel)\|>.*|\s.*)?",
 )
 
+GIGACHAT3 = TextFormat(
+    name="gigachat3",
+    models=(r"gigachat3",),
+    evidence=f"vLLM's gigachat3_tool_parser and its tests, {_READ_SOURCES}",
+    openings=(("<|function_call|>", _json()), ("function call<|role_sep|>\n", _json())),
+    quiet=("<|message_sep|>\n\n", "<|message_sep|>", "</s>"),
+    layout=Layout(call=f"<|function_call|>{_OBJECT}", between="\n"),
+)
+
+GRANITE_20B = TextFormat(
+    name="granite_20b",
+    models=(r"granite-20b-functioncalling",),
+    evidence=f"vLLM's granite_20b_fc_tool_parser and its template, {_READ_SOURCES}",
+    openings=(("<function_call>", _json()),),
+    quiet=("<|endoftext|>",),
+    layout=Layout(call=f"<function_call> {_OBJECT}", between="\n"),
+)
+
 LONGCAT = TextFormat(
     name="longcat",
     models=(r"longcat",),
@@ -598,7 +871,8 @@ FORMATS: Mapping[str, TextFormat] = MappingProxyType(
         for text_format in (
             HERMES, QWEN3_CODER, LLAMA3_JSON, PYTHONIC, LFM2, MISTRAL_OLD, MISTRAL, DEEPSEEK_V3, DEEPSEEK_V31, DEEPSEEK_V32,
             GLM45, KIMI_K2, MINIMAX_M2, MINIMAX_M1, SEED_OSS, GRANITE, COHERE, HARMONY, NEMOTRON, PHI4, INTERNLM, APERTUS, LONGCAT,
-            JAMBA, INVOKE, JSON,
+            JAMBA, DEEPSEEK_V41, KIMI_K3, MINIMAX_M3, GEMMA4, FUNCTION_GEMMA, OLMO3, MUSE, STEP3, HUNYUAN, GIGACHAT3, GRANITE_20B,
+            INVOKE, JSON,
         )
     }
 )  # fmt: skip

@@ -5,18 +5,22 @@ Structural tags are read in xgrammar 53da3ff8 (2026-08-17), as vLLM and SGLang t
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, JsonSchema
 from toolshape._errors import UsageError
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
+from toolshape._families.text.value_grammars import ValueRules
 from toolshape._families.text.values import kinds_of
+from toolshape._families.text.writing import kind_holes, write_spaced
 from toolshape._schema.references import resolver
+from toolshape._schema.values import kind_of
 
-_HOLE, _ID_HOLE, _NUMBER_HOLE = "\x00", "\x01", "\x02"
-_PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+"}
+# Characters in place of the parts of a call that a grammar fills, and the patterns of some.
+_HOLE, _ID_HOLE, _NUMBER_HOLE, _KEY_HOLE = "\x00", "\x01", "\x02", "\x03"
+_PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-zA-Z0-9_.-]+"}
 
 
 def structural_tag(
@@ -89,14 +93,20 @@ def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
 def _around(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
     """Return what stands before and after the arguments of a call: texts and patterns of ids by turns, a text first."""
     text = text_format.layout.call.format(
-        name=name, id=_ID_HOLE, number=_NUMBER_HOLE, arguments=_HOLE, parameters=_HOLE
+        name=name,
+        id=_ID_HOLE,
+        number=_NUMBER_HOLE,
+        ordinal=_NUMBER_HOLE,
+        arguments=_HOLE,
+        parameters=_HOLE,
     )
     begin, _, end = text.partition(_HOLE)
-    first, last = (
-        [_PATTERNS.get(piece, piece) for piece in re.split(f"([{_ID_HOLE}{_NUMBER_HOLE}])", part)]
-        for part in (begin, end)
-    )
-    return first, last
+    return _split_at_holes(begin), _split_at_holes(end)
+
+
+def _split_at_holes(text: str) -> list[str]:
+    """Return texts and the patterns of holes between them, by turns."""
+    return [_PATTERNS.get(piece, piece) for piece in re.split(f"([{''.join(_PATTERNS)}])", text)]
 
 
 def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
@@ -182,26 +192,53 @@ def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: li
     layout = text_format.layout
     if not layout.parameter:
         return _json(schema)
-    if text_format.is_python:
-        raise UsageError(f"there is no grammar for the format {text_format.name!r}: its arguments are Python literals")
-    properties: Mapping[str, Any] = schema.get("properties", {})
+    if text_format.is_python or text_format.quote or text_format.tag_mark:
+        return ValueRules(text_format, rule, schema, rules).parameters(schema)
     required = set(schema.get("required", ()))
-    resolve = resolver(schema)
     parts: list[str] = []
-    for number, (key, node) in enumerate(properties.items()):
-        is_text = kinds_of(node, resolve) == frozenset({"string"})
-        text = layout.parameter.format(key=key, value=_HOLE, is_text="true" if is_text else "false")
-        begin, _, end = text.partition(_HOLE)
-        definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    for number, (key, node) in enumerate(schema.get("properties", {}).items()):
         name = f"{rule}_{number}"
-        if is_text and "enum" not in node:  # up to the closing tag, which belongs to this rule
-            rules += [f"{name}: {_quoted(begin)} {name}_text", f"{name}_text[suffix={_quoted(end)}]: /(?s:.*)/"]
-        else:
-            value = {**definitions, **node} if isinstance(node, dict) else node
-            choices = " | ".join(map(_quoted, node["enum"])) if is_text else _json(value)
-            rules.append(f"{name}: {_quoted(begin)} ({choices}) {_quoted(end)}")
+        rules.append(f"{name}: {' | '.join(_parameter_rules(layout.parameter, name, key, node, schema, rules))}")
         parts.append(name if key in required else f"{name}?")
+    others = schema.get("additionalProperties", False)
+    if others is not False:
+        expressions = _parameter_rules(layout.parameter, f"{rule}_others", _KEY_HOLE, others, schema, rules)
+        rules.append(f"{rule}_others: {' | '.join(expressions)}")
+        parts.append(f"{rule}_others*")
     return " ".join(parts)
+
+
+def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]) -> list[str]:
+    """Return the expressions of a parameter in tags: one for each way in which its tag declares the type of the value.
+
+    Texts are not quoted, so that a parameter that admits texts takes any text up to the closing tag.
+    """
+    kinds_by_text: dict[str, set[str]] = {}
+    for kind in sorted(kinds_of(node, resolver(schema))):
+        kinds_by_text.setdefault(parameter.format(key=key, value=_HOLE, **kind_holes(kind)), set()).add(kind)
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    expressions: list[str] = []
+    for number, (text, kinds) in enumerate(kinds_by_text.items()):
+        begin, _, end = text.partition(_HOLE)
+        choices = _choices(node, kinds)
+        if choices:
+            value = f"({' | '.join(map(_quoted, choices))}) {_quoted(end)}"
+        elif "string" in kinds:  # the closing tag belongs to the rule of the text
+            value = f"{name}_text{number}"
+            rules.append(f"{value}[suffix={_quoted(end)}]: /(?s:.*)/")
+        else:
+            limits = {"type": sorted(kinds)} if len(kinds_by_text) > 1 else {}
+            value = f"{_json({**definitions, **node, **limits} if isinstance(node, dict) else node)} {_quoted(end)}"
+        expressions.append(f"{_terminals(_split_at_holes(begin))} {value}")
+    return expressions
+
+
+def _choices(node: Any, kinds: Collection[str]) -> list[str]:
+    """Return the texts of a parameter's choices of some JSON types, if it is limited to choices."""
+    if not isinstance(node, dict) or not ("const" in node or isinstance(node.get("enum"), list)):
+        return []
+    values = [node["const"]] if "const" in node else node["enum"]
+    return [value if isinstance(value, str) else write_spaced(value) for value in values if kind_of(value) in kinds]
 
 
 def grammar(
@@ -219,8 +256,31 @@ def grammar(
         raise UsageError(f'tools at {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
     if not schemas:
         raise UsageError("there are no tools to write a grammar for")
+    schemas = {name: _with_null_types(schema) for name, schema in schemas.items()}
     if kind == "structural_tag":
         return structural_tag(text_format, schemas, forced=forced, parallel=parallel)
     if kind == "lark":
         return lark(text_format, schemas, forced=forced, parallel=parallel)
     raise UsageError(f'a grammar is "structural_tag" or "lark", not {kind!r}')
+
+
+def _with_null_types(node: Any) -> Any:
+    """Return a schema with ``nullable``, which chat templates show to models, as JSON Schema says it: as the type null."""
+    if isinstance(node, list):
+        return [_with_null_types(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    written = {key: _with_null_types(item) for key, item in node.items() if key != "nullable" or item is not True}
+    if node.get("nullable") is not True:
+        return written
+    if isinstance(written.get("enum"), list):
+        written["enum"] = [*written["enum"], None]
+    return (
+        {"anyOf": [written, {"type": "null"}]}
+        if "type" not in written
+        else {**written, "type": _or_null(written["type"])}
+    )
+
+
+def _or_null(kinds: Any) -> list[Any]:
+    return [*([kinds] if isinstance(kinds, str) else kinds), "null"]

@@ -28,12 +28,7 @@ def scanner_of(text_format: TextFormat, schemas: Schemas) -> Scanner:
         calls = calls_in(text_format, fields, is_cut=is_cut)
         if not text_format.is_untyped:
             return calls
-        return tuple(
-            call._replace(arguments=typed_arguments(call.arguments, schemas[call.name]))
-            if call.name in schemas
-            else call
-            for call in calls
-        )
+        return tuple(call._replace(arguments=typed_arguments(call.arguments, schemas.get(call.name))) for call in calls)
 
     return Scanner(text_format, calls_of)
 

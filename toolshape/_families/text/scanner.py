@@ -136,17 +136,17 @@ class Scanner:
                 self._say(self._take(len(self._buffer) - self._at), kind)
                 yield
             return None
-        pattern, ambiguous, prefixes, longest = _compiled_marks(marks)
+        compiled = _compiled_marks(marks)
         while True:
-            found = pattern.search(self._buffer, self._at)
+            found = compiled.pattern.search(self._buffer, self._at)
             is_open = not self._has_ended
-            if found is not None and not (is_open and found.end() == len(self._buffer) and found[0] in ambiguous):
+            if found is not None and not (is_open and _may_grow(found, compiled)):
                 self._say(self._take(found.start() - self._at), kind)
                 self._take(found.end() - found.start())
                 return found[0]
             end = found.start() if found is not None else len(self._buffer)
             if is_open and found is None:
-                end -= _held_back(self._buffer, self._at, prefixes, longest)
+                end -= _held_back(self._buffer, self._at, compiled)
             self._say(self._take(end - self._at), kind)
             if not is_open:
                 return None
@@ -288,9 +288,9 @@ class Scanner:
 
     def _text_until(self, step: TextUntil) -> str | None:
         """Take the text up to a mark, and the mark; ``None`` if the first mark that has come does not decide."""
-        pattern, _, _, _ = _compiled_marks(step.marks, step.excludes)
-        found = pattern.search(self._buffer, self._at)
-        if found is None or found.end() == len(self._buffer):
+        marks = _compiled_marks(step.marks, step.excludes)
+        found = marks.pattern.search(self._buffer, self._at)
+        if found is None or found.end() == len(self._buffer) or _may_grow(found, marks):
             return None
         mark = found[0]
         leaves = mark in step.leaves
@@ -334,26 +334,25 @@ class Scanner:
             yield
 
     def _until(self, step: TextUntil) -> _TextRun:
-        pattern, ambiguous, prefixes, longest = _compiled_marks(step.marks, step.excludes)
+        marks = _compiled_marks(step.marks, step.excludes)
         parts: list[str] = []
         at = self._at
         while True:
-            found = pattern.search(self._buffer, at)
+            found = marks.pattern.search(self._buffer, at)
             if found is None:
-                held = 0 if self._has_ended else _held_back(self._buffer, at, prefixes, longest)
+                held = 0 if self._has_ended else _held_back(self._buffer, at, marks)
                 parts.append(self._take(len(self._buffer) - held - self._at))
                 if self._has_ended:
                     raise _CutError
                 yield
                 at = self._at
                 continue
-            if found[0] in step.excludes:
+            counts: bool | None = True
+            if not self._has_ended and _may_grow(found, marks):
+                counts = None
+            elif found[0] in step.excludes:
                 self._take(found.start() - self._at)  # as in a stream, so that any split reads alike
                 raise _MissError
-            is_open = not self._has_ended
-            counts: bool | None = True
-            if is_open and found.end() == len(self._buffer) and found[0] in ambiguous:
-                counts = None
             elif step.only_before and found[0] not in step.leaves:
                 counts = self._is_before(step.only_before, found.end())
             if counts is False:
@@ -401,25 +400,28 @@ class Scanner:
         """
         parts: list[str] = []
         depth, quote, at = 0, "", self._at
+        before = ""  # the last character that is not blank
         try:
             while True:
                 marks = brackets.inside[quote] if quote else brackets.outside
                 found = marks.pattern.search(self._buffer, at)
                 if found is None:
-                    held = 0 if self._has_ended else _held_back(self._buffer, at, marks.prefixes, marks.longest)
+                    held = 0 if self._has_ended else _held_back(self._buffer, at, marks)
+                    before = _last_character(self._buffer[at : len(self._buffer) - held]) or before
                     parts.append(self._take(len(self._buffer) - held - self._at))
                     if self._has_ended:
                         raise _CutError
                     yield
                     at = self._at
                     continue
+                before = _last_character(self._buffer[at : found.start()]) or before
                 mark, at = found[0], found.end()
                 if mark == "\\":
                     at = yield from self._after_escape(parts, found.start())
                 elif quote:
                     quote = ""
                 elif mark in brackets.inside:
-                    quote = mark
+                    quote = mark if not brackets.before_quote or before in brackets.before_quote else ""
                 elif mark in _OPENERS:
                     depth += 1
                 elif mark not in _CLOSERS:  # an end mark: brackets are missing
@@ -430,6 +432,7 @@ class Scanner:
                     return
                 else:
                     depth -= 1
+                before = mark
         finally:
             fields.append((field, "".join(parts)))
 
@@ -467,12 +470,14 @@ class _Marks(NamedTuple):
 class _Brackets(NamedTuple):
     """What is searched outside of strings, and inside of a string by the quote that began it.
 
-    ``tokens`` matches a whole string, or a single bracket or quote.
+    ``tokens`` matches a whole string, or a single bracket or quote. ``before_quote`` are the characters after which a quote begins a
+    string: Gemma leaves opening quotes out, and the closing quote then begins none.
     """
 
     outside: _Marks
     inside: Mapping[str, _Marks]
     tokens: re.Pattern[str]
+    before_quote: str = ""
 
 
 def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
@@ -484,6 +489,9 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
             depth += 1
         elif mark in brackets.inside:  # a string that has not ended
             return None
+        elif len(mark) > 1:
+            if brackets.before_quote and text[token.start() - 1] not in brackets.before_quote:
+                return None
         elif mark in _CLOSERS:
             depth -= 1
             if depth == 0:
@@ -518,7 +526,7 @@ def _braces(quote: str) -> _Brackets:
     """Return the brackets of a value whose strings stand between two of a mark; such strings have no escapes."""
     mark = re.escape(quote)
     tokens = re.compile(rf"{mark}.*?{mark}|{mark}|[{{}}\[\]]", re.DOTALL)
-    return _Brackets(_compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens)
+    return _Brackets(_compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens, "{[,:")
 
 
 def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
@@ -527,16 +535,28 @@ def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
     return at if found is None else found.end()
 
 
+def _last_character(text: str) -> str:
+    return text.rstrip()[-1:]
+
+
 def _alternation(marks: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
 
 
-def _held_back(buffer: str, start: int, prefixes: frozenset[str], longest: int) -> int:
+def _held_back(buffer: str, start: int, marks: _Marks) -> int:
     """Return how many characters at the end of the buffer may begin a mark."""
-    for length in range(min(longest - 1, len(buffer) - start), 0, -1):
-        if buffer[-length:] in prefixes:
+    for length in range(min(marks.longest - 1, len(buffer) - start), 0, -1):
+        if buffer[-length:] in marks.prefixes:
             return length
     return 0
+
+
+def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
+    """Return whether a mark that was found at the end of the buffer may turn out to be the beginning of a longer one."""
+    if found[0] not in marks.ambiguous:
+        return False
+    rest = found.string[found.start() : found.start() + marks.longest]
+    return rest in marks.prefixes
 
 
 _PYTHON = _Brackets(

@@ -5,21 +5,26 @@ from typing import Any
 
 from toolshape._calls import JsonSchema
 from toolshape._families.text.calls import SaidText, python_literal
+from toolshape._families.text.elements import ITEM, Elements, is_list
 from toolshape._schema.references import Resolve, resolver
-from toolshape._schema.values import WrittenObject, as_json, kind_of
+from toolshape._schema.values import WrittenObject, as_json, kind_of, object_of
 
 _KINDS = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 _TEXT_ALONE = frozenset({"string"})
 _MOST_NESTED = 8  # unions and references around a type
 
 
-def typed_arguments(arguments: Any, schema: JsonSchema) -> Any:
+def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     """Return arguments with each text read as what its parameter admits: JSON, then a Python literal, else the text.
 
     A parameter that admits only texts keeps its text, whatever it looks like. Where a parameter admits texts among
-    other types, a text that reads as another type is of that type.
+    other types, a text that reads as another type is of that type. Without a schema, all texts stay texts.
     """
-    if not isinstance(arguments, dict):
+    if isinstance(arguments, Elements):
+        if schema is None:
+            return _untyped_object(arguments)
+        return _typed_object(arguments, schema, resolver(schema))
+    if not isinstance(arguments, dict) or schema is None:
         return arguments
     properties = schema.get("properties")
     known: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
@@ -32,6 +37,71 @@ def typed_arguments(arguments: Any, schema: JsonSchema) -> Any:
     if isinstance(arguments, WrittenObject):
         return WrittenObject([(key, typed(key, value)) for key, value in arguments.pairs])
     return {key: typed(key, value) for key, value in arguments.items()}
+
+
+def _untyped(value: Any) -> Any:
+    """Return the content of an element without a schema; an empty element is an empty text."""
+    if not isinstance(value, Elements):
+        return value
+    if not value:
+        return ""
+    return [_untyped(item) for _, item in value] if is_list(value) else _untyped_object(value)
+
+
+def _untyped_object(elements: Elements) -> dict[str, Any]:
+    return object_of([(name, _untyped(item)) for name, item in _folded(elements, lambda _: True)])
+
+
+def _typed_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> dict[str, Any]:
+    properties = schema.get("properties")
+    known: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+    others = schema.get("additionalProperties", True)
+
+    def is_array(name: str) -> bool:
+        return "array" in _admitted(known.get(name, others), resolve, 0)[0]
+
+    children = _folded(elements, is_array)
+    return object_of([(name, _typed_content(item, known.get(name, others), resolve)) for name, item in children])
+
+
+def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
+    """Return elements with each repeated name as one element of items, if it is the name of an array."""
+    names = [name for name, _ in elements]
+    if len(set(names)) == len(names):
+        return elements
+    children = Elements()
+    for name, content in elements:
+        if names.count(name) == 1 or not is_array(name):
+            children.append((name, content))
+        elif name not in dict(children):
+            children.append((name, Elements([(ITEM, item) for other, item in elements if other == name])))
+    return children
+
+
+def _typed_content(content: Any, node: Any, resolve: Resolve) -> Any:
+    """Return the content of an element as its schema admits it: a text, an array or an object."""
+    if not isinstance(content, Elements):
+        return _typed(content, node, resolve)
+    kinds, _ = _admitted(node, resolve, 0)
+    if not content:
+        return "" if "string" in kinds else [] if "array" in kinds else {} if "object" in kinds else ""
+    if "array" in kinds and ("object" not in kinds or is_list(content)):
+        items = _branch(node, "array", resolve, 0).get("items", True)
+        return [_typed_content(item, items, resolve) for _, item in content]
+    return _typed_object(content, _branch(node, "object", resolve, 0), resolve)
+
+
+def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
+    """Return the part of a schema that describes its values of a JSON type; the empty schema if no part does."""
+    if isinstance(node, dict) and "$ref" in node:
+        node = resolve(node)
+    if not isinstance(node, dict) or depth > _MOST_NESTED:
+        return {}
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for branch in node.get(keyword) or ():
+            if kind in _admitted(branch, resolve, depth + 1)[0]:
+                return _branch(branch, kind, resolve, depth + 1)
+    return node
 
 
 def _typed(text: str, node: Any, resolve: Resolve) -> Any:

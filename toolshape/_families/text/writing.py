@@ -6,9 +6,11 @@ from typing import Any
 
 from toolshape._calls import JsonSchema
 from toolshape._errors import UsageError
+from toolshape._families.text.braces import write_braces
+from toolshape._families.text.elements import write_content
 from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.reading import Schemas, read_text
-from toolshape._schema.values import is_same_text, write_json
+from toolshape._schema.values import is_same_text, kind_of, write_json
 
 
 def written_calls(
@@ -44,15 +46,29 @@ def _written(text_format: TextFormat, call: TextCall, number: int) -> str:
         texts = [_parameter(text_format, str(key), value) for key, value in items]
         parameters = layout.between_parameters.join(texts)
     arguments = call.arguments if isinstance(call.arguments, str) else write_spaced(call.arguments)
-    return layout.call.format(name=call.name, id=call.id, number=number, arguments=arguments, parameters=parameters)
+    return layout.call.format(
+        name=call.name, id=call.id, number=number, ordinal=number + 1, arguments=arguments, parameters=parameters
+    )
 
 
 def _parameter(text_format: TextFormat, key: str, value: Any) -> str:
     if text_format.is_python:
-        return text_format.layout.parameter.format(key=key, value=repr(value))
-    is_text = isinstance(value, str)
-    text = value if is_text else write_spaced(value)
-    return text_format.layout.parameter.format(key=key, value=text, is_text="true" if is_text else "false")
+        text = repr(value)
+    elif text_format.quote:
+        text = write_braces(value, text_format.quote, write_spaced)
+    elif text_format.tag_mark:
+        text = write_content(value, text_format.tag_mark, write_spaced)
+    else:
+        text = value if isinstance(value, str) else write_spaced(value)
+    return text_format.layout.parameter.format(key=key, value=text, **kind_holes(kind_of(value)))
+
+
+def kind_holes(kind: str) -> dict[str, str]:
+    """Return what a layout writes of a value's JSON type: ``is_text`` and ``kind``, in which an integer is a number."""
+    return {
+        "is_text": "true" if kind == "string" else "false",
+        "kind": "number" if kind == "integer" else kind,
+    }
 
 
 def write_spaced(value: Any) -> str:

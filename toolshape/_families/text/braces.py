@@ -1,0 +1,106 @@
+"""Reads and writes values in braces whose strings stand between two of a mark, as Gemma writes arguments.
+
+``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models forget quotes: a word
+that is neither quoted nor JSON is a string, and so is the value of a key that has only its closing quote (sglang#39240).
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from toolshape._schema.values import as_json, object_of
+
+
+class _Patterns(NamedTuple):
+    """Patterns of a quoted string, of an object's key with its colon, and of a string without its opening quote."""
+
+    string: re.Pattern[str]
+    key: re.Pattern[str]
+    half_quoted: re.Pattern[str]
+
+
+@lru_cache(16)
+def _patterns(quote: str) -> _Patterns:
+    mark = re.escape(quote)
+    string = rf"{mark}(?P<string>.*?){mark}"
+    return _Patterns(
+        re.compile(string, re.DOTALL),
+        re.compile(rf"(?:{string}|(?P<word>[^:,{{}}\[\]]+)):", re.DOTALL),
+        re.compile(rf"(?P<string>(?:(?!{mark})[^:{{}}\[\]])+){mark}\s*(?=[,}}])"),
+    )
+
+
+_BLANK = re.compile(r"\s*")
+_WORD = re.compile(r"[^,{}\[\]]+")
+
+
+def read_braces(text: str, quote: str) -> Any:
+    """Parse a value.
+
+    Raises:
+        ValueError: The text is not one value, or is nested too deep.
+    """
+    try:
+        value, end = _value(text, _after_blank(text, 0), quote)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if end != len(text):
+        raise ValueError("more than one value")
+    return value
+
+
+def _after_blank(text: str, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    return at if blank is None else blank.end()
+
+
+def _value(text: str, at: int, quote: str) -> tuple[Any, int]:
+    """Return the value at a position, and where the blank after it ends."""
+    if text.startswith("{", at):
+        pairs, at = _items(text, at, "}", lambda at: _pair(text, at, quote))
+        return object_of(pairs), at
+    if text.startswith("[", at):
+        return _items(text, at, "]", lambda at: _value(text, at, quote))
+    string = _patterns(quote).string.match(text, at)
+    if string is not None:
+        return string["string"], _after_blank(text, string.end())
+    word = _WORD.match(text, at)
+    if word is None:
+        raise ValueError("no value")
+    return as_json(word[0].strip()), word.end()
+
+
+def _items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
+    """Return the items between brackets, and where the blank after them ends; a comma may follow the last."""
+    items: list[Any] = []
+    at = _after_blank(text, at + 1)
+    while not text.startswith(closing, at):
+        item, at = read(at)
+        items.append(item)
+        if text.startswith(",", at):
+            at = _after_blank(text, at + 1)
+        elif not text.startswith(closing, at):
+            raise ValueError("brackets do not close")
+    return items, _after_blank(text, at + 1)
+
+
+def _pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
+    key = _patterns(quote).key.match(text, at)
+    if key is None:
+        raise ValueError("no key")
+    at = _after_blank(text, key.end())
+    half_quoted = _patterns(quote).half_quoted.match(text, at)
+    value, end = _value(text, at, quote) if half_quoted is None else (half_quoted["string"], half_quoted.end())
+    return (key["word"].strip() if key["string"] is None else key["string"], value), end
+
+
+def write_braces(value: Any, quote: str, write: Callable[[Any], str]) -> str:
+    """Write a value; ``write`` writes numbers and JSON's constants. Keys are not quoted, as in Gemma's chat template."""
+    if isinstance(value, str):
+        return f"{quote}{value}{quote}"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{key}:{write_braces(item, quote, write)}' for key, item in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(write_braces(item, quote, write) for item in value)}]"
+    return write(value)

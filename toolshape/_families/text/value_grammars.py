@@ -1,0 +1,228 @@
+"""Makes Lark rules for arguments that are not JSON: Python literals, values in braces, and nested elements.
+
+The rules follow the structure of a schema: types, properties in their order, items, choices and references. Limits and patterns are left
+out, because arguments are validated when they are read.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolshape._calls import JsonSchema
+from toolshape._families.text.braces import write_braces
+from toolshape._families.text.elements import ITEM, write_content
+from toolshape._families.text.format import TextFormat
+from toolshape._families.text.values import kinds_of
+from toolshape._families.text.writing import write_spaced
+from toolshape._schema.references import Resolve, resolver
+
+_INTEGER = "/-?(0|[1-9][0-9]*)/"
+_NUMBER = r"/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/"
+_ESCAPE = r"\\([\\'\"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5})"
+_PYTHON_STRING = rf"/'([^'\\\n]|{_ESCAPE})*'|\"([^\"\\\n]|{_ESCAPE})*\"/"
+_WORD = r"/[^:,{}\[\]<>\n]+/"
+_PARAMETER_NAME = "/[a-zA-Z_][a-zA-Z0-9_]*/"
+_TAG = r"/<[^<>\/][^<>]*>/"
+_TAG_NAME = r"/[^<>\/][^<>]*/"
+_ANY: Sequence[str] = ("null", "boolean", "number", "string", "array", "object")
+
+
+class ValueRules:
+    """The rules of values in one format, for the schema of one tool.
+
+    Args:
+        text_format: A format with Python literals, with values in braces or with elements.
+        prefix: What the names of the rules begin with.
+        schema: The schema of the tool's parameters.
+        rules: The rules of the grammar, to which these are added.
+    """
+
+    def __init__(self, text_format: TextFormat, prefix: str, schema: JsonSchema, rules: list[str]) -> None:
+        self._format = text_format
+        self._prefix = prefix
+        self._rules = rules
+        self._resolve: Resolve = resolver(schema)
+        self._named: dict[tuple[str, str], str] = {}
+
+    def parameters(self, schema: JsonSchema) -> str:
+        """Return an expression for the parameters of a call."""
+        layout = self._format.layout
+        begin, _, end = layout.parameter.partition("{value}")
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        members = [
+            (_quoted(begin.format(key=key)) + " " + self._value(node, end.format(key=key)), key)
+            for key, node in properties.items()
+        ]
+        others = schema.get("additionalProperties", False)
+        more = "" if others is False else self._rule(self._other_parameter(begin, end, others))
+        return self._members(members, frozenset(schema.get("required", ())), layout.between_parameters, more)
+
+    def _other_parameter(self, begin: str, end: str, node: Any) -> str:
+        """Return an expression for a parameter of any name."""
+        if self._format.tag_mark:
+            return f"{self._other_element(node)} {_quoted(end.rpartition('>')[2])}"
+        before, _, after = begin.partition("{key}")
+        return f"{_quoted(before)} {_PARAMETER_NAME} {_quoted(after)} {self._value(node, end)}"
+
+    def _rule(self, body: str) -> str:
+        name = f"{self._prefix}_v{len(self._rules)}"
+        self._rules.append(f"{name}: {body}")
+        return name
+
+    def _members(
+        self, members: Sequence[tuple[str, str]], required: frozenset[str], separator: str, more: str = ""
+    ) -> str:
+        """Return an expression for members in their order, each of which may be missing unless it is required.
+
+        A separator stands between two that are there, so that each position has a rule for the first member of all and
+        one for a later member. ``more`` are further members.
+        """
+        later = f"({_quoted(separator)} {more})*" if more else ""
+        first = f"({more} {later})?" if more else ""
+        for member, key in reversed(members):
+            following = f"{member} {later}"
+            if key in required:
+                first = self._rule(following)
+                later = self._rule(f"{_quoted(separator)} {following}")
+            else:
+                first = self._rule(f"{following} | {first}" if first else f"({following})?")
+                later = self._rule(f"({_quoted(separator)} {member})? {later}")
+        return first
+
+    def _value(self, node: Any, closing: str) -> str:
+        """Return an expression for a value and the text that closes it."""
+        if isinstance(node, dict) and "$ref" in node:
+            return self._reference(node, closing)
+        if not isinstance(node, dict):
+            node = {}
+        if self._format.tag_mark and self._is_text_or_elements(node):
+            return self._any(closing)
+        if isinstance(node.get("enum"), list) or "const" in node:
+            values = node["enum"] if isinstance(node.get("enum"), list) else [node["const"]]
+            return f"({' | '.join(_quoted(self._written(value) + closing) for value in values)})"
+        branches = node.get("anyOf") or node.get("oneOf") or (node.get("allOf") or ())[:1]
+        if branches:
+            return f"({' | '.join(self._value(branch, closing) for branch in branches)})"
+        kinds = node.get("type", _ANY)
+        kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+        if node.get("nullable") is True:
+            kinds.append("null")
+        if kinds == list(_ANY):
+            return self._any(closing)
+        return f"({' | '.join(self._kind(kind, node, closing) for kind in kinds)})"
+
+    def _is_text_or_elements(self, node: Any) -> bool:
+        kinds = kinds_of(node, self._resolve)
+        return "string" in kinds and not kinds.isdisjoint(("array", "object"))
+
+    def _any(self, closing: str) -> str:
+        """Return a rule for any value; it may hold itself."""
+        name = self._named.get(("", closing))
+        if name is None:
+            name = self._named["", closing] = f"{self._prefix}_any{len(self._named)}"
+            kinds = [self._kind(kind, {}, closing) for kind in _ANY] if not self._format.tag_mark else []
+            self._rules.append(f"{name}: {' | '.join(kinds) or self._any_content(closing)}")
+        return name
+
+    def _any_content(self, closing: str) -> str:
+        """Return an expression for any content of an element: text, or further elements.
+
+        llguidance ends a text at the first mark, so that the mark belongs to the text, and what follows the mark decides.
+        """
+        mark = self._format.tag_mark
+        element = f'{_TAG} {self._any(f"{mark}</")} {_TAG_NAME} ">"'
+        end = _quoted(closing.removeprefix(mark))
+        return f"{self._text_up_to(mark)} ({end} | {element} ({_quoted(mark)} {element})* {_quoted(mark)} {end})"
+
+    def _reference(self, node: JsonSchema, closing: str) -> str:
+        """Return the rule of a definition, which may refer to itself."""
+        key = (str(node["$ref"]), closing)
+        if key not in self._named:
+            self._named[key] = f"{self._prefix}_d{len(self._named)}"
+            self._rules.append(f"{self._named[key]}: {self._value(self._resolve(node), closing)}")
+        return self._named[key]
+
+    def _kind(self, kind: str, node: JsonSchema, closing: str) -> str:
+        if kind == "string":
+            return self._string(closing)
+        if kind in ("array", "object"):
+            inner = self._array(node) if kind == "array" else self._object(node)
+            return f"({inner}) {_quoted(closing)}"
+        if kind in ("integer", "number"):
+            return f"{_INTEGER if kind == 'integer' else _NUMBER} {_quoted(closing)}"
+        words = [self._written(value) for value in ((True, False) if kind == "boolean" else (None,))]
+        return f"({' | '.join(_quoted(word + closing) for word in words)})"
+
+    def _string(self, closing: str) -> str:
+        if self._format.is_python:
+            return f"{_PYTHON_STRING} {_quoted(closing)}"
+        quote = self._format.quote
+        text = self._text_up_to(quote + closing)
+        return f"{_quoted(quote)} {text}" if quote else text
+
+    def _text_up_to(self, end: str) -> str:
+        """Return a rule for any text up to an end, which belongs to it."""
+        name = f"{self._prefix}_t{len(self._rules)}"
+        self._rules.append(f"{name}[suffix={_quoted(end)}]: /(?s:.*)/")
+        return name
+
+    def _array(self, node: JsonSchema) -> str:
+        """Return an expression for an array. A tuple has an item at each position; one that may be shorter has any of them."""
+        positions, items = node.get("prefixItems", ()), node.get("items", not node.get("prefixItems"))
+        if positions and node.get("minItems") != len(positions):
+            items = {"anyOf": [*positions, *([] if items is False else [items])]}
+            positions = ()
+        if self._format.tag_mark:
+            elements = [f"({self._element(ITEM, item)})" for item in positions]
+            if items is not False:
+                elements.append(f"({self._element(ITEM, items)})*")
+            return " ".join(elements) or '""'
+        separator = _quoted(", " if self._format.is_python else ",")
+        more = self._rule(self._value(items, "")) if items is not False else ""
+        if not positions:
+            return f'"[" ({more} ({separator} {more})*)? "]"' if more else '"[]"'
+        first = f" {separator} ".join(f"({self._value(item, '')})" for item in positions)
+        return f'"[" {first} {f"({separator} {more})*" if more else ""} "]"'
+
+    def _element(self, key: str, node: Any) -> str:
+        mark = self._format.tag_mark
+        return f"{_quoted(f'{mark}<{key}>')} {self._value(node, f'{mark}</{key}>')}"
+
+    def _object(self, node: JsonSchema) -> str:
+        """Return an expression for an object: its properties in their order, then others, if the schema says what they are."""
+        properties: Mapping[str, Any] = node.get("properties", {})
+        required = frozenset(node.get("required", ()))
+        others = node.get("additionalProperties", not properties)
+        if self._format.tag_mark:
+            elements = [
+                f"({self._element(key, value)}){'' if key in required else '?'}" for key, value in properties.items()
+            ]
+            if others is not False:
+                elements.append(f"({self._rule(self._other_element(others))})*")
+            return " ".join(elements) or '""'
+        colon, separator = (": ", ", ") if self._format.is_python else (":", ",")
+        members = [
+            (f"{_quoted((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}", key)
+            for key, value in properties.items()
+        ]
+        more = ""
+        if others is not False:
+            key = _PYTHON_STRING if self._format.is_python else _WORD
+            more = self._rule(f"{key} {_quoted(colon)} {self._value(others, '')}")
+        return f'"{{" {self._members(members, required, separator, more)} "}}"'
+
+    def _other_element(self, node: Any) -> str:
+        """Return an expression for an element of any name; that its two tags have the same name is left to the model."""
+        mark = self._format.tag_mark
+        return f'{_quoted(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
+
+    def _written(self, value: Any) -> str:
+        if self._format.is_python:
+            return repr(value)
+        if self._format.quote:
+            return write_braces(value, self._format.quote, write_spaced)
+        return write_content(value, self._format.tag_mark, write_spaced)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
