@@ -1,4 +1,4 @@
-"""``Answer``: what a response says as a value of an output's type; validates its JSON, and words what is wrong with it."""
+"""Defines ``Answer``; validates the JSON of an answer, and describes the faults of an invalid answer."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
 
 FIELD = "value"
-"""The only argument of the model that validates answers, and the field in which an answer that is no object is sent."""
+"""The only field of the model that validates answers; an answer that is not an object is also sent in this field."""
 
 
 ReadAnswer: TypeAlias = Callable[[Any, bool], Validated]
-"""Validates the JSON of an answer, a text or a dict; the second argument is whether the response was cut off.
+"""Validates the JSON of an answer (text or a dict); the second argument tells whether the response was cut off.
 
 Returns the value, and the coercions that made it valid. Raises ``AnswerError``."""
 
@@ -42,17 +42,18 @@ Returns the value, and the coercions that made it valid. Raises ``AnswerError``.
 def compile_answer_reading(
     definition: FunctionDefinition, lens: Lens, rules: frozenset[str], *, is_wrapped: bool
 ) -> ReadAnswer:
-    """Compile the validation of answers.
+    """Compile the function that validates answers.
 
-    The model that validates has one argument, the answer. A model writes either this object, if the answer is no object
-    that a provider accepts as a root, or the answer alone. An answer alone is put into such an object as text: one
-    concatenation, so that the engine that validates the arguments of tools validates answers in the same single parse.
+    The function validates an object whose only field is the answer. If ``is_wrapped``, the LLM writes this object,
+    because a provider does not accept the answer itself as a root. Otherwise, the LLM writes the answer alone, and the
+    function wraps its text in the object. One string concatenation does this, so the engine that validates the
+    arguments of tools also validates an answer in a single parse.
 
     Args:
         definition: The definition of the function whose only argument is the answer.
-        lens: What was sent, and how an answer in that form is mapped back.
+        lens: The schema that was sent, and the mapping of an answer from its form to canonical form.
         rules: The coercion rules that are on.
-        is_wrapped: Whether the model writes the object with the answer, not the answer alone.
+        is_wrapped: Whether the LLM writes the answer inside an object, and not alone.
     """
     name = definition.name
     back = lens.back if is_wrapped else in_object({FIELD: lens.back})
@@ -79,7 +80,7 @@ def compile_answer_reading(
 def _read_again(
     validate: Callable[[Any], Validated], text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
 ) -> Validated:
-    """Read an answer that was sent without the object around it; raise the ``AnswerError`` about any other."""
+    """Validate an answer again if the LLM left out the object around it; raise ``AnswerError`` if it stays invalid."""
     error = _answer_error(text, found, is_cut=is_cut, is_wrapped=is_wrapped)
     if is_wrapped and error.code == "invalid_answer":
         value = from_json(text)
@@ -92,7 +93,7 @@ def _read_again(
 
 
 def _answer_error(text: str, found: CallError, *, is_cut: bool, is_wrapped: bool) -> AnswerError:
-    """Turn the error about the arguments of the model into the error about the answer that the model reads."""
+    """Convert the ``CallError`` of a failed validation into an ``AnswerError``, which the LLM reads."""
     name = found.tool
     if not text.strip():
         return AnswerError("empty_answer", output=name)
@@ -124,7 +125,7 @@ def _unreadable(name: str, text: str, error: UnreadableError, *, is_cut: bool) -
 
 
 def _beside_json(text: str) -> str:
-    """Describe what stands around the JSON of an answer; empty if there is no whole JSON object or array in it."""
+    """Describe the text around the JSON of an answer; return ``""`` if there is none, or no whole object or array."""
     starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
     if not starts:
         return ""
@@ -136,7 +137,7 @@ def _beside_json(text: str) -> str:
     before, after = text[:start].strip(), text[end:].strip()
     if before.startswith("```"):
         return "it is in a code fence"
-    # The words are not quoted: they may hold what a field that is secret is about.
+    # The description does not quote this text, because it may contain the value of a secret field.
     return "there is text before it" if before else "there is text after it" if after else ""
 
 
@@ -156,12 +157,12 @@ def _inside_problem(problem: Problem) -> Problem:
 
 
 class Answer(Generic[T]):
-    """What a response says: the ``value``, or the ``error`` that tells the model what to correct.
+    """The answer in a response: its ``value``, or the ``error`` that tells the model what to correct.
 
-    ``coercions`` are the changes that made the answer valid. ``text`` is the answer as it was written, ``raw`` the
-    response as it was given. ``finish`` tells why the response ended, in words that all providers share; ``finish_raw``
-    is the provider's own word. ``assistant`` are the response's own messages. ``results`` are the results of the
-    response's calls, if the answer was asked for beside tools.
+    ``coercions`` are the changes that made the answer valid. ``text`` is the answer as the model wrote it; ``raw`` is
+    the response that was passed in. ``finish`` is the reason why the response ended, in a word that is the same for
+    all providers; ``finish_raw`` is the provider's own word. ``assistant`` holds the assistant's messages, unchanged.
+    ``results`` holds the results of the response's calls, if the tools were bound with ``output=``.
     """
 
     __module__ = "toolshape"
@@ -194,12 +195,12 @@ class Answer(Generic[T]):
 
     @property
     def calls(self) -> list[WireCall]:
-        """The calls of the response, as they came."""
+        """The calls of the response, unchanged."""
         return wire_calls(self._reading)
 
     @property
     def call(self) -> WireCall | None:
-        """The call whose arguments are the answer; ``None`` if an answer is not asked for as a call, or did not come."""
+        """The call whose arguments are the answer; ``None`` if answers are not sent as calls, or it is missing."""
         return None if self._tool is None else next((call for call in self.calls if call.wire_name == self._tool), None)
 
     @property
@@ -221,8 +222,8 @@ class Answer(Generic[T]):
     def turn(self) -> list[Any]:
         """The messages to append to the conversation: the assistant's message as received, then the error for the model.
 
-        Where the answer came as a call, the call is answered. Other calls beside it are answered, too: by their results
-        if the answer was asked for beside tools, otherwise as not run.
+        If the answer is a call, the messages answer this call. They also answer all other calls: with their results if
+        the tools were bound with ``output=``, otherwise as not run.
         """
         if self.results is not None:
             return self.results.turn
@@ -233,7 +234,7 @@ class Answer(Generic[T]):
 
     @property
     def feedback(self) -> list[Any]:
-        """The user's message that tells the model what to correct; empty if nothing is, or a call's result says it."""
+        """The user message that says what to correct; empty if the answer is valid, or if a call's result says it."""
         if self.error is None or self.call is not None or self.provider.histories is None:
             return []
         return self.provider.histories.write(Message(role="user", parts=(TextPart(text=str(self.error)),)))
@@ -242,7 +243,7 @@ class Answer(Generic[T]):
         results: list[Result] = []
         calls = self.calls
         names = [call.wire_name for call in calls]
-        answer = names.index(self._tool) if self._tool in names else None  # the first is read
+        answer = names.index(self._tool) if self._tool in names else None  # only the first such call is the answer
         for position, wire in enumerate(calls):
             call = call_of(self.provider.name, _NO_HANDLERS, position, wire)
             if position != answer:
@@ -258,7 +259,7 @@ class Answer(Generic[T]):
 
 _NO_HANDLERS = Handlers({})
 _RECEIVED = "received"
-"""The result of a call that was the answer: providers refuse a call without a result."""
+"""The result of a call whose arguments are the answer: providers reject a call without a result."""
 
 
 def answer_of(
@@ -275,11 +276,11 @@ def answer_of(
     Args:
         provider: The provider that responded.
         reading: The content of the response.
-        raw: The response as it was given.
+        raw: The response that was passed in.
         output: The name of the output.
         tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the text.
         read: Validates the JSON of the answer.
-        results: The results of the response's calls, if the answer was asked for beside tools.
+        results: The results of the response's calls, if the tools were bound with ``output=``.
     """
     answer: Answer[Any] = Answer(provider, reading, raw, tool, results)
     text, refusal = _words(provider, reading[0]) if tool is None else AnswerText(_arguments_of(answer.call))
@@ -296,7 +297,7 @@ def answer_of(
 
 
 def wire_calls(reading: "Read") -> list[WireCall]:
-    """Return the calls of a response as records."""
+    """Return the calls of a response as ``WireCall`` records."""
     return [call if type(call) is WireCall else WireCall(*call) for call in reading[1]]
 
 
@@ -305,12 +306,12 @@ def _arguments_of(call: WireCall | None) -> Any:
 
 
 def _words(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
-    # Without a form the answer is a call; where none could be forced, it may come as text all the same.
+    # A provider without an output form is asked for a call. If it cannot force a call, the answer may come as text.
     return answer_text(assistant) if provider.output is None else provider.output.answer(assistant)
 
 
 def written_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:
-    """Return what a model wrote as the answer: the text of the response, or the arguments of the tool."""
+    """Return the answer as the model wrote it: the text of the response, or the arguments of the call."""
     if tool is None:
         return _words(provider, reading[0]).text
     return _arguments_of(next((call for call in wire_calls(reading) if call.wire_name == tool), None))

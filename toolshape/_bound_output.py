@@ -147,7 +147,7 @@ class AnswerCollector(Generic[T]):
         """
         response = response_of(self._collector)
         if not response or not recognised(self._bound.provider, response):
-            raise ResponseError("nothing has come of the stream that is a response", body=response)
+            raise ResponseError("no part of a response has arrived in this stream", body=response)
         return self._bound.read(response)
 
     def partial(self) -> Any:

@@ -19,10 +19,10 @@ Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_
 DefaultEffect: TypeAlias = Literal["write"] | None
 """How to treat tools that declare neither ``read`` nor ``write`` nor ``destructive``."""
 Strictness: TypeAlias = bool | Literal["auto"]
-"""Whether a provider is to constrain arguments to the schema; ``"auto"``: where every change that this needs is harmless."""
+"""Whether a provider constrains arguments to the schema; ``"auto"``: only if all schema changes for it are harmless."""
 
 new_record = tuple.__new__
-"""Makes a NamedTuple from all of its fields at half the cost of its constructor, which is written in Python."""
+"""Makes a NamedTuple from all of its fields, in half the time of its constructor, which is written in Python."""
 
 
 class Verbatim(NamedTuple):
@@ -56,10 +56,10 @@ class Namespace(NamedTuple):
 class Spec(NamedTuple):
     """The canonical record of a tool, from which every provider's entry is made.
 
-    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result is not described.
-    ``examples`` are valid arguments. ``effects`` tell what a call changes. ``keys`` are further members of an entry, by
-    the provider's name. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
-    ``deferred`` (``True`` or a group), the tool is loaded only when a model's search finds it.
+    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result has no schema.
+    ``examples`` are valid arguments. ``effects`` tell what a call changes. ``keys`` maps the name of a provider to
+    additional keys of its entry. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
+    ``deferred`` is ``True`` or a group, the tool is loaded only when a model's search finds it.
     """
 
     name: str
@@ -77,8 +77,9 @@ class Spec(NamedTuple):
 class Loss(NamedTuple):
     """A difference at ``path`` between the canonical schema and the schema that is sent to a provider.
 
-    ``kind``: ``renamed`` and ``reshaped`` are mapped back in every call; ``moved``: the description has it instead;
-    ``dropped``: it is not sent; ``widened``: the sent schema accepts more values; ``narrowed``: it accepts fewer.
+    ``kind``: ``renamed`` and ``reshaped``: every call is mapped back; ``moved``: the description states the keyword
+    instead; ``dropped``: the keyword is not sent; ``widened``: the sent schema accepts more values; ``narrowed``: the
+    sent schema accepts fewer values.
     ``ambiguous``: canonical arguments cannot always be distinguished from arguments in the form that was sent.
     """
 
@@ -114,9 +115,9 @@ class Finding(NamedTuple):
 
 
 class WireCall(NamedTuple):
-    """A call on the wire, with the provider's form of its name and arguments.
+    """A call in the provider's form, with its wire name and its arguments in that form.
 
-    ``raw`` is the provider's own call, if the call was read; ``None`` for a call that is yet to be written.
+    ``raw`` is the provider's own call if this call was read from a response; ``None`` if it is yet to be written.
     """
 
     id: str
@@ -126,11 +127,11 @@ class WireCall(NamedTuple):
 
 
 class ArgumentsReader(Protocol):
-    """Reads the arguments of a call: a tool in the form that a provider was sent."""
+    """Reads the arguments of calls of one tool, in the form of the tool that the provider was sent."""
 
     @property
     def back(self) -> Callable[[Any], Any] | None:
-        """Maps arguments from the form that the provider was sent to canonical form; ``None`` if the two are equal."""
+        """Maps arguments from the form that was sent to canonical form; ``None`` if both forms are equal."""
 
     @property
     def may_return_null(self) -> bool:
@@ -138,16 +139,16 @@ class ArgumentsReader(Protocol):
         raise NotImplementedError
 
     def received(self, arguments: Any) -> JsonObject | None:
-        """Validate and coerce received arguments; return what the function gets, as JSON, or ``None`` if invalid."""
+        """Validate and coerce received arguments; return the function's arguments as JSON, or ``None`` if invalid."""
 
 
 class Call(NamedTuple):
     """One call that a model made.
 
     ``name`` is the tool's own name, ``None`` if there is no such tool; ``wire_name`` is the name that the model used.
-    ``arguments_raw`` is the text or object as received, ``raw`` the provider's whole call, unchanged. ``id`` is the
-    provider's id; if the provider gave none, it is derived from the response and always the same. ``reader`` reads the
-    arguments; it is ``None`` if there is no such tool.
+    ``arguments_raw`` holds the arguments as received, as text or an object; ``raw`` is the provider's whole call,
+    unchanged. ``id`` is the provider's id; if the provider gave none, the id is derived from the response, and is the
+    same each time that the response is read. ``reader`` reads the arguments; it is ``None`` if there is no such tool.
     """
 
     id: str
@@ -182,7 +183,7 @@ class Call(NamedTuple):
             return {} if value is None else None
         try:
             return value if self.reader is None or self.reader.back is None else self.reader.back(value)
-        except ValueError:  # a JSON text inside the arguments repeats a key
+        except ValueError:  # a JSON string inside the arguments repeats a key
             return None
 
 
@@ -218,7 +219,7 @@ class Coercion(NamedTuple):
 
 
 def shortened(value: Any, *, is_json: bool = False) -> str:
-    """Return a value as JSON or as its ``repr``, short enough for a line; with ``is_json``, a text is JSON already."""
+    """Return a value as JSON or as its ``repr``, cut to fit on a line; with ``is_json``, a string already is JSON."""
     if isinstance(value, (str, bytes)):
         text = value[: _LONGEST_SHOWN + 1]
         text = text if is_json and isinstance(text, str) else repr(text)

@@ -11,9 +11,9 @@ from toolshape._calls import Call
 class Identity(NamedTuple):
     """The identity of a call.
 
-    ``digest`` is the digest of its arguments in canonical form, before coercion. ``is_lasting`` is whether the same
-    call has the same identity when its response is parsed again. If the provider gave no id and the application no
-    scope, it has not.
+    ``digest`` is the digest of the call's arguments in canonical form, before coercion. ``is_lasting`` tells whether
+    the same call has the same identity when its response is parsed again. It is ``False`` if the provider gave no id
+    and the application gave no scope.
     """
 
     scope: str
@@ -24,7 +24,7 @@ class Identity(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The whole identity as 64 hexadecimal digits."""
+        """The SHA-256 of the whole identity, as 64 hexadecimal digits."""
         return hashlib.sha256(canonical_json([*self[:4]]).encode()).hexdigest()
 
 
@@ -33,8 +33,8 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
 
     Args:
         call: The call.
-        scope: The application's name for the place of the call, such as a conversation and a turn, or ``None``.
-        unnamed: The scope for a call whose id was made up, if ``scope`` is ``None``.
+        scope: The application's name for where the call was made, such as a conversation and a turn, or ``None``.
+        unnamed: The scope for a call to which the provider gave no id, if ``scope`` is ``None``.
     """
     if scope is None and has_made_up_id(call):
         scope = unnamed
@@ -47,7 +47,7 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
 
 
 def has_made_up_id(call: Call) -> bool:
-    """Whether the id of a call was derived from the response because the provider gave none: ``raw`` lacks the id."""
+    """Whether the id of a call was derived because the provider gave none; if so, ``raw`` does not contain the id."""
     written = json.dumps(call.id, ensure_ascii=False)[1:-1]
     return not call.id or written not in json.dumps(call.raw, ensure_ascii=False, default=str)
 

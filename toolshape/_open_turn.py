@@ -1,4 +1,4 @@
-"""The open turn of a conversation: an assistant's message whose calls are not all answered, and how it is stored."""
+"""Stores and restores the open turn of a conversation: an assistant's message whose calls are not all answered."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,11 @@ _UNANSWERED: frozenset[State] = frozenset({"ready", "claimed", "asking", "runnin
 
 @dataclass(frozen=True, kw_only=True)
 class OpenTurn:
-    """The calls of the last message of the assistant, until each has its result.
+    """The calls of the assistant's last message, until every call has its result.
 
-    ``number`` counts the turns of the conversation. ``is_restored``: the turn came out of JSON, so that what is not
-    answered in it may have run since. ``begun`` are the positions of calls that ran while the JSON was written.
+    ``number`` is the number of the turn in the conversation. ``is_restored`` tells whether the turn was read from JSON;
+    if so, its unanswered calls may have run since the JSON was written. ``begun`` holds the positions of the calls that
+    had begun when the JSON was written.
     """
 
     results: Results
@@ -36,9 +37,9 @@ class OpenTurn:
 
 
 def is_open(turn: OpenTurn) -> bool:
-    """Whether a call of the turn runs, or still waits for a decision, or for a run after one.
+    """Whether a call of the turn is running, waits for approval, or is approved but has not run.
 
-    In a restored turn, so does a call that needs no decision, because it has not run in this process.
+    A restored turn is also open if a call that needs no approval is unanswered: it has not run in this process.
     """
     if hasattr(turn.results, "controls") and turn.results.controls.runs:
         return True
@@ -47,19 +48,19 @@ def is_open(turn: OpenTurn) -> bool:
 
 
 def answered_part(turn: OpenTurn) -> Message | None:
-    """Return the results that are there, as one message."""
+    """Return the results that exist so far as one message, or ``None`` if there are none."""
     answers = [answer for answer in turn.results.answers if answer is not None]
     return Message(role="tool", parts=tuple(map(result_part_of, answers))) if answers else None
 
 
 def waiting_calls(turn: OpenTurn) -> list[str]:
-    """Return the names and ids of the calls that are not answered."""
+    """Return the names and ids of the unanswered calls."""
     calls, answers = turn.results.calls, turn.results.answers
     return [f"{call.name} ({call.id})" for call, answer in zip(calls, answers, strict=True) if answer is None]
 
 
 def refusal(waiting: Sequence[str]) -> str:
-    """Say why a conversation with an open turn cannot continue, and what to do."""
+    """Return the error message that says why a conversation with an open turn cannot continue, and what to do."""
     return f"{', '.join(waiting)} still waits, and a partial answer cannot be sent: {_WAYS_OUT}"
 
 
@@ -72,9 +73,10 @@ def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
 
 
 def turn_to_json(turn: OpenTurn) -> JsonObject:
-    """Write what the messages of a conversation do not say of its open turn.
+    """Return, as JSON, the facts about an open turn that the messages of the conversation do not contain.
 
-    Whoever has the text can change it, so that it says what waits, and never that a call was approved of or edited.
+    The JSON is not signed, so anyone who stores it can change it. It therefore records which calls wait, but never that
+    a call was approved or edited.
     """
     states: list[State] = [state.state_of(turn.results, position) for position in range(len(turn.results))]
     return {
@@ -95,34 +97,34 @@ def _stored_state(found: State) -> str:
 
 
 def stored_waiting(stored: JsonObject) -> list[str]:
-    """Return the names and ids of the calls that are not answered in a stored turn."""
+    """Return the names and ids of the unanswered calls of a stored turn."""
     return [f"{call['name']} ({call['id']})" for call in stored["calls"] if call["state"] != "answered"]
 
 
 def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequence[Message]) -> OpenTurn:
-    """Make the open turn of a conversation that was stored.
+    """Restore the open turn of a stored conversation.
 
     Args:
-        stored: What ``turn_to_json`` wrote.
+        stored: The JSON that ``turn_to_json`` returned.
         number: The number of the turn.
-        bound: The tools, bound as they were.
-        messages: The messages of the conversation, the last of which hold the calls and their results so far.
+        bound: The tools, bound to the stored provider with the stored strictness.
+        messages: The messages of the conversation. The last ones hold the calls and their results so far.
 
     Raises:
-        UsageError: The messages do not hold these calls as they came.
+        UsageError: The messages do not contain the stored calls in their original form.
     """
     parts = list(results_in(messages[-1])) if messages and messages[-1].role == "tool" else []
     said = [*messages[:-1]] if parts else [*messages]
     said = said[max(len(said) - stored["messages"], 0) :]
     given = [message.raw for message in said]
     if not given or None in given or not any(map(calls_in, said)):
-        raise UsageError("the calls that wait do not stand in the messages as they came: resume them by a token")
+        raise UsageError("the messages do not contain the waiting calls unchanged: resume the calls with a token")
     is_items = histories_of(bound.provider).is_items
     reading = reading_of(bound_tools_of(bound).reader, given if is_items else given[-1])
     results = planned(bound.provider, reading, bound_tools_of(bound).handlers)
     calls = stored["calls"]
     if [call.id for call in results.calls] != [call["id"] for call in calls]:
-        raise UsageError("the calls that wait are not those of the messages: the stored conversation was changed")
+        raise UsageError("the waiting calls differ from the calls in the messages: the stored conversation was changed")
     results.assistant = given
     _restore(results, calls, parts)
     observe_resumed(bound, results)
@@ -131,7 +133,7 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
 
 
 def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequence[ToolResultPart]) -> None:
-    """Put the answers and the states of stored calls into results that were planned again."""
+    """Set the stored answers and states of the calls in results that were planned again."""
     entries = {entry[0]: entry for entry in state.every_entry(results)}
     found: dict[State, list[Any]] = {"ready": [], "pending": []}
     answered = iter(parts)
@@ -162,7 +164,7 @@ def _result_of(results: Results, position: int, part: ToolResultPart) -> Result:
 
 
 def refuse_unguarded(turn: OpenTurn) -> None:
-    """Check that a restored turn can be run without a ledger: that none of its calls may change anything twice.
+    """Check that a restored turn can run without a ledger: no unanswered call may make its change twice.
 
     Raises:
         UsageError: A call may have run.

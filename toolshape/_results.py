@@ -19,14 +19,14 @@ REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments
 
 
 class Result(NamedTuple):
-    """The outcome of one call: ``value`` or ``error``; both only if a value could not be sent.
+    """The outcome of one call: its ``value`` or its ``error``; both are set only if the value could not be sent.
 
     ``text`` is the text that the model reads: a string verbatim, any other value as compact JSON, or the error's
     message. ``parts`` are the texts, images and files that the tool returned, if any; ``text`` names the images and
     files. ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds.
-    ``is_text`` is ``True`` if ``text`` is a string value itself, and ``False`` if it is the JSON of another value. It
-    is ``None`` for parts, for a text that was cut or marked as untrusted, and if it was not recorded. ``received`` are
-    the ``arguments`` if they were recorded before the tool ran.
+    ``is_text`` is ``True`` if the value is a string and ``text`` is this string, and ``False`` if ``text`` is the JSON
+    of the value. It is ``None`` for parts, for a text that was cut or marked as untrusted, and if it was not recorded.
+    ``received`` holds the ``arguments``, if they were recorded before the tool ran.
     """
 
     call: Call
@@ -58,8 +58,9 @@ class Result(NamedTuple):
     def arguments(self) -> JsonObject | None:
         """The arguments that the function got, as JSON: validated, coerced, with defaults; ``None`` for invalid calls.
 
-        Under a hook, they were recorded before the tool ran. Otherwise each access validates the call's raw arguments
-        again, so changes that the tool made are not visible, and a non-deterministic validator can give other values.
+        Under a hook, the arguments are recorded before the tool runs. Otherwise each access validates the call's raw
+        arguments again. Then changes by the tool are not visible, and a non-deterministic validator can give other
+        values.
         """
         if self.error is not None and self.error.code in REFUSED:
             return None
@@ -109,10 +110,10 @@ class PendingCall(NamedTuple):
 
 
 class ResponseWarning(NamedTuple):
-    """Something in a response that needs attention, although it could be read.
+    """A part of a response that needs attention, although the response could be read.
 
-    ``rule``: ``call_in_text``: the text holds the opening mark of a call, which was not read as one. ``text_format`` is
-    the format that the call is written in, ``message`` says what can be done.
+    ``rule`` is ``call_in_text``: the text contains the opening mark of a call, but was not read as a call.
+    ``text_format`` names the format of the call; ``message`` says what to do.
     """
 
     rule: Literal["call_in_text"]
@@ -134,7 +135,7 @@ class ReadBy(Protocol):
 
     @property
     def left_calls(self) -> Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None:
-        """Returns warnings of calls that a server left in the text of a message, if servers do."""
+        """Returns warnings of calls that a server left in a message's text; ``None`` if servers leave none there."""
         ...
 
 
@@ -163,7 +164,7 @@ class Answered(Protocol):
 
 
 class ReadAnswer(Protocol):
-    """The answer of a response, as it was read: an ``Answer``."""
+    """The answer that was read from a response: an ``Answer``."""
 
     value: Any
     error: AnswerError | None
@@ -177,7 +178,7 @@ class ReadAnswer(Protocol):
 
     @property
     def feedback(self) -> list[Any]:
-        """The user's message that tells the model what to correct; empty if nothing is, or a call's result says it."""
+        """The user message that says what to correct; empty if the answer is valid, or if a call's result says it."""
         ...
 
     def unwrap(self) -> Any:
@@ -190,14 +191,17 @@ Entry: TypeAlias = tuple[Any, ...]
 
 
 class Controls:
-    """The calls of a plan that needs control, and their states; only ``_dispatch/state.py`` changes a state.
+    """The calls of one plan and their states; only ``_dispatch/state.py`` changes a state.
 
-    ``entries`` are the validated calls and ``states`` their states, by position; ``in_state`` maps a state to its
-    positions. ``approvals`` are the positions of approved calls; ``unasked`` are pending calls whose rule
-    is asked when they are run, as it takes the injected values; ``as_written`` are the edited calls, as the model
-    wrote them. ``runs`` counts the current runs; ``observer`` is called when the plan is over, and once when only
-    calls that wait are left, which ``was_told`` records. ``scope`` is the scope of the ledger that the plan was run under, if any, and ``unnamed`` the scope of calls whose ids were made up.
-    ``places`` maps identities and ids to the positions of calls; it is filled when a caller first names a call.
+    ``entries`` holds the validated calls, and ``states`` their states, both by position; ``in_state`` maps each state
+    to the positions of its calls. ``approvals`` holds the positions of approved calls. ``unasked`` holds the positions
+    of pending calls whose approval rule takes the injected values, so the run asks the rule. ``as_written`` holds the
+    edited calls as the model wrote them.
+
+    ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before that if all
+    remaining calls wait; ``was_told`` records that it was called. ``scope`` is the ledger scope of an earlier run, if
+    any. ``unnamed`` is the scope of calls to which the provider gave no id. ``places`` maps the id of a call, and the
+    ``id()`` of its object, to positions; it is filled when a caller first names a call.
     """
 
     __slots__ = (
@@ -233,12 +237,12 @@ class Controls:
 
     @property
     def pending(self) -> list[int]:
-        """The positions, in call order, of the calls that wait for approval here or where the plan is resumed."""
+        """The positions, in call order, of the calls that wait for approval here, or that a token holds."""
         return sorted({*self.in_state.get("pending", ()), *self.in_state.get("given away", ())})
 
     def __getstate__(self) -> dict[int, str]:
-        # Entries hold functions, so they are not pickled. States are reduced to those that mean something in another
-        # process: whether a call waits for approval, and whether it has begun.
+        # Entries hold functions, so they are not pickled. Of the states, another process needs only two facts: whether
+        # a call waits for approval, and whether it has begun.
         return {position: _PICKLED[state] for position, state in self.states.items() if state in _PICKLED}
 
     def __setstate__(self, states: dict[int, str]) -> None:
@@ -262,19 +266,19 @@ _NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
 class Results(Sequence[Result]):
     """The results of every call in one response, in call order; falsy if the response called no tool.
 
-    They are complete at any time: a call that was not run yet reads as ``not_run``, a call that waits for approval as
-    ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` tells why the response ended, in
-    words that all providers share; ``finish_raw`` is the provider's own word.
+    At any time, each call has a result: a call that was not run yet reads as ``not_run``, a call that waits for
+    approval as ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` is the reason why the
+    response ended, in a word that is the same for all providers; ``finish_raw`` is the provider's own word.
 
-    ``calls`` are the calls, ``assistant`` the response's own messages. Pickled results keep the answers that existed at
-    that time.
+    ``calls`` holds the calls, and ``assistant`` the assistant's messages, unchanged. Pickled results keep the answers
+    that existed when they were pickled.
     """
 
     # ``planned`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has ``None``
-    # for a call that is not answered yet. ``waiting`` are the calls that may run, if there are no ``controls``, which
-    # exist once calls are approved, denied, edited, named, checked by a ledger, or observed. ``is_plain`` is whether all
-    # calls can run without a prior check.
-    # ``answer`` is set only by tools that were bound with ``output=``.
+    # for a call that is not answered yet. ``waiting`` holds the calls that may run, as long as there are no
+    # ``controls``. These exist once calls are approved, denied, edited, named, checked by a ledger, or observed.
+    # ``is_plain`` tells whether all calls can run without a prior check.
+    # ``answer`` is set only if the tools were bound with ``output=``.
     __slots__ = (
         "answer",
         "answers",
@@ -381,7 +385,7 @@ class Results(Sequence[Result]):
 
     @property
     def messages(self) -> list[Any]:
-        """The provider's messages that answer the calls, without the assistant's message; empty without calls.
+        """The provider's messages that answer the calls, without the assistant's message; empty if there are no calls.
 
         Raises:
             UsageError: A call waits for approval.
@@ -396,12 +400,12 @@ class Results(Sequence[Result]):
 
     @property
     def output(self) -> ReadAnswer | None:
-        """The answer, valid or not, as an ``Answer``, if tools were bound with ``output=`` and the model did not only call tools."""
+        """The ``Answer``, valid or not; ``None`` without ``output=``, or if the model only called tools."""
         return getattr(self, "answer", None)
 
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
-        """What needs attention in the response: calls that the server left in the text, which were not run."""
+        """Warnings of calls that the server left in the text of the response; these calls were not run."""
         find = self.provider.response.left_calls
         return find(self.assistant[-1], self.provider.name) if find is not None and self.assistant else ()
 
@@ -420,7 +424,7 @@ class Results(Sequence[Result]):
     def turn(self) -> list[Any]:
         """The messages to append to the conversation: the assistant's message as received, then ``messages``.
 
-        After an answer that is wrong, a user's message that tells the model what to correct.
+        If the answer is invalid, a user message follows that tells the model what to correct.
 
         Raises:
             UsageError: A call waits for approval.
@@ -436,9 +440,9 @@ def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
-    """Return the messages as received, with values replaced that no client can send.
+    """Return the messages as received, but replace the values that no client can send.
 
-    A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400) becomes its text.
+    A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400) becomes a string.
     """
     try:
         json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()

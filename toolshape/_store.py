@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from toolshape._wire.provider import Provider
 
 Key: TypeAlias = tuple[str, str]
-"""A provider's name and the strictness that was asked for, as a text."""
+"""The name of a provider, and the requested strictness as a string."""
 
 
 class Use(NamedTuple):
-    """What the tools were last bound to, of a provider's name: the provider, and the output that was asked for, if any."""
+    """The last binding of the tools under one ``Key``: the provider, and the requested output, if any."""
 
     provider: "Provider"
     output: Any = None
@@ -28,18 +28,18 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class Contents:
-    """What a registry holds at one moment; replaced as a whole, so that no thread sees half of a change.
+    """A snapshot of a registry; a change replaces the whole snapshot, so no thread sees half of a change.
 
     Args:
-        strict: Whether providers are to constrain arguments, where ``bind`` and the tool do not say.
+        strict: Whether providers constrain arguments, unless ``bind`` or the tool sets this.
         coerce: Coercion rules to switch on or off by name.
-        feedback: How the answer says that arguments are invalid.
-        default_effect: What tools without a declared effect are taken for.
+        feedback: The format of the answer to a call with invalid arguments.
+        default_effect: How to treat tools that declare no effect.
         tools: The tools by name.
         hooks: The hooks around every call, the first outermost.
         observers: The observers of whole responses.
-        used: The providers that the tools were bound to; the one last asked for a request is the last.
-        bounds: What was bound of these tools with these hooks, by key and output, filled on the way.
+        used: The providers that the tools were bound to; the provider of the latest request comes last.
+        bounds: The ``Bound`` objects of these tools and hooks, by key and output; a cache that ``bind`` fills.
     """
 
     strict: Strictness = "auto"
@@ -53,21 +53,21 @@ class Contents:
     bounds: "dict[tuple[Key, Any], Bound]" = field(default_factory=dict)
 
     def settings(self) -> dict[str, Any]:
-        """Return the keywords of ``Registry`` that make one with the same settings."""
+        """Return the keyword arguments of a ``Registry`` with the same settings."""
         names = "strict", "coerce", "feedback", "default_effect"
         return {name: getattr(self, name) for name in names}
 
     def holding(self, tools: Iterable[Tool[..., Any]]) -> "Contents":
-        """Return contents with other tools, the settings and hooks being the same.
+        """Return a copy with other tools, and the same settings and hooks.
 
         Raises:
-            DefinitionError: Two of the tools have one name.
+            DefinitionError: Two of the tools share a name.
         """
         return replace(self, tools=by_name({}, tools), bounds={})
 
 
 class Store:
-    """The contents of a registry and who listens to their changes; safe for several threads."""
+    """The contents of a registry, and the listeners to its changes; safe to use from several threads."""
 
     __slots__ = ("contents", "listeners", "lock")
 
@@ -77,27 +77,27 @@ class Store:
         self.lock = threading.Lock()
 
     def change(self, made_of: Callable[[Contents], Contents]) -> None:
-        """Replace the contents, and tell the listeners.
+        """Replace the contents, then call the listeners.
 
         Raises:
-            Exception: ``made_of`` raised it; the registry is unchanged.
+            Exception: ``made_of`` raised an exception; the registry is unchanged.
         """
         with self.lock:
             self.contents = made_of(self.contents)
         for listener in self.listeners:
             try:
                 listener()
-            except Exception:  # the change is made, and the others hear of it
-                import logging  # noqa: PLC0415 - a tenth of the import of everything, for what never comes
+            except Exception:  # the change is made, and the other listeners are still called
+                import logging  # noqa: PLC0415 - it costs a tenth of importing the package, and is rarely needed
 
                 logging.getLogger("toolshape").exception("a listener of a registry raised")
 
 
 def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
-    """Tools by name, with more of them.
+    """Return tools by name, with the added tools.
 
     Raises:
-        DefinitionError: Two of them have one name.
+        DefinitionError: Two tools share a name.
         UsageError: A tool is a method without its object.
     """
     tools = dict(there)
@@ -110,7 +110,7 @@ def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
 
 
 def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
-    """Whether a function of a module was defined again, as by a notebook cell that is run twice: the new one counts."""
+    """Whether a module defined a function again, as in a notebook cell that ran twice; the new tool then counts."""
     functions = [None if tool is None else record_of(tool).function for tool in (taken, added)]
     names = [
         (getattr(function, "__module__", None), getattr(function, "__qualname__", "<locals>")) for function in functions
@@ -122,6 +122,6 @@ def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
 
 def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
     if taken := tools.get(added.name):
-        message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of them another name with tool(name=...)"
+        message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of the two tools another name with tool(name=...)"
         problem = Problem(path="name", rule="name_taken", message=message)
         raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])

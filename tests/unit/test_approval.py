@@ -195,7 +195,7 @@ def test_a_hook_that_calls_on_twice_runs_what_was_edited():
         (lambda plan: plan.approve(5), "takes calls of plan.calls"),
         (lambda plan: plan.approve("call_4"), "which is answered"),
         (lambda plan: plan.deny("call_4"), "which is answered"),
-        (lambda plan: plan.deny("call_0", None), "takes what the model is to read as a text"),
+        (lambda plan: plan.deny("call_0", None), "takes the reason for the model as a string"),
         (lambda plan: plan.edit("call_4", {}), "which is answered"),
         (lambda plan: plan.edit(["call_0", "call_2"], {"name": "y"}), "takes one call"),
         (lambda plan: plan.approve(TOOLS.plan(BODY).pending), "no call of this plan"),

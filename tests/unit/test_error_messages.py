@@ -171,7 +171,7 @@ MISTAKES = {
     "the same name twice": (
         lambda: Registry([add, tool(name="add")(lambda x: x)]),
         DefinitionError,
-        "give one of them another name with tool(name=...)",
+        "give one of the two tools another name with tool(name=...)",
     ),
     "an effect that is none": (
         lambda: tool(effects=["delete"])(add.function),
@@ -278,7 +278,7 @@ MISTAKES = {
     "a hook that returns nothing": (
         lambda: cause_of(hooked().dispatch({"name": "add", "arguments": {"a": 1}})),
         UsageError,
-        "returned nothing, and did not get an answer from proceed(): return what proceed() gives, or context.result(value)",
+        "returned nothing, and did not get an answer from proceed(): return the result of proceed(), or context.result(value)",
     ),
     "a call to run that is not there": (
         lambda: Registry([add]).bind("openai").plan({"choices": [{"message": {"role": "assistant"}}]}).run(only=["c1"]),
@@ -293,7 +293,7 @@ MISTAKES = {
     "the stream of another provider": (
         lambda: collected({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}),
         ResponseError,
-        "nothing has come that is an event of openai; the last was with the keys ['message', 'type']",
+        "no event of openai has arrived; the last piece was with the keys ['message', 'type']",
     ),
     "an error in place of a stream": (
         lambda: collected({"type": "error", "error": {"message": "overloaded"}}, "cohere"),

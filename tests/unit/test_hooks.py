@@ -931,7 +931,7 @@ def test_a_hook_that_forgets_to_await_is_told_so(caplog):
     registry = Registry([double])
     registry.around(forgets)
     assert codes(asyncio.run(registry.bind("openai").adispatch(body(("double", '{"n": 1}'))))) == ["tool_crashed"]
-    assert "returned what has to be awaited: return what await proceed()" in caplog.text
+    assert "returned a coroutine: return the result of await proceed()" in caplog.text
 
 
 async def forgets(context, proceed):

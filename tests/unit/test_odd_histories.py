@@ -321,7 +321,7 @@ def test_what_is_given_wrongly_says_so():
     """Not a TypeError from within."""
     made = Conversation(TOOLS)
     made.user("Go.")
-    with pytest.raises(UsageError, match="repairs= is True"):
+    with pytest.raises(UsageError, match="repairs= takes True"):
         made.request("openai", repairs=["blank_text"])
     for text in ("not json", b"\xff", '{"version": 1, "messages": ["x"]}'):
         with pytest.raises(UsageError):

@@ -147,11 +147,11 @@ def test_what_was_edited_before_the_pause_stays_so():
 @pytest.mark.parametrize(
     ("decisions", "error", "said"),
     [
-        ({"call_9": True}, UsageError, "decisions name 'call_9', and no call of this plan has this id"),
+        ({"call_9": True}, UsageError, "decisions= names 'call_9', but no call of this plan has this id"),
         ({"call_2": True}, UsageError, "is answered"),
         ({"call_0": 1}, UsageError, "the decision on 'call_0' is 1: pass True to run the call"),
         ({"call_0": "yes"}, UsageError, r"pass True to run the call, Deny\('yes'\) to deny it"),
-        (["call_0"], UsageError, "decisions are a dict"),
+        (["call_0"], UsageError, "decisions= takes a dict"),
         ({"call_3": True, "call_0": {"amount": "x"}}, CallError, "expected"),
     ],
 )
@@ -190,7 +190,7 @@ def test_where_all_is_answered_there_is_nothing_to_pause():
     [
         ({"expires": 60}, "timedelta"),
         ({"expires": timedelta(0)}, "timedelta"),
-        ({"audience": None}, "audience= is a text"),
+        ({"audience": None}, "audience= takes a string"),
         ({"ledger": "calls.db"}, "takes a toolshape.ledger.Ledger"),
     ],
 )
@@ -481,7 +481,7 @@ def test_a_secret_never_stands_in_a_token(ledger, tmp_path):
     token = paused(SECRET, tools, ledger=ledger)
     assert "horse" not in token
     assert json.loads(token)["calls"][0]["arguments"] == {"user": "ann", "password": "[hidden]"}
-    with pytest.raises(UsageError, match="is in a ledger"):
+    with pytest.raises(UsageError, match="are in a ledger"):
         resume(token, {"call_0": True}, tools)
     with Ledger(tmp_path / "another.db") as another:
         assert refused(token, tools=tools, ledger=another) == "used"
@@ -595,7 +595,7 @@ def test_a_plan_cannot_be_paused_while_a_call_of_it_runs():
     @tool
     def looks(n: int) -> int:
         """Look."""
-        with pytest.raises(UsageError, match="is running: pause it once that is answered") as caught:
+        with pytest.raises(UsageError, match="is running: pause the plan once this call is answered") as caught:
             plan.pause(KEY, audience="ann", expires=HOUR)
         said.append(caught)
         return n
@@ -672,7 +672,7 @@ def test_results_are_not_lost_where_the_token_cannot_be_spent(ledger, monkeypatc
 
     monkeypatch.setattr(ledger, "finish", fails)
     assert outcomes(resume(token, ledger=ledger))[::3] == ["paid 5.10 to bob", "paid 7 to eve"]
-    assert "could not be told" in caplog.text
+    assert "could not record the outcome" in caplog.text
 
 
 def test_cancelled_while_a_token_is_taken_it_can_be_used(ledger, monkeypatch):

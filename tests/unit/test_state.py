@@ -214,7 +214,7 @@ def test_a_plan_may_get_its_controls_while_it_runs():
     def look(n: int) -> str:
         """Look."""
         if n == 1:
-            with pytest.raises(UsageError, match="is running, or was broken off") as caught:
+            with pytest.raises(UsageError, match="is running, or was interrupted") as caught:
                 plans[0].deny("call_2")
             said.append(caught.value)
         done.append(n)

@@ -64,7 +64,7 @@ def test_a_hook_that_returns_something_else_is_told_what(returned, named):
     assert not result.ok
     cause = result.error.__cause__
     assert isinstance(cause, UsageError)
-    assert str(cause).endswith(f"returned {named}: return what proceed() gives, or context.result(value)")
+    assert str(cause).endswith(f"returned {named}: return the result of proceed(), or context.result(value)")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_stream_of_which_nothing_came(provider):
     """It is closed without a call, and there is no plan of it."""
     collector = Registry([add]).bind(provider).collector()
     assert collector.close() == []
-    with pytest.raises(ResponseError, match="nothing has come of the stream that is a response"):
+    with pytest.raises(ResponseError, match="no part of a response has arrived in this stream"):
         collector.plan()
 
 

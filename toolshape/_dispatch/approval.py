@@ -18,13 +18,13 @@ from toolshape._validation.lookup import MASKED, Secrets
 
 @dataclass(frozen=True)
 class Deny:
-    """The decision that a call is not run.
+    """The decision not to run a call.
 
     Args:
-        text: What the model reads; nothing, for a sentence that the call was not allowed.
+        text: The text that the model reads. If it is empty, the model reads that the call was not allowed.
 
     Raises:
-        UsageError: The reason is not a text.
+        UsageError: ``text`` is not a string.
     """
 
     __module__ = "toolshape"
@@ -39,18 +39,18 @@ class Deny:
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
 """``True`` approves a call, ``Deny(text)`` or ``False`` denies it, and a dict of other arguments edits it."""
-_STARS = "**********"  # what pydantic shows of a secret
+_STARS = "**********"  # what pydantic shows in place of a secret
 
 
 def hold(results: Results, entries: Iterable[Ready]) -> None:
-    """Make the calls pending that need approval."""
+    """Mark the calls that need approval as pending."""
     held = [entry for entry in entries if entry[2].approve and entry[2].record.must_wait(entry[3])]
     if held:
         state.hold(results, held)
 
 
 def approve(results: Results, given: Any) -> None:
-    """Let calls run.
+    """Approve calls, so that they may run.
 
     Raises:
         UsageError: A call is not in these results, or is running or answered; no call was approved.
@@ -61,24 +61,24 @@ def approve(results: Results, given: Any) -> None:
 
 
 def deny(results: Results, given: Any, why: str) -> None:
-    """Answer calls that have not begun: they are not run.
+    """Deny calls that have not begun: answer them without running them.
 
     Raises:
         UsageError: A call is not in these results, or is running or answered.
     """
     state.deny(results, denials(results, given, why))
-    state.tell(results)  # there may be nothing left to run
+    state.tell(results)  # the plan may be over now
 
 
 def denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]]:
-    """Return the answers that calls have once they are denied.
+    """Return the calls to deny, each with the answer that denies it.
 
     Raises:
         UsageError: A call is not in these results, or is running or answered.
     """
     reason: Any = why
     if not isinstance(reason, str):
-        raise UsageError(f"plan.deny takes what the model is to read as a text, not {type(reason).__name__}")
+        raise UsageError(f"plan.deny takes the reason for the model as a string, not {type(reason).__name__}")
     return [(entry, _denied(entry, reason)) for entry in _undecided(results, given, "plan.deny")]
 
 
@@ -92,16 +92,16 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     """Give a call other arguments, in canonical form; the tool's rule decides again whether the call needs approval.
 
     Raises:
-        CallError: The tool does not take them; the call is what it was.
-        UsageError: The call is not in these results, is running or answered, or is several calls; or a secret is
-            the mask of one.
+        CallError: The arguments are invalid; the call is unchanged.
+        UsageError: The call is not in these results, or is running or answered; ``given`` names several calls; or an
+            argument is the mask of a secret.
     """
     values: Any = arguments
     if not isinstance(values, Mapping):
         raise UsageError(f"plan.edit takes the arguments as a dict, not {type(values).__name__}")
     entries = _undecided(results, given, "plan.edit")
     if len(entries) != 1:
-        raise UsageError(f"plan.edit takes one call, and {given!r} is {len(entries)}: pass one of plan.pending")
+        raise UsageError(f"plan.edit takes one call, but {given!r} names {len(entries)}: pass one of plan.pending")
     old: Ready = entries[0]
     handler = old[2].canonical
     values, model, coercions = checked_edit(handler, values)
@@ -117,7 +117,7 @@ def checked_edit(handler: Handler, arguments: Mapping[str, Any]) -> tuple[JsonOb
 
     Raises:
         CallError: The arguments are invalid.
-        UsageError: A secret is the mask of one.
+        UsageError: An argument is the mask of a secret.
     """
     values = copied(dict(arguments))
     if _has_mask(values, handler.record.secrets):
@@ -135,7 +135,7 @@ def _decided_elsewhere(what: str, named: Any) -> UsageError:
 
 
 def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -> bool:
-    """Whether a place of a secret has what is shown there."""
+    """Whether a value holds the mask of a secret, at a place where a secret may be."""
     if not secrets.are_there:
         return False
     if isinstance(value, dict):
@@ -146,19 +146,19 @@ def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -
 
 
 def _undecided(results: Results, given: Any, what: str) -> list[Ready]:
-    """Return the calls that are named, in call order, if none of them has begun.
+    """Return the entries of the given calls, in call order; none of them may have begun.
 
     Raises:
-        UsageError: A call has been edited.
+        UsageError: A call is not in these results, was edited, or is running or answered; or the plan was paused.
     """
     controls = state.controlled(results)
     entries: list[Ready] = []
     for position in sorted(chosen(results, given, what)):
         found = state.state_of(results, position)
         if found == "given away":
-            raise UsageError(f"{what}: this plan was paused: decide where it is resumed")
+            raise UsageError(f"{what}: this plan was paused: pass the decisions to resume()")
         if found not in state.UNDECIDED:
-            said = "is answered" if results.answers[position] is not None else "is running, or was broken off"
+            said = "is answered" if results.answers[position] is not None else "is running, or was interrupted"
             raise UsageError(f"{what} names {results.calls[position]!r}, which {said}")
         entries.append(controls.entries[position])
     return entries

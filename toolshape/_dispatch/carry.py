@@ -41,7 +41,7 @@ _FAULTS: Mapping[HistoryRuleName, tuple[str, str]] = {
 class Carrier(NamedTuple):
     """The target that messages are converted for.
 
-    ``fingerprint`` is that of the tools that the target is sent; ``calls`` writes calls for these tools.
+    ``fingerprint`` identifies the tools that the target is sent; ``calls`` writes calls of these tools.
     """
 
     provider: str
@@ -182,11 +182,11 @@ def _by_its_type(media: Image | File, path: str, log: Log) -> Image | File:
 
 
 def joined(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
-    """Merge converted messages of one turn: some providers send each part, or each result, as a message of its own.
+    """Merge converted messages of one turn: some providers send each part, or each result, as a separate message.
 
     Args:
         messages: The messages.
-        apart: The ``id()`` of messages that begin a turn although the user message before them was left out.
+        apart: The ``id()`` of each message that begins a turn: the system or user message before it was left out.
     """
     return merged_neighbours(messages, lambda last, message: _in_one_turn(last, message, apart))
 

@@ -20,7 +20,7 @@ from toolshape._tool import record_of
 Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
 """A validated call: its position, the call, its handler, its validated arguments, and the coercions.
 
-A NamedTuple here was measured at 8 % of the dispatch of a scalar call.
+It is a plain tuple, because a NamedTuple cost 8 % of the dispatch of a scalar call.
 """
 
 
@@ -36,14 +36,14 @@ def claimed(
     *,
     is_async: bool,
 ) -> list[Ready]:
-    """Claim the calls to run, in call order, once it is certain that they can be run.
+    """Check that the calls can run, then claim them in call order.
 
     Args:
-        results: Those of the plan.
-        only: Which calls; ``None`` for all.
+        results: The results of the plan.
+        only: The calls to claim; ``None`` claims all.
         inject: The values of injected parameters.
-        limit: How many are to run at once.
-        is_async: Whether a loop is to run them.
+        limit: How many calls run at once.
+        is_async: Whether an event loop runs the calls.
 
     Raises:
         UsageError: A call cannot be run; no call was claimed.
@@ -63,7 +63,7 @@ def claimed(
 
 
 def chosen(results: Results, given: Any, what: str) -> set[int]:
-    """Return the positions of the calls that are named: by a call, a pending call, or an id.
+    """Return the positions of the calls that the caller names, as calls, pending calls, or ids.
 
     Raises:
         UsageError: A call is not in these results, or was edited since.
@@ -85,7 +85,7 @@ def chosen(results: Results, given: Any, what: str) -> set[int]:
 
 
 def _places(results: Results, call: Any) -> list[int]:
-    """Return the positions of a call, or of the calls with an id, from an index: many calls may be named one by one."""
+    """Return the positions of a call, or of the calls with an id; an index makes it fast to name many calls in turn."""
     key = call if isinstance(call, str) else id(call)
     controls = state.controlled(results)
     found = controls.places.get(key, [])
@@ -116,7 +116,7 @@ def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) 
 
 @contextlib.contextmanager
 def given_back(results: Results, ready: Iterable[Ready]) -> Generator[None]:
-    """Give these calls back if the run breaks off. One ``try`` around the whole run would cost more."""
+    """Release these calls if the run is interrupted. One ``try`` around the whole run would cost more."""
     try:
         yield
     except BaseException:
@@ -125,7 +125,7 @@ def given_back(results: Results, ready: Iterable[Ready]) -> Generator[None]:
 
 
 def not_begun(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
-    """Return the calls after a position, lazily: calls that run last come after all others."""
+    """Return, lazily, the calls that run after the call at a position: later calls, and all calls that run last."""
     return (entry for entry in ready if entry[0] > position or entry[2].runs_last)
 
 
@@ -147,5 +147,5 @@ def is_mixed(ready: Sequence[Ready]) -> bool:
 
 
 def after(groups: Sequence[Stage], number: int) -> Iterator[Ready]:
-    """Return the calls of all stages after this stage, lazily."""
+    """Return, lazily, the calls of all stages after this stage."""
     return (entry for group in itertools.islice(groups, number + 1, None) for entry in group)

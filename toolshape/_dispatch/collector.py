@@ -20,10 +20,10 @@ from toolshape._wire.stream_events import Decoder, PieceDecoder
 
 
 class Reader(Protocol):
-    """Reads the answer in a response of tools that were bound with an output."""
+    """Reads the answer in a response, if the tools were bound with ``output=``."""
 
     def named(self, call: Call) -> Call:
-        """Return a call of the answer's tool under the name of the output; any other call as it is."""
+        """Rename a call that is the answer to the name of the output; return any other call unchanged."""
         ...
 
     def partial_call(self, call: Call) -> PartialCall:
@@ -31,21 +31,20 @@ class Reader(Protocol):
         ...
 
     def read_results(self, results: Results) -> None:
-        """Read the answer in a response whose calls are validated, and answer the call that it came as."""
+        """Read the answer in a response whose calls are validated; if the answer is a call, also answer this call."""
         ...
 
 
 ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
-"""Takes the plan of a stream, its pieces as they were fed, and whether it has ended."""
+"""Receives the results of a stream, its pieces as they were fed, and whether the stream has ended."""
 
 
 class Collector:
     """The calls of one streamed response.
 
-    ``plan`` is the plan of what has come so far, as of a response that did not stream; a call in it that was cut off is
-    answered as ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning that the last
-    piece brought, so that one loop streams to a terminal for all providers. ``partial`` shows the calls that are still
-    arriving.
+    ``plan`` returns the plan of the calls so far, as for a response without streaming; it answers a call that was cut
+    off as ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning in the last piece,
+    so one loop can stream them to a terminal for all providers. ``partial`` returns the calls that are still arriving.
     """
 
     __module__ = "toolshape"
@@ -91,14 +90,14 @@ class Collector:
         self.thinking = ""
 
     def feed(self, chunk: Any) -> list[Call]:
-        """Take one more piece of the stream.
+        """Read one more piece of the stream.
 
         Args:
             chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes (server-sent events,
                 JSON lines), split anywhere.
 
         Returns:
-            The calls that are complete with it.
+            The calls that this piece completes.
 
         Raises:
             ResponseError: The value is not an event of this provider. Earlier events are kept.
@@ -112,7 +111,7 @@ class Collector:
         """Record that the stream has ended, completely or not.
 
         Returns:
-            The calls that were not complete. If the stream was cut, they are cut off.
+            The calls that were not complete before. If the stream was cut, these calls are cut off.
 
         Raises:
             ResponseError: No piece was an event of this provider.
@@ -136,13 +135,13 @@ class Collector:
         """Return the calls so far, validated and not run; see ``Bound.plan``.
 
         Raises:
-            ResponseError: No part of a response has come.
+            ResponseError: No part of a response has arrived.
         """
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._not_a_stream(), body=self._last)
         assistant, calls, finish, _, ends_in_call = reading_of(self._reader, self._response)
         cut = frozenset(range(len(calls))) - self._complete
-        ends_in_call = ends_in_call and len(calls) - 1 in cut  # what was complete stays so, however it ended
+        ends_in_call = ends_in_call and len(calls) - 1 in cut  # a complete call cannot be cut off
         results = planned(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
         if self._output is not None:
             self._output.read_results(results)
@@ -151,11 +150,11 @@ class Collector:
         return Plan(results)
 
     def partial(self) -> tuple[PartialCall, ...]:
-        """Return what has come of the calls that are not complete, in call order.
+        """Return the calls that are not complete, as far as they have arrived, in call order.
 
-        The arguments are in canonical form, as the tool takes them, and not validated. Each is a beginning of the final
-        arguments: texts and lists may grow, and fields may be added. A field that this provider is sent in another form,
-        such as a map as pairs, is there once it is complete.
+        The arguments are in canonical form, as the tool takes them, and not validated. They are a beginning of the
+        final arguments: strings and lists may grow, and fields may be added. If the provider is sent a field in another
+        form, such as a map as a list of pairs, the field appears once it is complete.
         """
         if not self._response or not recognised(self._provider, self._response):
             return ()
@@ -181,7 +180,7 @@ class Collector:
         yield from self.close()
 
     async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Call]:
-        """Feed a whole asynchronous stream; as ``over``."""
+        """Like ``over``, for an asynchronous stream."""
         async for chunk in stream:
             for call in self.feed(chunk):
                 yield call
@@ -189,7 +188,10 @@ class Collector:
             yield call
 
     def _is_of_this_provider(self) -> bool:
-        """Whether what came may be a stream of this provider: not if it changed nothing here, and would at another provider."""
+        """Whether the events may be of this provider.
+
+        They are not if they had no effect, and the last one is an error or would have an effect at another provider.
+        """
         event = self._last
         if self._complete or not isinstance(event, dict) or self._response != _after(self._provider, {}):
             return True
@@ -201,12 +203,12 @@ class Collector:
     def _not_a_stream(self) -> str:
         """Describe what arrived instead of a stream of this provider."""
         if self._last is None:
-            return "nothing has come of the stream that is a response"
+            return "no part of a response has arrived in this stream"
         last = self._last if isinstance(self._last, dict) else {}
         if last.get("error") or last.get("type") == "error":
             return f"not a stream, but an error of the provider: {str(last.get('error') or last)[:300]}"
         what = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
-        return f"nothing has come that is an event of {self._provider.name}; the last was {what}: is it another provider's?"
+        return f"no event of {self._provider.name} has arrived; the last piece was {what}: is it from another provider?"
 
     def _folded(self, event: Any) -> list[Call]:
         self._last = event
@@ -222,9 +224,9 @@ class Collector:
 
 
 response_of: Callable[[Collector], JsonObject] = attrgetter("_response")
-"""Returns what has come of the response, for the reader of a streamed answer."""
+"""Returns the part of the response that has arrived, for the reader of a streamed answer."""
 
-_NOBODYS: JsonObject = {"": None}  # an event that only a provider which keeps whatever comes takes for its own
+_NOBODYS: JsonObject = {"": None}  # an event of no provider: only a provider that keeps every event accepts it
 
 
 def _after(provider: Provider, event: JsonObject) -> JsonObject | None:

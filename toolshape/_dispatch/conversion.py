@@ -27,7 +27,7 @@ class Converted(NamedTuple):
 class Conversion:
     """The incremental conversion of one conversation for one provider.
 
-    A conversation grows with each request, so that converting it from the start every time would cost quadratic time.
+    A conversation grows with each request, so converting it from the start every time would take quadratic time.
     The messages before ``done`` are settled: all their calls are answered, and the next message cannot be merged into
     them. Their wire form is cached, and ``progress`` holds the repair state after them. Each request converts only the
     messages after ``done``, on a copy of that state.
@@ -63,7 +63,7 @@ class Conversion:
             self._begin()
         try:
             return self._of(messages, self._settled(messages))
-        except LateResultError:  # A message within the unsettled part is late: convert everything in one pass.
+        except LateResultError:  # A result within the unsettled part is late: convert everything in one pass.
             self._begin()
             return self._of(messages, 0)
 
@@ -118,7 +118,7 @@ class Conversion:
     def _all_carried(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
         """Convert every message for the target provider.
 
-        If reasoning is left out, the items of its turn lose their ids: by the ids, the provider would require it.
+        If reasoning is left out, the items of its turn lose their ids, because an id makes the provider require it.
 
         Returns:
             The messages, and the ``id()`` of each message whose preceding system or user message was left out.
@@ -142,7 +142,7 @@ class Conversion:
         return own, apart
 
     def _carried(self, message: Message, log: Log) -> Message | None:
-        """Convert a message for the target provider. Return ``None`` if nothing is left of it."""
+        """Convert a message for the target provider. Return ``None`` if it has no content left."""
         own = carried(message, self.carrier, log)
         if own.parts or own.raw is not None or own.role == "system":
             return own
@@ -183,7 +183,7 @@ def _has_role(message: Message) -> bool:
 
 
 def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
-    """Record the merge of two messages across the cached part, as ``in_order`` does within one pass."""
+    """Record that the last cached message and the next one are merged; within one pass, ``in_order`` records merges."""
     if last.raw is not None and first.raw is not None:
         log.repaired("same_role", first.path, "two messages in a row have one role", "they are merged")
 
@@ -204,7 +204,7 @@ def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> in
     """Return the number of settled messages.
 
     This is the last position where no call waits for a result, and where the next message cannot be merged into the
-    one before. A message that is not the assistant's ends a turn: calls still unanswered there stay unanswered.
+    message before it. A message that is not the assistant's ends a turn: calls still unanswered there stay unanswered.
     """
     settled = done
     waiting: set[str] = set()

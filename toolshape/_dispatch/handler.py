@@ -26,20 +26,20 @@ class Handler:
         back: Maps arguments from the provider's form to canonical form; ``None`` if both forms are equal.
         approve: Whether calls wait for approval, or the function that decides.
         bound_strict: The strictness that ``bind`` was given.
-        check_output: Rejects a result that its schema does not admit.
+        check_output: Rejects a result that the output schema does not admit; ``None`` if results are not checked.
         group: All handlers of the bound tools.
         has_needs: A call needs injected values, or the tool has no function.
         is_awaited: The tool is a coroutine function without a timeout.
-        is_controlled: Hooks, a limit or a ``CallContext`` take part.
+        is_controlled: The tool has hooks or a limit, or takes a ``CallContext``.
         is_guarded: The outermost hook asks a ledger.
         is_indirect: The tool is async or controlled.
         is_looked_at: Results are checked, cut or marked as untrusted.
         is_plain: The tool has no needs and no approval, and is called directly.
         is_plain_async: The tool has no needs and no approval, and is awaited.
         runs_alone: The tool writes or destroys, so a call runs after all earlier and before all later calls.
-        runs_last: ``run`` calls the tool after the tools that are neither async nor under hooks.
+        runs_last: The tool is async, or a hook does not work with both drivers; ``run`` calls such tools last.
         says_text: A string result is sent verbatim.
-        shape, record: What the handler was compiled from.
+        shape, record: The sources that the handler was compiled from.
     """
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Handler:
     def under(self, hook: Any) -> "Handler":
         """Return a copy with one more hook, which is outermost and asks a ledger."""
         made = copy.copy(self)
-        made._put_under((hook, *self.hooks))  # noqa: SLF001 - our own
+        made._put_under((hook, *self.hooks))  # noqa: SLF001 - of the same class
         made.is_guarded = True
         return made
 
@@ -121,7 +121,7 @@ class Handler:
         return self._may_return_null
 
     def received(self, arguments: Any) -> JsonObject | None:
-        """Validate and coerce arguments as they came: what the function gets, as JSON; ``None`` if they are invalid."""
+        """Validate and coerce received arguments; return the function's arguments as JSON, or ``None`` if invalid."""
         try:
             validated, _ = self.validate(arguments)
             return self.written(validated)
@@ -129,10 +129,10 @@ class Handler:
             return None
 
     def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
-        """Check, cut and mark the text of a value; also return whether it is still the value itself.
+        """Check, cut and mark the text of a result; also return its ``is_text``, ``None`` if the text was changed.
 
         Raises:
-            ValueError: The schema of the results does not admit it.
+            ValueError: The output schema does not admit the result.
         """
         if self.check_output is not None:
             self.check_output(text, is_text)
@@ -142,13 +142,13 @@ class Handler:
         return framed, is_text if framed is text else None
 
     def framed(self, text: str) -> str:
-        """Cut a text to the length that the tool allows, and mark it if the tool is untrusted."""
+        """Cut a text to the length that the tool allows, and mark it if the tool's results are untrusted."""
         return self._marked(self._cut(text))
 
     def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        """Cut and mark parts; return also one text in place of all parts, for providers that take only text.
+        """Cut and mark parts; also return one text in place of all parts, for providers that take only text.
 
-        Of an untrusted file, the name is marked as untrusted, and so is the content if it is text.
+        If a file is untrusted, its name is marked as untrusted, and so is its content if it is text.
         """
         cut = tuple(Text(self._cut(part.text)) if isinstance(part, Text) else part for part in parts)
         shown: list[Part] = []
@@ -158,7 +158,7 @@ class Handler:
             elif self.is_untrusted:
                 if part.url or isinstance(part, File):
                     shown.append(Text(self._marked(named(part))))
-                if not part.url:  # an untrusted URL is never sent to be fetched
+                if not part.url:  # an untrusted URL is not sent, because the provider would fetch it
                     shown.append(self._anonymous(part, len(shown)))
             elif isinstance(part, File):
                 shown.append(replace(part, data=self._cut_file(part)))
@@ -190,7 +190,8 @@ class Handler:
     def _marked(self, text: str) -> str:
         if not self.is_untrusted:
             return text
-        inside = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)  # no end of the mark
+        # The text must not be able to end the mark.
+        inside = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)
         return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
 
 
@@ -203,7 +204,7 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
     try:
         return record.check_output
     except ImportError:
-        if options.validate_result is None:  # the tool does not ask for the check: the client may check
+        if options.validate_result is None:  # the tool does not require the check, and the client may do it
             return None
         raise
 
@@ -214,7 +215,7 @@ def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
 
 
 class Handlers:
-    """The handlers of the shapes that are bound, by wire name; ``compiled`` holds the used ones."""
+    """The handlers of the bound shapes, by wire name; ``compiled`` holds the handlers that were used."""
 
     __slots__ = ("_index", "_whole", "bound_strict", "compiled", "default_effect", "hooks", "shapes")
 
@@ -255,6 +256,6 @@ class Handlers:
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
             handler = Handler(shape, self) if self._whole is None else self._whole.find(wire_name)
-            assert handler is not None  # noqa: S101 - the whole has what is in a part of it
+            assert handler is not None  # noqa: S101 - a subset has only shapes of the whole
             self.compiled[shape.wire_name] = handler
         return handler

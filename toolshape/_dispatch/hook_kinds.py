@@ -1,4 +1,4 @@
-"""Defines the kinds of hooks (sync, async, or both), and rejects hooks that cannot be called as one."""
+"""Defines the kinds of hooks (sync, async, or both), and rejects objects that cannot be called as a hook."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +26,7 @@ Hook: TypeAlias = (
     | Callable[[CallContext, Callable[[], Awaitable[Result]]], Awaitable[Result | None]]
     | EitherHook
 )
-"""``def hook(context, proceed)``, ``async def``, or both; ``proceed()`` runs the rest and returns its ``Result``."""
+"""``def hook(context, proceed)``, ``async def``, or both; ``proceed()`` runs the inner hooks and the tool."""
 
 
 def is_either_hook(hook: Any) -> bool:
@@ -40,12 +40,12 @@ def is_loop_hook(hook: Any) -> bool:
 
 
 def is_async_hook(hook: Any) -> bool:
-    """Whether a hook is ``async def``, or an object whose ``__call__`` is."""
+    """Whether a hook is ``async def``, or an object whose ``__call__`` is ``async def``."""
     return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None))  # noqa: B004 - checks the method, not callability
 
 
 def hook_name(hook: Any) -> str:
-    """Return the name of a hook for messages."""
+    """Return the name of a hook for error messages."""
     return str(getattr(hook, "__qualname__", type(hook).__name__))
 
 
@@ -80,7 +80,7 @@ def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
         if is_async and not is_loop_hook(hook):
             raise UsageError(f"the hook {name} is def, which cannot be awaited: make it async def, or call dispatch")
         if not is_async and is_async_hook(hook):
-            from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+            from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
             if aio.is_running():
                 raise UsageError(f"the hook {name} is async and an event loop is running: await adispatch or arun")

@@ -1,4 +1,4 @@
-"""Runs a call under hooks, limits or a ``CallContext``, and answers it with one result whatever these do."""
+"""Runs a call under hooks, limits or a ``CallContext``, and answers it with one result, whatever the hooks do."""
 
 import copy
 import inspect
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """One call to be answered, and what the application gave for it."""
+    """One call to be answered, and the options of its run."""
 
     call: Call
     handler: Handler
@@ -38,7 +38,7 @@ class Work(NamedTuple):
 
 
 class _Running(NamedTuple):
-    """A call while it is answered; ``arguments`` were taken before the tool ran."""
+    """A call that is being answered; ``arguments`` were recorded before the tool ran."""
 
     work: Work
     arguments: JsonObject
@@ -47,7 +47,7 @@ class _Running(NamedTuple):
 
 
 def answer(work: Work) -> Result:
-    """Answer a call where no event loop runs: here, or in a loop of its own where something of it is async."""
+    """Answer a call in a thread without an event loop; a new loop runs its async hooks or its async tool."""
     return _here(_begun(work), work.handler.hooks)
 
 
@@ -55,7 +55,7 @@ async def answer_in_loop(work: Work) -> Result:
     """Answer a call in the running loop.
 
     Raises:
-        CancelledError: We were cancelled, and the tool with us.
+        CancelledError: The caller was cancelled, and the tool was cancelled with it.
     """
     running = _begun(work)
     try:
@@ -77,9 +77,9 @@ def _begun(work: Work) -> _Running:
 
 
 def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
-    """Run to the end, in this thread; in a loop of its own where what comes first is async."""
+    """Run the hooks and the tool: in a new event loop if the first of them is async, otherwise in this thread."""
     if is_async_hook(hooks[0]) if hooks else running.work.handler.is_async:
-        from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+        from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
         result: Result = aio.run(_answered(running, hooks, in_loop=True))
         return result
@@ -89,7 +89,7 @@ def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
     except StopIteration as done:
         answered: Result = done.value
         return answered
-    raise AssertionError("nothing of it waits")
+    raise AssertionError("a synchronous run must not wait")
 
 
 def _context(running: _Running, *, attempt: int) -> CallContext:
@@ -121,12 +121,12 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
         return given[-1]
 
     context = _context(running, attempt=running.state.attempts + 1)
-    running = running._replace(cancellation=Cancellation(running.cancellation))  # the hook may give up on the rest
+    running = running._replace(cancellation=Cancellation(running.cancellation))  # the hook may cancel its inner call
     try:
         if in_loop and is_loop_hook(hook):
             made: Any = await (hook.acall if is_either_hook(hook) else hook)(context, proceed_in_loop)
-        elif in_loop:  # an async hook is around it: what it calls on may need a loop of its own
-            from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+        elif in_loop:  # the hook is under an async hook, and its inner call may need a new loop
+            from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
             made = await aio.in_thread(lambda: hook(context, proceed))
         else:
@@ -138,14 +138,14 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
 
 
 async def _run(running: _Running, *, in_loop: bool) -> Result:
-    """Run the tool once, in its turn."""
+    """Run the tool once; a tool with a limit waits for its turn."""
     work, state = running.work, running.state
     handler = work.handler
     state.attempts += 1
     running = running._replace(cancellation=Cancellation(running.cancellation))
     started = perf_counter()
     try:
-        if state.attempts > 1:  # the run before may have changed what it was given
+        if state.attempts > 1:  # the previous attempt may have changed its arguments
             work = work._replace(model=_validated_again(work, running.arguments))
         if handler.contexts:
             context = _context(running, attempt=state.attempts)
@@ -164,7 +164,7 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
 
 
 def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
-    """Return the arguments again, as the first attempt received them.
+    """Validate the arguments again, so that this attempt gets the same arguments as the first.
 
     Raises:
         UsageError: The arguments change each time they are validated.
@@ -178,7 +178,7 @@ def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
         if handler.written(model) == arguments:
             return model
     raise UsageError(
-        f"a call of {handler.name} cannot be tried again: its arguments are others once they are validated"
+        f"a call of {handler.name} cannot be tried again: its arguments change when they are validated again"
     )
 
 
@@ -187,13 +187,13 @@ def _value_here(work: Work, cancellation: Cancellation) -> Any:
     if handler.limit is None:
         return final_value(handler.invoke(work.model, work.inject))
     with handler.limit.turn():
-        if cancellation.is_cancelled:  # a hook gave up meanwhile
+        if cancellation.is_cancelled:  # a hook cancelled the call meanwhile
             raise OwnCancellationError
         return final_value(handler.invoke(work.model, work.inject))
 
 
 async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     handler, given_up = work.handler, cancellation.cancel
 
@@ -204,14 +204,14 @@ async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
     if handler.limit is None:
         running = run(handler.invoke)
     else:
-        from toolshape._execution import limited  # noqa: PLC0415 - with asyncio
+        from toolshape._execution import limited  # noqa: PLC0415 - it imports asyncio
 
         running = limited.in_turn(handler.limit, handler.kind, handler.invoke, run)
-    return await aio.alone(running, given_up)  # in a task of its own: what it cancels is itself
+    return await aio.alone(running, given_up)  # in its own task: a tool that cancels its task cancels only itself
 
 
 def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
-    """Return the answer to a call whose hook raised: a ``CallError`` itself, the text of a ``ToolError``, or a hidden error."""
+    """Return the answer to a call whose hook raised a ``CallError``, a ``ToolError``, or another (hidden) error."""
     work = running.work
     if isinstance(error, CallError):
         text = str(error)
@@ -223,7 +223,7 @@ def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) 
 
 
 def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
-    """Return the call's result: what the hook returned, or the last result that the hook received if it returned nothing."""
+    """Return the result that the hook returned; if it returned nothing, return the last result of ``proceed()``."""
     work = running.work
     if isinstance(made, Result):
         return made if any(made is result for result in given) else _of_this_call(running, made)
@@ -231,12 +231,12 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
         return given[-1]
     name = hook_name(hook)
     returned = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
-    way_out = "return what proceed() gives, or context.result(value)"
+    way_out = "return the result of proceed(), or context.result(value)"
     if inspect.iscoroutine(made):
         made.close()
-        returned = "what has to be awaited"
+        returned = "a coroutine"
     if is_async_hook(hook):
-        way_out = "return what await proceed() gives, or context.result(value)"
+        way_out = "return the result of await proceed(), or context.result(value)"
     message = f"the hook {name} returned {returned}: {way_out}"
     return failed(work.call, work.handler, work.coercions, UsageError(message), perf_counter())._replace(
         received=running.arguments

@@ -9,9 +9,9 @@ from toolshape._identity import Identity
 class Claim(NamedTuple):
     """The state of a call in a ledger.
 
-    ``ours``: the call was not begun before, and this run has claimed it as ``owner``. ``done``: ``outcome`` is its
-    outcome, as JSON. ``running``: another run has claimed it. ``unknown``: it was begun and interrupted. ``other``:
-    another call has its id.
+    ``ours``: this run has claimed the call as ``owner``. ``done``: the call has ended, and ``outcome`` is its outcome,
+    as JSON. ``running``: another run has claimed the call. ``unknown``: the call was begun and interrupted. ``other``:
+    another call has the same id.
     """
 
     state: Literal["ours", "done", "running", "unknown", "other"]
@@ -35,8 +35,8 @@ class LedgerStore(Protocol):
         """Claim a call unless it was begun; the claim holds until the call is finished or dropped.
 
         Args:
-            identity: The call.
-            again: Whether it may be begun again if its outcome is unknown.
+            identity: The identity of the call.
+            again: Whether the call may be begun again if its outcome is unknown.
         """
         ...
 
@@ -62,7 +62,7 @@ class LedgerStore(Protocol):
 
 
 def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
-    """Return the ledger.
+    """Check a ledger and a scope, and return the ledger.
 
     Raises:
         UsageError: The value is not a ledger, or the scope is not a string.
@@ -74,7 +74,7 @@ def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
 
 
 def checked_scope(scope: Any) -> str | None:
-    """Return the scope.
+    """Check a scope, and return the scope.
 
     Raises:
         UsageError: The scope is not a string, or no database can store it.

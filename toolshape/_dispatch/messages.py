@@ -29,25 +29,25 @@ from toolshape.messages import (
 
 
 def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
-    """The rules of histories that are switched off.
+    """Return the names of the repairs that are switched off.
 
     Raises:
-        UsageError: A rule does not exist, or cannot be switched off.
+        UsageError: A repair does not exist, or cannot be switched off.
     """
     if repairs is None or repairs is True:
         return frozenset()
     given: Any = repairs
     if given is not False and not isinstance(given, Mapping):
-        raise UsageError(f'repairs= is True, False, or what is off, as {{"blank_text": False}}, not {repairs!r}')
+        raise UsageError(f'repairs= takes True, False, or a dict such as {{"blank_text": False}}, not {repairs!r}')
     names = frozenset[str](get_args(HistoryRuleName))
     if repairs is False:
         return names - CARRY_RULES - {"foreign_reasoning"}
     if unknown := sorted(repairs.keys() - names):
-        raise UsageError(f"there is no repair {unknown[0]!r}; there are {', '.join(sorted(names))}")
+        raise UsageError(f"there is no repair {unknown[0]!r}; the repairs are {', '.join(sorted(names))}")
     off = frozenset(name for name, is_on in repairs.items() if not is_on)
     if always := sorted(off & CARRY_RULES):
         raise UsageError(
-            f"{always[0]} cannot be switched off: it is how the messages of one provider are written for another"
+            f"{always[0]} cannot be switched off: without it, messages of one provider cannot be sent to another"
         )
     return off
 
@@ -61,16 +61,16 @@ def read_messages(
     fingerprint: str,
     before: Sequence[Message] = (),
 ) -> list[Message]:
-    """Read messages of a provider, each call resolved to its tool.
+    """Read messages of a provider, and resolve each call to its tool.
 
     Args:
-        provider: Whose they are.
-        handlers: The tools.
+        provider: The provider of the messages.
+        handlers: The handlers of the tools.
         given: The messages.
-        model: The model that they are of.
-        sent: The fingerprint of the tools that the model was sent, where it is known.
-        fingerprint: That of these tools.
-        before: The messages before them.
+        model: The model that wrote the messages.
+        sent: The fingerprint of the tools that the model was sent, if it is known.
+        fingerprint: The fingerprint of the current tools.
+        before: The earlier messages of the conversation.
 
     Raises:
         UsageError: The provider has no histories.
@@ -99,15 +99,15 @@ def response_messages(
     origin: Origin,
     before: Sequence[Message],
 ) -> list[Message]:
-    """Read the messages of a response whose calls were read already. What cannot be read is kept as it came.
+    """Read the messages of a response whose calls were read already; if this fails, return one message with the calls.
 
     Args:
-        provider: Whose response it is.
-        given: The messages.
+        provider: The provider that responded.
+        given: The messages of the response.
         calls: The calls of the response, as they are dispatched.
-        finish: Why the response ended.
-        origin: Who wrote them.
-        before: The messages before them.
+        finish: The reason why the response ended.
+        origin: The provider, the model and the tools that the messages come from.
+        before: The earlier messages of the conversation.
     """
     try:
         found = messages_in(histories_of(provider), given, before) if given else []
@@ -117,7 +117,7 @@ def response_messages(
     if len(parts) != len(calls) or any(
         part.has_id and part.id != call.id for part, call in zip(parts, calls, strict=True)
     ):
-        # The message has other calls than the response: what was dispatched is what is answered, and so what is kept.
+        # The messages have other calls than the response. The dispatched calls are answered, so these are kept.
         made = [ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls]
         found = [Message(role="assistant", parts=tuple(made))]
     left = iter(calls)
@@ -141,7 +141,7 @@ def _part_of(call: Call, part: ToolCallPart) -> ToolCallPart:
 
 
 def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
-    """Add the name and the canonical arguments of its tool to a call."""
+    """Add to a call the name of its tool, and its arguments in canonical form."""
     handler = handlers.find(part.wire_name)
     if handler is None:
         return replace(part, fault="unknown_tool")
@@ -160,7 +160,7 @@ def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
 
 
 def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
-    """Return what the provider would reject in its messages."""
+    """Return the problems for which the provider would reject its messages."""
     histories = histories_of(provider)
     _, log = _repaired(
         provider, histories, _beside_system(histories, messages_in(histories, given)), given, model, None
@@ -192,7 +192,7 @@ def _beside_system(histories: Histories, messages: list[Message]) -> list[Messag
 
 
 def _goes_on(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
-    """Whether results may answer calls that stand at the provider: the request goes on from there, or names an item."""
+    """Whether results may answer calls that only the provider stores: the request continues or names stored items."""
     if isinstance(given, Mapping) and any(given.get(name) for name in histories.continued_by):
         return True
     parts = (part for message in messages for part in message.parts)

@@ -1,7 +1,7 @@
-"""Runs each call at most once: answers known calls with the recorded outcome, and records the outcome of the others.
+"""Runs each call at most once: answers known calls with the recorded outcome, and records the outcome of new calls.
 
-A call is known by its scope, its id, its tool, and its arguments as the model wrote them, whatever they were edited to:
-a response that is delivered again holds what the model wrote.
+A ledger knows a call by its scope, its id, its tool, and its arguments as the model wrote them. Edits do not count,
+because a response that is delivered again holds the arguments that the model wrote.
 """
 
 import json
@@ -24,13 +24,13 @@ from toolshape._identity import Identity, identity_of
 from toolshape._results import Result, Results
 from toolshape._tool import Tool, record_of
 
-_POLL = 0.05  # seconds between two looks at a call that runs elsewhere, at first
+_POLL = 0.05  # seconds before the first retry of a claim; each further pause is twice as long
 _LONGEST_POLL = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerRun:
-    """A ledger, where the calls of one plan are looked up and written down."""
+    """A run of one plan under a ledger, which knows earlier calls and records new ones."""
 
     results: Results
     ledger: LedgerStore
@@ -42,7 +42,7 @@ class LedgerRun:
         return identity_of(state.as_written(self.results, position), self.scope, self.unnamed)
 
     def around(self, ready: Sequence[Ready]) -> list[Ready]:
-        """Put each call under a hook that asks the ledger, outside of its other hooks."""
+        """Put each call under one more hook, which is outermost and asks the ledger."""
         return [
             (position, call, handler.under(LedgerGuard(self, position)), model, coercions)
             for position, call, handler, model, coercions in ready
@@ -50,16 +50,16 @@ class LedgerRun:
 
 
 def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) -> LedgerRun:
-    """Return a run under a ledger.
+    """Check the ledger and the scope, and return the ``LedgerRun`` of a plan.
 
     Args:
         results: The results of the plan.
         ledger: The ledger.
-        scope: Where these calls were made; without it, that of an earlier run, or of the run before the plan was
-            paused.
+        scope: The application's name for where these calls were made; by default, the scope of an earlier run, or of
+            the run before the plan was paused.
 
     Raises:
-        UsageError: The ledger is none, or there is a scope without one.
+        UsageError: ``ledger`` is not a ledger, or ``scope`` is not a valid string.
     """
     store, controls = checked_ledger(ledger, scope), state.controlled(results)
     if scope is not None:
@@ -70,7 +70,7 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
 async def look_up(run: LedgerRun, steps: Steps) -> None:
     """Answer the pending calls that the ledger knows, and record in the ledger the calls that were denied.
 
-    So no person has to approve a call that has already run, and a call that was denied does not run when its response is
+    So no person has to approve a call that has already run, and a denied call does not run when its response is
     delivered again.
     """
     await record_denials(run, steps)
@@ -79,7 +79,7 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
         if not identity.is_lasting:
             continue
         try:
-            known = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next
+            known = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next iteration
         except Exception:  # a database may raise anything: the call keeps waiting
             logging.getLogger("toolshape").exception("the ledger could not be asked for %s", identity.tool)
             return
@@ -89,7 +89,7 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
 
 
 async def record_denials(run: LedgerRun, steps: Steps) -> None:
-    """Record the denied calls of a plan. A denial that the ledger contradicts is logged: the call ran before, elsewhere."""
+    """Record the denied calls of a plan; log a denial that the ledger contradicts, as when the call ran elsewhere."""
     for position in state.denied_at(run.results):
         denied = run.results[position]
         try:
@@ -117,22 +117,22 @@ class LedgerGuard:
         self._position = position
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result]) -> Result:
-        """Answer a call where no loop runs it."""
+        """Answer a call outside of an event loop."""
         return done_here(self._answer(context, proceed, HERE))
 
     async def acall(self, context: CallContext, proceed: Callable[[], Awaitable[Result]]) -> Result:
-        """Answer a call from a running loop; the ledger is asked in threads."""
+        """Answer a call in a running event loop; a thread asks the ledger."""
         return await self._answer(context, proceed, IN_LOOP)
 
     async def _answer(self, context: CallContext, proceed: Callable[[], Any], steps: Steps) -> Result:
         identity = context.known_as(self._run.identity(self._position))
-        if not identity.is_lasting:  # no later call could be matched with it, and an equal call may be a new one
+        if not identity.is_lasting:  # the ledger could not recognise the call later, and an equal call may be a new one
             self._begin()
             made: Result = await steps.result_of(proceed())
             return made
         try:
             claim = await self._claimed(context, identity, steps)
-        except Exception as error:  # whatever the database raises: what cannot be written down is not run
+        except Exception as error:  # a database may raise anything; a call that cannot be recorded is not run
             return _refusal(context.call, hidden("not_run", error, tool=context.call.wire_name))
         if claim.state == "ours":
             return await self._run_once(context, identity, claim.owner, proceed, steps)
@@ -179,15 +179,15 @@ class LedgerGuard:
 
 
 async def tried(steps: Steps, work: Callable[[], None]) -> None:
-    """Write to the ledger; a failure is logged, since the call has happened all the same."""
+    """Write to the ledger; a failure is only logged, because the call has already run."""
     try:
         await steps.blocking(work)
-    except Exception:  # whatever the database raises
-        logging.getLogger("toolshape").exception("the ledger could not be told what came of a call")
+    except Exception:  # a database may raise anything
+        logging.getLogger("toolshape").exception("the ledger could not record the outcome of a call")
 
 
 async def written_down(ledger: LedgerStore, identity: Identity, answer: Result, steps: Steps) -> Result:
-    """Record the answer of a call that is not run, and return it; or return the outcome that the ledger has."""
+    """Record the answer of a call that is not run, and return it; if the ledger knows the call, return its outcome."""
     if not identity.is_lasting:
         return answer
     claim = await steps.blocking(lambda: ledger.claim(identity, again=False))
@@ -198,7 +198,7 @@ async def written_down(ledger: LedgerStore, identity: Identity, answer: Result, 
 
 
 def _answered(call: Call, claim: Claim) -> Result:
-    """Return the answer of a call that another run has begun."""
+    """Return the answer to a call that another run has begun."""
     if claim.state == "done":
         return restored(call, json.loads(claim.outcome), replayed=True)
     code: CallErrorCode = "duplicate_call" if claim.state == "other" else "unknown_outcome"

@@ -1,4 +1,4 @@
-"""Converts calls and results of any provider to the form that one provider is sent."""
+"""Converts calls and results of any provider to the form of one provider."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -20,20 +20,20 @@ from toolshape.messages import Message, ToolCallPart, ToolResultPart
 
 
 def histories_of(provider: Provider) -> Histories:
-    """Return how a provider's messages are read and written.
+    """Return the ``Histories`` of a provider: how its messages are read and written.
 
     Raises:
-        UsageError: The provider does not say.
+        UsageError: The provider has none.
     """
     if provider.histories is None:
         raise UsageError(
-            f"{provider.name} has no histories: its Provider says nothing of how messages are read and written"
+            f"{provider.name} has no histories: its Provider does not define how messages are read and written"
         )
     return provider.histories
 
 
 class CallWriter:
-    """Writes calls in the form that a provider is sent."""
+    """Writes calls of any provider in the form of one provider."""
 
     __slots__ = ("_handlers", "_provider", "_shapes")
 
@@ -43,7 +43,7 @@ class CallWriter:
         self._shapes = {shape.name: shape for shape in handlers.shapes.values()}
 
     def write(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
-        """Convert a call to the form that the provider is sent; also return the rule of its fault, if any."""
+        """Convert a call to the form that the provider is sent; also return the rule that the call breaks, if any."""
         shape = self._shapes.get(part.name or "")
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
@@ -56,7 +56,7 @@ class CallWriter:
         if shape.out is not None:
             with contextlib.suppress(
                 ValueError, TypeError, KeyError, AttributeError, IndexError
-            ):  # what no schema admits
+            ):  # arguments that no schema admits
                 written = shape.out(part.arguments)
         handler = self._handlers.find(shape.wire_name)
         is_valid = handler is not None and handler.received(written) is not None
@@ -64,7 +64,7 @@ class CallWriter:
         return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(written)), fault
 
     def fits(self, part: ToolCallPart) -> bool:
-        """Whether these tools read a call as the tools did that it was made with."""
+        """Whether the current tools read the arguments of a call as its original tools did."""
         handler = self._handlers.find(part.wire_name)
         if handler is None or handler.name != part.name:
             return False
@@ -73,7 +73,7 @@ class CallWriter:
 
 
 def _sent(arguments: Any) -> Any:
-    """Return a copy of the arguments that a client can send: JSON cannot represent NaN."""
+    """Return a copy of the arguments that a client can send, for example without NaN."""
     return copied(sendable([arguments])[0])
 
 
@@ -83,7 +83,7 @@ def outbound_calls(
     """Convert calls of any provider, and pairs of a name and canonical arguments, to the form that a provider is sent.
 
     Raises:
-        UsageError: A pair names no tool.
+        UsageError: A pair does not name a tool.
     """
     rule = None if provider.histories is None else provider.histories.rule("call_id", None)
     ids, writer = Ids(), CallWriter(provider, handlers)
@@ -98,7 +98,7 @@ def outbound_calls(
             continue
         pair: Any = call
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
-            raise UsageError(f"a call is a Call, or a pair of a tool's name and an object of arguments, not {pair!r}")
+            raise UsageError(f"a call is a Call, or a pair of a tool's name and a dict of arguments, not {pair!r}")
         name, given = pair
         if name not in shapes:
             raise UsageError(f"there is no tool {name!r}")
@@ -121,7 +121,7 @@ def result_part_of(result: Result) -> ToolResultPart:
 
 
 def written_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
-    """Write results of other providers' calls as messages of this provider, with its ids and names of the calls."""
+    """Write results of other providers' calls as messages of this provider, with call ids and names in its form."""
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
     ids = Ids()

@@ -15,7 +15,7 @@ from toolshape._parts import Part, parts_of
 from toolshape._results import Result
 
 LARGE_RESULT = 100_000
-"""The number of characters from which a result is logged, unless ``longest_result`` cuts it."""
+"""The number of characters from which a result is logged as large, unless the tool sets ``longest_result``."""
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
@@ -25,7 +25,7 @@ def failed(
     """Return the result of a call whose tool raised.
 
     Raises:
-        BaseException: An interrupt or a cancellation from outside answers no call.
+        BaseException: The error is an interrupt or a cancellation from outside; it answers no call.
     """
     if isinstance(error, RemoteError):
         error.text = handler.framed(error.text)
@@ -34,7 +34,7 @@ def failed(
 
 
 def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float) -> Result:
-    """Return the result of a call whose tool returned; an error if its value cannot be sent."""
+    """Return the result of a call whose tool returned a value; if the value cannot be sent, the result is an error."""
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
@@ -44,7 +44,7 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
                 _check_structured(handler.check_output, value)
             is_structured = isinstance(parts, Structured) and not handler.is_framed
             text, parts = handler.framed_parts(parts)
-            text.encode()  # half a surrogate pair cannot be sent
+            text.encode()  # raises for half a surrogate pair
             if is_mcp_result(value):
                 value, parts = mcp_value(value), Structured(parts) if is_structured else parts
         else:
@@ -73,13 +73,17 @@ def _warn_of_size(handler: Handler, length: int) -> None:
 
 
 def _parts_in(value: Any) -> tuple[Part, ...]:
-    """Return the parts that a tool returned, as our parts or MCP content; none if it returned a plain value."""
+    """Return the parts that a tool returned, as toolshape's parts or MCP content; empty for a plain value."""
     return mcp_contents(value) or parts_of(value)
 
 
 def _check_structured(check: Callable[[str, bool], None], value: Any) -> None:
-    """Hold what an MCP client gave against the schema of the results; images and files alone fit none."""
+    """Check the structured content of an MCP result against the output schema.
+
+    Raises:
+        TypeError: There is no structured content, but only texts, images and files, which fit no schema.
+    """
     structured = mcp_structured(value)
     if structured is None:
-        raise TypeError("texts, images and files were returned where a schema was sent that describes a value")
+        raise TypeError("the tool returned only texts, images or files, but its output schema describes a value")
     check(json.dumps(structured), False)

@@ -15,10 +15,10 @@ _NUMBER_AT_END = re.compile(r"[-+.\deE]+\Z")
 
 
 class PartialCall(NamedTuple):
-    """What has come of a call.
+    """The part of a call that has arrived.
 
-    ``name`` is ``None`` if no tool has the name that came. ``arguments`` are the beginning of the arguments, in canonical
-    form and not validated.
+    ``name`` is ``None`` if no tool has the name that arrived. ``arguments`` holds the beginning of the arguments, in
+    canonical form and not validated.
     """
 
     id: str
@@ -32,11 +32,13 @@ PartialCall.__module__ = "toolshape"
 def partial_call(call: Call) -> PartialCall:
     """Return the beginning of a call that is not complete.
 
-    The arguments are a beginning of the final arguments, whatever comes next, although what has come is in the form that
-    the provider was sent. The inverse of that form is for whole values: it would turn half a list of pairs, or half of an
-    enum's word, into something that the final value does not begin with. All fields but the last are whole, and are
-    mapped back. The last may still grow. It is left out if the form changes anything inside it, and otherwise passes
-    through; without its nulls, as some of these mean that a field was omitted, and which do may depend on what comes next.
+    The result is always a beginning of the final arguments, although the model writes them in the form that the
+    provider was sent. Only whole values can be mapped back from that form: half a list of pairs, or half of an enum's
+    word, would become something that the final value does not begin with.
+
+    All fields but the last are whole, and are mapped back. The last field may still grow. If the form changes anything
+    inside this field, it is left out. Otherwise it is kept, but without its nulls: some nulls mean that a field was
+    omitted, and which nulls do may depend on the rest of the call.
     """
     handler = call.reader
     if not isinstance(handler, Handler):
@@ -52,9 +54,9 @@ def beginning(
     """Return the beginning of a JSON object that a model is still writing, in canonical form.
 
     Args:
-        written: What has come: JSON text, or an object.
+        written: The part that has arrived: JSON text, or an object.
         back: Maps whole objects from the form that was sent to canonical form.
-        differences: What the form that was sent changes.
+        differences: The changes that the sent form makes.
         definitions: The names of the definitions in the canonical schema.
     """
     given = _read(written)
@@ -68,12 +70,12 @@ def beginning(
             beginning_of_object[last] = _without_nulls(given[last])
     try:
         return cast("JsonObject", back(beginning_of_object))
-    except ValueError:  # the model has not kept to the form: the whole object will be answered with that
+    except ValueError:  # the model broke the form: the answer to the whole call will say so
         return {}
 
 
 def _read(arguments: Any) -> JsonObject:
-    """Read JSON text as far as it goes, without a number at its end, which may go on."""
+    """Read incomplete JSON text, without a number at its end, which may have more digits."""
     value = arguments
     if isinstance(value, str):
         is_in_text = _ESCAPED.sub("", value).count('"') % 2
@@ -98,10 +100,11 @@ def _is_whole(text: str) -> bool:
 def _is_reshaped(
     wire_name: str, back: Arrow, differences: Sequence[Loss | Finding], definitions: Sequence[str]
 ) -> bool:
-    """Whether the form of the provider changes anything inside a field that the model writes under a name.
+    """Whether the form of the provider changes anything inside a field of the arguments.
 
-    The path of a change begins with the field, or with the definition that it is in; a definition may be used by any
-    field. Another name for the field itself is no change inside it, and neither is null for an omitted field.
+    The path of a change begins with the name of a field, or of a definition. Any field may use a definition, so a
+    change in a definition counts for every field. Two changes do not count: a new name for the field itself, and null
+    for an omitted field.
     """
     try:
         name = next(iter(back({wire_name: ""})), "")

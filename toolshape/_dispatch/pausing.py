@@ -92,20 +92,20 @@ def _check(given: Pause) -> None:
     if given.ledger is not None:
         checked_ledger(given.ledger, None)
     if not isinstance(expires, timedelta) or expires <= timedelta():
-        raise UsageError(f"expires= is how long the plan may wait, as timedelta(days=1), not {expires!r}")
+        raise UsageError(f"expires= takes the time that the plan may wait, such as timedelta(days=1), not {expires!r}")
     if not isinstance(audience, str):
-        raise UsageError(f"audience= is a text that says whom the token is for, not {audience!r}")
+        raise UsageError(f"audience= takes a string that names who may resume the plan, not {audience!r}")
 
 
 class _Waiting(NamedTuple):
-    """The calls that have not begun: their states and the entries of all calls, by position."""
+    """The states of the calls that have not begun, and the entries of all calls, by position."""
 
     states: Mapping[int, State]
     entries: Mapping[int, Ready]
 
 
 def _has_secrets(results: Results, waiting: _Waiting) -> bool:
-    """Whether a called tool takes secrets: then the model's messages may contain secrets anywhere.
+    """Whether a called tool takes secrets; if so, the model's messages may contain secrets anywhere.
 
     A call of an unknown tool counts as a call of every tool, because the model may have meant any of them.
     """
@@ -118,7 +118,7 @@ def _has_secrets(results: Results, waiting: _Waiting) -> bool:
 
 
 def _takes_secrets(reader: Any) -> bool:
-    """Whether a call's tool takes secrets, or the answer that it is may hold one."""
+    """Whether a call's tool takes secrets or, if the call is an answer, whether the answer may hold a secret."""
     return (
         reader.record.secrets.are_there if isinstance(reader, Handler) else bool(getattr(reader, "has_secrets", False))
     )
@@ -161,9 +161,9 @@ def _is_canonical(call: Call) -> bool:
 
 
 def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
-    """Describe a call that has not begun: whether it needs approval, is approved, or needs none.
+    """Describe a call that has not begun: whether it needs approval, is approved, or needs no approval.
 
-    Reports the recorded decision. The approval rule does not run again: it may have changed since, or may fail.
+    The state is the recorded decision. The approval rule does not run again: it may have changed since, or may fail.
     """
     _, call, handler, validated, _ = ready
     return {
@@ -188,13 +188,13 @@ def _as_text(value: Any) -> str:
 
 
 def read_kept(text: str) -> JsonObject:
-    """Parse the payload."""
+    """Parse the payload of a paused plan."""
     kept: JsonObject = from_json_value(json.loads(text))
     return kept
 
 
 def _held(ready: Ready) -> JsonObject:
-    """Return the arguments from which a call is validated again: as received, or as the function receives them.
+    """Return the arguments that restore a call when they are validated again: as received, or as validated.
 
     Raises:
         UsageError: Neither form gives the same arguments when it is validated again.
@@ -223,7 +223,7 @@ def _cannot_pause(handler: Handler, why: str) -> UsageError:
 
 
 class Parts(NamedTuple):
-    """The parts of a restored plan: its calls, their answers, and by state the calls that have not begun."""
+    """The parts of a restored plan: its calls, their answers, and the calls that have not begun, by state."""
 
     calls: list[Call]
     answers: list[Result | None]
@@ -233,7 +233,7 @@ class Parts(NamedTuple):
 
 
 def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
-    """Return the parts of a plan that was paused.
+    """Restore the parts of a paused plan.
 
     A call that needed no approval is checked against its rule again, because the rule may have changed.
 
@@ -266,7 +266,7 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
 
 
 def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None, key: bytes) -> Ready:
-    """Restore a call that may run.
+    """Restore a call that has not begun.
 
     Raises:
         TokenError: The tool has changed since the pause, or would receive other arguments.

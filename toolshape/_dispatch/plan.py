@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Plan:
     """The calls of one response, validated and not yet run.
 
-    ``calls`` lists all calls. ``results`` always has an answer for each: an invalid call has its error, a call that has
-    not run is ``not_run``, and a call that has started but not finished is ``cancelled``.
+    ``calls`` lists all calls. ``results`` always has a result for each call: an invalid call has its error, a call that
+    has not run is ``not_run``, and a call that has started but not finished is ``cancelled``.
     """
 
     __module__ = "toolshape"
@@ -56,7 +56,7 @@ class Plan:
         approval.approve(self.results, call)
 
     def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
-        """Deny a call, or several: they are answered as ``denied``. Other calls do not change.
+        """Deny one or more calls, which are then answered as ``denied``; other calls do not change.
 
         Args:
             call: As for ``approve``.
@@ -68,7 +68,7 @@ class Plan:
         approval.deny(self.results, call, why)
 
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
-        """Give a call new arguments, which are validated; if the tool needs approval for these, the call waits again.
+        """Give a call new arguments, which are validated; if these arguments need approval, the call waits again.
 
         The model's own message does not change, and the model does not learn of the edit: say so in a message if it matters.
 
@@ -102,22 +102,22 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> str:
-        """Pause the plan as a token, with which ``Registry.resume`` runs it in this or another process.
+        """Pause the plan, and return a token with which ``Registry.resume`` runs the plan in this or another process.
 
-        The token is signed JSON, and not encrypted: its holder can read what the model wrote and what tools answered. The
-        calls run with exactly the arguments that were validated here. A plan can be paused only once; in this process its
-        calls stay ``pending``.
+        The token is signed JSON, and not encrypted: its holder can read what the model wrote and what tools answered.
+        The calls run with exactly the arguments that were validated here. A plan can be paused only once; in this
+        process, its calls stay ``pending``.
 
         Args:
             key: A secret of 16 bytes or more. Pass the same key to ``resume``.
-            audience: Who may resume the plan, for example a user and a conversation. Pass the same text to ``resume``.
+            audience: Who may resume the plan, for example a user and a conversation. ``resume`` needs the same string.
             expires: How long the token is valid.
             ledger: Stores the model's messages if a tool takes secrets: a token never contains secrets.
-            scope: As for ``run``, for the ledger that the plan is resumed with; by default the scope of an earlier run.
+            scope: As for ``run``; for the ledger that ``resume`` uses. By default, the scope of an earlier run.
 
         Raises:
-            UsageError: The arguments of a call change when they are written as JSON and validated again, every call is
-                answered, a tool takes secrets and there is no ledger, or the key is too short. The plan is unchanged.
+            UsageError: The key is too short, every call is answered, or a tool takes secrets and there is no ledger; or
+                the arguments of a call change when they are written as JSON and validated again. The plan is unchanged.
         """
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
@@ -135,8 +135,8 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> str:
-        """Like ``pause``, from a running loop; the ledger is asked in a thread."""
-        from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - the same
+        """Like ``pause``, for a running event loop; a thread writes to the ledger."""
+        from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
         found = checked_scope(scope) or state.controlled(self.results).scope
         return await pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, found), steps.IN_LOOP)
@@ -151,24 +151,24 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> Results:
-        """Run the calls that have not run: plain tools here, in order, then async tools in an event loop of their own.
+        """Run the calls that have not run: plain tools in this thread, in order, then async tools in a new loop.
 
-        A call that writes or destroys runs alone, after those before it and before those after it. Calls that wait for
-        approval are not run.
+        A call that writes or destroys runs alone: after all earlier calls, and before all later calls. Calls that wait
+        for approval are not run.
 
         Args:
             inject: The values of injected parameters, by name.
-            only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
+            only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
             limit: How many async calls run at once.
-            on_progress: Takes each ``Progress`` that a tool reports through its ``CallContext``, in the tool's thread.
-            ledger: Records which calls have run, so that none runs a second time.
-            scope: A name for the ledger in which the ids of calls are unique, for example a conversation and a turn.
-                Without a scope, the provider's ids must be unique everywhere, and a call without an id of the provider
-                is not looked up.
+            on_progress: Called in the tool's thread, with each ``Progress`` that the tool reports.
+            ledger: Records which calls have run, so that no call runs twice.
+            scope: A name within which the ids of calls are unique, for example a conversation and a turn. Without a
+                scope, the provider's ids must be unique everywhere, and the ledger ignores a call to which the provider
+                gave no id.
 
         Raises:
-            UsageError: An injected value is missing, a tool or hook is async and a loop runs, or ``only`` names a call
-                that is not here; nothing was run.
+            UsageError: An injected value is missing, a tool or hook is async and an event loop is running, or ``only``
+                names a call that is not in this plan. No call was run.
         """
         results = self.results
         guard = None
@@ -195,26 +195,26 @@ class Plan:
     ) -> Results:
         """Run the calls that have not run, concurrently: async tools in this loop, others in threads.
 
-        A call that writes or destroys runs alone, after those before it and before those after it. Calls that wait for
-        approval are not run.
+        A call that writes or destroys runs alone: after all earlier calls, and before all later calls. Calls that wait
+        for approval are not run.
 
         Args:
             inject: The values of injected parameters, by name.
-            only: The calls to run, or their ids; the others can be run later, and read as ``not_run`` until then.
+            only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
             limit: How many calls run at once, in the loop and in threads together.
-            on_progress: Takes each ``Progress`` that a tool reports, in the loop's thread or the tool's.
-            ledger: The record of the calls that have run; as for ``run``. It is asked in threads.
+            on_progress: Called in the loop's thread or the tool's, with each ``Progress`` that a tool reports.
+            ledger: As for ``run``; threads read and write the ledger.
             scope: As for ``run``.
 
         Raises:
-            UsageError: An injected value is missing, a hook is not async, or ``only`` names a call that is not here;
-                nothing was run.
-            CancelledError: The caller was cancelled. ``results`` still has an answer for each call.
+            UsageError: An injected value is missing, a hook is not async, or ``only`` names a call that is not in this
+                plan. No call was run.
+            CancelledError: The caller was cancelled. ``results`` still has a result for each call.
         """
         results = self.results
         guard = None
         if ledger is not None:
-            from toolshape._dispatch import once, steps  # noqa: PLC0415 - the same
+            from toolshape._dispatch import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
 
             guard = once.ledger_run(results, ledger, scope)
             await once.look_up(guard, steps.IN_LOOP)

@@ -1,4 +1,4 @@
-"""Validates the calls of a response: each is ready, pending, or answered with the reason why it is refused."""
+"""Validates the calls of a response: each is ready, pending, or answered with the error that rejects it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,11 @@ from toolshape._wire.provider import Provider, Read
 if TYPE_CHECKING:
     from toolshape._dispatch.claims import Ready
 
-_MOST_HINTS = 10  # hints in one response, for unknown names
+_MOST_HINTS = 10  # hints for unknown names, in one response
 
 
 def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
-    """Validate the calls of a response that was read, and run nothing."""
+    """Validate the calls of a response that was read, without running them."""
     assistant, wires, finish_raw, cut, ends_in_call = reading
     finish: Finish | None = None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
     if wires and finish != "tool_calls":
@@ -64,5 +64,8 @@ def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  
 
 
 def _cuts_off(finish: Finish | None, arguments: Any) -> bool:
-    """Return whether a response that ended so may have cut off its last call; only a text can be checked for completeness."""
+    """Whether the end of a response may have cut off its last call.
+
+    After a refusal or an error, only arguments that are text count, because only text can be checked for completeness.
+    """
     return finish in EARLY and (finish == "length" or isinstance(arguments, (str, bytes)))

@@ -1,4 +1,4 @@
-"""Reads the calls of a response or of a stream's event; raises ``ResponseError`` and nothing else."""
+"""Reads the calls of a response or of a stream event; raises only ``ResponseError``."""
 
 from collections.abc import Collection
 from typing import Any
@@ -33,10 +33,10 @@ def reading_of(provider: Provider, response: Any) -> Read:
 
 
 def body_of(response: Any, *providers: Provider) -> Any:
-    """Return the body of a response; a text stays a text if all of these providers read texts, or if it is no JSON.
+    """Return the body of a response. Text stays text if all providers read text, or if one does and it is not JSON.
 
     Raises:
-        ResponseError: The text is not JSON, and no provider reads texts.
+        ResponseError: The text is not JSON, and no provider reads text.
     """
     if not isinstance(response, (str, bytes, bytearray)):
         return parsed_body(response)
@@ -60,14 +60,14 @@ def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception)
             return reading
     except ResponseError:
         raise
-    except Exception as other:  # as broken as before
+    except Exception as other:  # without these items, the body is still malformed
         error = other
     message = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
     raise ResponseError(message, body=response) from error
 
 
 def _without_strays(node: Any) -> Any:
-    """JSON whose lists of objects hold objects alone."""
+    """Return JSON without the items that are not objects, in each list that holds objects."""
     if isinstance(node, dict):
         return {key: _without_strays(value) for key, value in node.items()}
     if not isinstance(node, list):
@@ -77,18 +77,18 @@ def _without_strays(node: Any) -> Any:
 
 
 def sendable_name(given: Any) -> str:
-    """Return a name as a text that can be sent; ``raw`` keeps what came."""
+    """Return a name as a string that can be sent; the call's ``raw`` keeps the original."""
     return given.encode(errors="replace").decode() if isinstance(given, str) else ""
 
 
 def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
-    """Return the text that an event added to a stream; none if it cannot be read, which ``folded`` reports."""
+    """Return the text that an event adds to a stream; empty if the event cannot be read, which ``folded`` reports."""
     found = body.pop("x-delta", None)
     if found is not None:
         return found  # type: ignore[no-any-return]
     try:
         return provider.response.text_delta(event)
-    except Exception:  # a broken gateway: anything may be anywhere
+    except Exception:  # a broken gateway may send anything
         return NO_TEXT
 
 

@@ -1,4 +1,4 @@
-"""Resolves a call on the wire to its tool, or makes the error that answers it."""
+"""Resolves a call of a response to its tool, or makes the error that answers the call."""
 
 import json
 from typing import Any, NamedTuple
@@ -24,13 +24,13 @@ class Received(NamedTuple):
 def received_by(
     handler: Handler, arguments: Any, validate: Validate | None = None, *, reveals: bool = False
 ) -> Received:
-    """Validate arguments and write them as the function would get them; no tool is run.
+    """Validate arguments and return them as the function would get them; no tool is run.
 
     Args:
         handler: The handler of the tool.
-        arguments: The arguments as they came.
-        validate: Validates them; by default the handler does.
-        reveals: Whether secrets are written as they are.
+        arguments: The arguments as received.
+        validate: Validates the arguments; by default, the validation of the handler.
+        reveals: Whether secrets are included, and not masked.
     """
     try:
         validated, coercions = (validate or handler.validate)(arguments)
@@ -40,7 +40,7 @@ def received_by(
 
 
 def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """Resolve a call of a response to its tool. ``planned`` does the same."""
+    """Resolve a call of a response to its tool. ``planned`` contains the same steps."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)
@@ -61,7 +61,7 @@ def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
 
 
 def _is_whole(arguments: Any) -> bool:
-    """Whether arguments of a response that was cut off are complete: an object may have lost some of its fields."""
+    """Whether the arguments of a cut-off response are complete. Only JSON text can tell: an object may lack fields."""
     if not isinstance(arguments, (str, bytes)):
         return False
     try:

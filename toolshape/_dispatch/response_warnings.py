@@ -4,8 +4,8 @@ from toolshape._results import Results
 
 
 def log_warnings(results: Results) -> None:
-    """Log each warning of a response: a program that does not ask for warnings would miss the call."""
+    """Log each warning of a response, because a program that does not read ``warnings`` would miss the call."""
     for warning in results.warnings:
-        import logging  # noqa: PLC0415 - only what goes wrong needs it
+        import logging  # noqa: PLC0415 - only warnings need it
 
         logging.getLogger("toolshape").warning("%s: %s", warning.rule, warning.message)

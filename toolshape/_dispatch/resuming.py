@@ -25,8 +25,8 @@ from toolshape._wire.provider import Provider
 class Resumption(NamedTuple):
     """The arguments of ``Registry.resume``.
 
-    ``bind`` returns the provider and the handlers of a plan, and what observes its results, by the name of the provider
-    and the strictness.
+    ``bind`` takes the name of the provider and the strictness. It returns the provider and the handlers of the plan,
+    and a function that registers the observers of the results.
     """
 
     token: Any
@@ -44,23 +44,23 @@ async def resume(given: Resumption, steps: Steps) -> Results:
     """Run a paused plan as decided; see ``Registry.resume``.
 
     Raises:
-        TokenError: The text is not a token of a plan that can be resumed.
-        CallError: A call was edited to arguments that its tool does not take.
-        UsageError: A decision is none, or of no call that waits; or the plan cannot be run.
+        TokenError: ``token`` is not the token of a plan that can be resumed.
+        CallError: A decision edits a call to invalid arguments.
+        UsageError: A decision is invalid or names no waiting call, or the plan cannot run.
     """
     secret, ledger = checked_key(given.key), given.ledger
     if ledger is not None:
         checked_ledger(ledger, None)
     content = opened(given.token, secret, given.audience, time.time())
     if content["version"] != VERSION:
-        raise TokenError("malformed", f"the token is of version {content['version']}, and this is {VERSION}")
+        raise TokenError("malformed", f"the token has version {content['version']}, not version {VERSION}")
     kept = await _kept(content, secret, ledger, steps)
     provider, handlers, observe = given.bind(content["provider"], content["strict"])
     results = _results_of(provider, resumed(content, kept, handlers, secret), content)
     observe(results)
     under_ledger = None if ledger is None else ledger_run(results, ledger, None)
     if under_ledger is not None:
-        await look_up(under_ledger, steps)  # what was decided of a call that is done is of no matter any more
+        await look_up(under_ledger, steps)  # a decision on a call that the ledger answers has no effect
     denials = _decide(results, given.decisions)
     check(state.claimable(results), given.inject, is_async=steps.is_loop)
     if under_ledger is None:
@@ -73,7 +73,7 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         await _write_denials(under_ledger, denials, steps)
         await _run(results, given, steps)
         is_over = not results.pending and None not in results.answers
-    finally:  # each call that has run is in the ledger by itself, and its result is not lost for the token's sake
+    finally:  # the ledger has the result of each call that has run, even if the token is released
         if is_over:
             await tried(steps, lambda: under_ledger.ledger.finish(identity, owner, "{}"))
         else:
@@ -102,14 +102,14 @@ async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str
 
     claim = await steps.blocking(lambda: ledger.claim(identity, again=True), undo)
     if claim.state == "running":
-        raise TokenError("in_use", "the token is being used elsewhere at this moment")
+        raise TokenError("in_use", "another run is using the token at this moment")
     if claim.state != "ours":
         raise TokenError("used", "the token was used: its plan has run")
     return claim.owner
 
 
 async def _write_denials(run: LedgerRun, denials: Sequence[tuple[Ready, Result]], steps: Steps) -> None:
-    """Deny calls, and write that down first: the same token, or the same response, does not run them another time."""
+    """Deny calls, but first record the denials, so that neither this token nor its response can run the calls later."""
     for entry, denied in denials:
         answer = await written_down(run.ledger, run.identity(entry[0]), denied, steps)
         state.deny(run.results, [(entry, answer)])
@@ -119,34 +119,34 @@ async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, ste
     """Return the payload, from the token or from the ledger.
 
     Raises:
-        TokenError: The ledger does not have it.
+        TokenError: The ledger does not have the payload.
         UsageError: The payload is in a ledger, and no ledger was passed.
     """
     if "kept" in content:
         return read_kept(content["kept"])
     if ledger is None:
-        raise UsageError("what this token stands for is in a ledger: pass ledger=")
+        raise UsageError("the messages for this token are in a ledger: pass ledger=")
     text = await steps.blocking(lambda: ledger.kept(str(content["id"])))
     if text is None or digest(key, text) != content["in_ledger"]:
         raise TokenError(
-            "used", "the ledger does not have what this token stands for: it was used, or is of another ledger"
+            "used", "the ledger has no messages for this token: the token was used, or belongs to another ledger"
         )
     return read_kept(text)
 
 
 def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
-    """Approve or edit calls, and return those to deny, with their answers.
+    """Approve or edit calls as decided; return the calls to deny, each with the answer that denies it.
 
     Raises:
-        CallError: A tool does not take the arguments that it is given.
-        UsageError: A decision is none, or of no call that waits.
+        CallError: A decision edits a call to invalid arguments.
+        UsageError: A decision is invalid, or names no waiting call.
     """
     given: Any = decisions
     if not isinstance(given, Mapping):
-        raise UsageError(f'decisions are a dict by the ids of calls, as {{"call_1": True}}, not {type(given).__name__}')
+        raise UsageError(f'decisions= takes a dict by call id, such as {{"call_1": True}}, not {type(given).__name__}')
     ids = {call.id for call in results.calls}
     if lost := [call_id for call_id in given if call_id not in ids]:
-        raise UsageError(f"decisions name {lost[0]!r}, and no call of this plan has this id; there are {sorted(ids)}")
+        raise UsageError(f"decisions= names {lost[0]!r}, but no call of this plan has this id: use {sorted(ids)}")
     denials: list[tuple[Ready, Result]] = []
     for call_id, decision in given.items():
         _refuse_no_decision(call_id, decision)
@@ -168,10 +168,10 @@ def _is_known(results: Results, call_id: str) -> bool:
 
 
 def _refuse_no_decision(call_id: str, decision: Any) -> None:
-    """Check that a decision is one.
+    """Check that a value is a decision.
 
     Raises:
-        UsageError: The value is no decision. A bare text is rejected: readers would disagree whether it approves or denies.
+        UsageError: The value is not a decision. A bare string could be read as an approval or as a denial.
     """
     if isinstance(decision, (bool, Deny, Mapping)):
         return

@@ -11,13 +11,13 @@ OnProgress: TypeAlias = Callable[[Progress], object]
 
 
 class RunOptions(TypedDict, total=False):
-    """The keywords of ``dispatch`` and ``adispatch`` that say how calls are run; see ``Plan.run``.
+    """The keywords of ``dispatch`` and ``adispatch`` that control how calls run; see ``Plan.run``.
 
     - ``inject``: The values of injected parameters, by name.
-    - ``limit``: How many calls run at once, where they do not run one after another.
-    - ``on_progress``: Takes each ``Progress`` that a tool reports through its ``CallContext``.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that none runs twice.
-    - ``scope``: Where these calls were made, for the ledger, as a conversation and a turn.
+    - ``limit``: How many calls run at once, if they run concurrently.
+    - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice.
+    - ``scope``: A name within which the ids of calls are unique, for example a conversation and a turn.
     """
 
     inject: Mapping[str, Any]
@@ -28,7 +28,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class ResumeOptions(TypedDict, total=False):
-    """The keywords of ``resume`` and ``aresume`` that say how calls are run; as in ``RunOptions``."""
+    """The keywords of ``resume`` and ``aresume`` that control how calls run; as in ``RunOptions``."""
 
     inject: Mapping[str, Any]
     limit: int | None

@@ -1,11 +1,11 @@
-"""Runs claimed calls and records their results: in this thread one after another, or in a loop all at once.
+"""Runs claimed calls and records their results: one after another in this thread, or concurrently in an event loop.
 
-Both drivers run a call that writes or destroys alone: after the calls before it, and before those after it.
-``run_calls`` calls plain tools in this thread, in call order, and runs what needs a loop at the end, in a loop of its
-own.
+Both drivers run a call that writes or destroys alone: after all earlier calls, and before all later calls.
+``run_calls`` calls plain tools in this thread, in call order. It runs the tools that need an event loop at the end, in
+a new loop.
 
-The inner loops take their arguments by position and write the results of a plan without controls themselves: each call
-of a function that a step could be was measured at a twentieth of a scalar dispatch.
+For speed, the inner loops take their arguments by position, and write the results of a plan without controls
+themselves. One more function call per step would cost a twentieth of a scalar dispatch.
 """
 
 import functools
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def run_whole(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
-    """Run all calls of a plan that only this thread has."""
+    """Run all calls of a plan that no other thread uses."""
     if results.is_plain and limit is None:
         run_calls(results, None, state.claim_whole(results), inject, None, on_progress)
         return results
@@ -43,7 +43,7 @@ def run_whole(
     return results
 
 
-def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a twentieth of a scalar dispatch
+def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a twentieth of a scalar dispatch
     results: Results,
     controls: Controls | None,
     ready: Sequence[Ready],
@@ -51,10 +51,10 @@ def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a
     limit: int | None,
     on_progress: OnProgress | None,
 ) -> None:
-    """Run claimed calls here.
+    """Run claimed calls in this thread.
 
     Raises:
-        UsageError: An async tool is called, and a loop runs.
+        UsageError: A tool is async, and an event loop is running.
     """
     if not results.is_plain and not isinstance(ready, Stage) and is_mixed(ready):
         for number, stage in enumerate(groups := stages(ready)):
@@ -77,7 +77,7 @@ def run_calls(  # noqa: C901, PLR0912 - a frame of its own for a step would be a
             if type(value) is not str and type(value) not in SETTLED:
                 value = final_value(value)
         except BaseException as error:
-            if is_cancellation(error):  # one the tool raised itself stays unanswered: it reads as cancelled
+            if is_cancellation(error):  # the tool raised it: a call without an answer reads as cancelled
                 continue
             with given_back(results, not_begun(ready, position)):
                 answer = failed(call, handler, coercions, error, started)
@@ -115,8 +115,8 @@ def _run_last(
     limit: int | None,
     on_progress: OnProgress | None,
 ) -> None:
-    """Run async tools, and what is under hooks: one after another where a hook cannot be awaited, else in one loop."""
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    """Run async tools and tools under hooks: in one loop or, if a hook cannot be awaited, one after another."""
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
         for number, entry in enumerate(ready):
@@ -126,7 +126,7 @@ def _run_last(
 
     async def run_all() -> None:
         for entry in ready:
-            if not entry[2].is_async:  # in a task of its own: what it cancels is itself
+            if not entry[2].is_async:  # in its own task: a tool that cancels its task cancels only itself
                 await aio.all_of([_answer(results, controls, entry, inject, None, on_progress)])
         in_loop = [entry for entry in ready if entry[2].is_async]
         await _run_in_loop(results, controls, in_loop, inject, limit, on_progress)
@@ -137,7 +137,7 @@ def _run_last(
 async def arun_whole(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
-    """Run all calls of a plan that only this task has, in the running loop."""
+    """Run all calls of a plan that no other task uses, in the running loop."""
     waiting = results.waiting
     if limit is None and (results.is_plain or (len(waiting) == 1 and waiting[0][2].is_plain_async)):
         ready = state.claim_whole(results)
@@ -165,7 +165,7 @@ async def arun_calls(
     """Run claimed calls in the running loop.
 
     Raises:
-        CancelledError: We were cancelled. ``results`` is complete all the same.
+        CancelledError: The caller was cancelled. ``results`` still has a result for each call.
     """
     if len(ready) != 1:
         await _run_in_loop(results, controls, ready, inject, limit, on_progress)
@@ -178,15 +178,15 @@ async def arun_calls(
 def _started(
     results: Results, controls: Controls | None, entry: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None
 ) -> "asyncio.Task[None] | None":
-    """Start the task of a single call, which runs up to its first wait; return it unless it is done.
+    """Start the task of a single call, which runs up to its first wait; return the task, or ``None`` if it is done.
 
-    A task of its own keeps the context variables of the call apart from the caller's, and what the tool cancels is the
-    tool. A tool that never waits costs no turn of the loop.
+    The task separates the context variables of the call from the caller's, and a tool that cancels its task cancels
+    only itself. A tool that never waits costs no iteration of the loop.
     """
     task = _task_starter()(_answer(results, controls, entry, inject, None, on_progress))
     if not task.done():
         return task
-    if not task.cancelled():  # by itself, which reads as cancelled
+    if not task.cancelled():  # a call that cancelled itself has no answer: it reads as cancelled
         task.result()
     return None
 
@@ -197,10 +197,10 @@ async def _finish(task: "asyncio.Task[None]") -> None:
     Raises:
         CancelledError: The caller was cancelled.
     """
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     await aio.wait_until_done(task)
-    if not task.cancelled():  # by itself, which reads as cancelled
+    if not task.cancelled():  # a call that cancelled itself has no answer: it reads as cancelled
         task.result()
 
 
@@ -208,7 +208,7 @@ async def run_in_this_task(results: Results, inject: Mapping[str, Any], on_progr
     """Run a single-call plan in the current task, saving one loop iteration. The caller must own the task.
 
     Raises:
-        CancelledError: The task was cancelled, by the tool or from outside. ``results`` is complete all the same.
+        CancelledError: The tool or a caller cancelled the task. ``results`` still has a result for each call.
     """
     controls = getattr(results, "controls", None)
     if controls is None:
@@ -232,7 +232,7 @@ async def _run_in_loop(
     limit: int | None,
     on_progress: OnProgress | None,
 ) -> None:
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     thread_limit = aio.thread_limit()
     if len(ready) > 1 and any(entry[2].runs_alone for entry in ready):
@@ -252,12 +252,12 @@ async def _run_together(
     on_progress: OnProgress | None,
     thread_limit: "asyncio.Semaphore",
 ) -> None:
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     if limit is None:
         await aio.all_of([_answer(results, controls, entry, inject, thread_limit, on_progress) for entry in ready])
         return
-    from toolshape._execution import limited  # noqa: PLC0415 - with asyncio
+    from toolshape._execution import limited  # noqa: PLC0415 - it imports asyncio
 
     left = {entry[0]: entry for entry in ready}
 
@@ -293,7 +293,7 @@ async def _answer(
             state.answer(results, position, await hooks.answer_in_loop(work))
             return
         else:
-            from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+            from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
             value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, thread_limit)
     except BaseException as error:
@@ -319,13 +319,13 @@ def _work(
 
 @functools.cache
 def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
-    """Return ``aio.start_task``. The import statement alone would be a thirtieth of the dispatch of an async call."""
-    from toolshape._execution.aio import start_task  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    """Return ``aio.start_task``, cached: the import statement would cost a thirtieth of dispatching an async call."""
+    from toolshape._execution.aio import start_task  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     return start_task
 
 
 async def _finished(value: Any) -> Any:
-    from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+    from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     return await aio.finished(value)

@@ -19,10 +19,10 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool in the form that one provider is sent.
 
-    ``entry`` is the JSON of what is sent, with ``description`` and ``schema``, the schema of the parameters;
-    ``differences`` is what a report lists of it. ``settings`` say how its calls are validated, ``advertises_output``
-    whether the provider is sent schemas of results; ``out`` maps canonical arguments to the form that the provider was
-    sent. ``validations`` holds the validations that were compiled for its calls.
+    ``entry`` is the JSON that the provider is sent. ``description`` and ``schema`` (of the parameters) are parts of it.
+    ``differences`` lists the losses and findings for a report. ``settings`` control how calls are validated.
+    ``advertises_output`` tells whether the provider is sent output schemas. ``out`` maps canonical arguments to the
+    form that the provider was sent. ``validations`` caches the compiled validations, by their settings.
     """
 
     tool: Tool[..., Any]
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
     validations: dict[ValidationSettings, Validate]
 
     def validation(self, settings: ValidationSettings) -> Validate:
-        """Return the validation of arguments with some settings, compiled when it is first asked for."""
+        """Return the function that validates arguments with these settings, compiled at its first use."""
         found = self.validations.get(settings)
         if found is None:
             found = self.validations[settings] = record_of(self.tool).compile_validation(settings)
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes of a set of tools, and the names of those that are sent in lenient form for want of a budget."""
+    """The shapes of a set of tools, and the names of those sent in lenient form to fit the limits."""
 
     compiled: list[Shape]
     relaxed: frozenset[str]
@@ -67,10 +67,10 @@ def shapes(
     Args:
         tools: The tools.
         provider: The provider that they are sent to.
-        strict: Whether their arguments are to be constrained; a tool's own wish goes before it.
-        rules: The registry's layer of coercion rules; a tool's own lies on top.
-        annotates: Whether a model is shown its own invalid JSON with comments.
-        beside: What else shares the strict budget of the request.
+        strict: Whether the provider constrains arguments; a tool's own ``strict`` takes precedence.
+        rules: The coercion rules of the registry; a tool's own rules take precedence.
+        annotates: Whether an error shows the model its own invalid JSON, with comments.
+        beside: Other schemas that share the strict budget of the request.
 
     Raises:
         ExportError: The provider cannot be sent one of the tools, or not all of them in the requested form.
@@ -100,15 +100,15 @@ def shapes(
 
 
 _Wish: TypeAlias = Strictness | Literal["relaxed"]
-"""The requested strictness; ``"relaxed"``: not strict, as the set would exceed the provider's limits."""
+"""The requested strictness; ``"relaxed"``: lenient, because the set of tools would exceed the provider's limits."""
 
 
 def _wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:
-    """Return a tool as a provider is sent it, from what was compiled of its record before if there is such.
+    """Return a tool in the form that a provider is sent, compiled once for each record and provider.
 
-    Most of what a registry costs is here. A record does not change, and a provider does not either, so that a second
-    registry of the same tools, as one for each user, looks up what the first compiled. The record holds what was
-    compiled as long as the record and the provider live.
+    Most of the cost of a registry is here. Records and providers do not change, so a second registry of the same tools,
+    such as a registry for each user, reuses the form that the first one compiled. The record keeps the form as long as
+    the record and the provider live.
     """
     compiled = record_of(tool).compiled_for(provider)
     found: WireTool | None = compiled.get(("wire", wish))

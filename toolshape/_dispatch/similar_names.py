@@ -18,5 +18,5 @@ class NameIndex:
         self._names = tuple(names)
 
     def nearest(self, word: str) -> str | None:
-        """Return the closest known name, if it is close enough."""
+        """Return the closest known name, or ``None`` if no name is close enough."""
         return nearest(word, self._names)

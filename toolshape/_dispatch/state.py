@@ -1,29 +1,29 @@
 """The states of the calls of a plan, and the table of transitions between them.
 
-No call is claimed twice, an answer never changes, and a pending call is never dropped. Every other module asks here:
-it names an event, and the table says whether the call may take it and where that leads. An event that the table does
-not have for the state of a call is a mistake of ours, and raises ``AssertionError``.
+No call is claimed twice, an answer never changes, and a pending call is never dropped. Other modules change a state
+only through this module. They name an event; the table says whether the event is allowed, and which state follows. An
+event that the table does not allow is a bug in toolshape, and raises ``AssertionError``.
 
 =========== =====================================================================================================
 refused     The arguments are invalid, there is no such tool, or the call is the response's answer; answered when the plan
             was made.
 ready       The call may run, and no run has claimed it.
 pending     The call needs approval first.
-approved    The call is approved; otherwise as ``ready``.
-given away  A token holds the call: only the plan that is resumed by that token runs it.
-claimed     A run has claimed the call and has not begun it. Where the run is broken off, the call may be claimed again.
+approved    The call is approved, and may run like a ``ready`` call.
+given away  A token holds the call: only a plan that is resumed with this token runs it.
+claimed     A run has claimed the call and has not begun it. If the run is interrupted, the call may be claimed again.
 asking      A run asks the ledger whether the call has run before.
 running     The tool, or a hook around it, was called.
 denied      The call was denied; answered.
 answered    The call has its result.
-unknown     The ledger knows that the call was begun, and not how it ended; answered with that.
-cancelled   The run was broken off while the tool ran: there is no answer, and the call does not run again.
+unknown     The ledger knows that the call was begun, but not how it ended; the answer says so.
+cancelled   The run was interrupted while the tool ran: there is no answer, and the call does not run again.
 =========== =====================================================================================================
 
-Most plans have tools without controls, are made by ``dispatch``, and are run once, by the thread that made them. Such a
-plan has no ``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims them all by
-taking that list away. When a caller first decides on a call, selects calls, uses a ledger or observes the plan,
-``controlled`` makes the ``Controls`` from that list, and from then on each call has its state there, under one lock.
+Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls. Such a plan has no
+``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims all of them by taking this
+list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controlled`` makes the
+``Controls`` from the list. From then on, the ``Controls`` hold the state of each call, under one lock.
 """
 
 import contextlib
@@ -60,7 +60,7 @@ _DECIDED: Mapping[Event, State] = {
     "edit": "ready",
     "edit and hold": "pending",
     "give away": "given away",
-    "answer": "answered",  # the ledger had it
+    "answer": "answered",  # the ledger had the outcome
     "lose": "unknown",
 }
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
@@ -87,16 +87,16 @@ UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved"})
 """The states in which a call can still be approved, denied or edited."""
 _CLAIMABLE: tuple[State, ...] = ("ready", "approved")
 _UNDER_WAY: tuple[State, ...] = ("ready", "approved", "claimed", "asking", "running")
-_BECOMING = threading.Lock()  # held while a plan gets its controls, and while a plan without them is claimed
+_BECOMING = threading.Lock()  # held while a plan gets its controls, and while a plan without controls is claimed
 
 
 def answer_when_planned(results: Results, position: int, call: Call, result: Result) -> None:
-    """Answer a call of no tool while the plan is made, before anything else sees the plan."""
+    """Answer a call whose arguments are the response's answer, before a caller gets the plan."""
     results.calls[position], results.answers[position] = call, result
 
 
 def controlled(results: Results) -> Controls:
-    """Return the controls of results, which are made if there are none yet."""
+    """Return the controls of results; make them if there are none yet."""
     found: Controls | None = getattr(results, "controls", None)
     if found is not None:
         return found
@@ -117,7 +117,7 @@ def _enter(controls: Controls, entry: Entry, state: State) -> None:
 
 
 def state_of(results: Results, position: int) -> State:
-    """Return the state of a call; a call that a plan without controls has claimed is ``running`` until it is answered."""
+    """Return the state of a call; without controls, a claimed call is ``running`` until it is answered."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is not None and position in controls.states:
         state: State = controls.states[position]
@@ -128,7 +128,7 @@ def state_of(results: Results, position: int) -> State:
 
 
 def move(controls: Controls, position: int, event: Event) -> State:
-    """Move one call by the table; the lock of the controls is held by the caller.
+    """Apply an event to a call, and return its new state; the caller must hold the lock of the controls.
 
     Raises:
         AssertionError: The table has no such transition.
@@ -144,7 +144,7 @@ def move(controls: Controls, position: int, event: Event) -> State:
 
 
 def entries_in(controls: Controls, *states: State) -> list[Entry]:
-    """Return the entries of the calls that are in some states, in call order."""
+    """Return the entries of the calls in the given states, in call order."""
     return [controls.entries[position] for position in sorted(_positions(controls, *states))]
 
 
@@ -176,7 +176,7 @@ def claimable_at(results: Results, position: int) -> Entry | None:
 
 
 def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
-    """Claim calls for one run, without the calls that were claimed by another run or decided on in the meantime."""
+    """Claim calls for one run, except calls that another run has claimed or that were decided on in the meantime."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None:
         with _BECOMING:
@@ -194,15 +194,15 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
 
 
 def claim_whole(results: Results) -> Sequence[Entry]:
-    """Claim all calls of a plan that only the calling thread has; nothing is locked."""
+    """Claim all calls of a plan that no other thread uses; this takes no lock."""
     waiting, results.waiting = results.waiting, ()
     return waiting
 
 
 def give_back(results: Results, entries: Iterable[Entry]) -> None:
-    """Let calls of a plan without controls, which were claimed and not begun, be claimed again.
+    """Release calls of a plan without controls that were claimed but have not begun.
 
-    In a plan with controls, ``run_of`` does that for each call by its state.
+    In a plan with controls, ``run_of`` releases each call by its state.
     """
     with _BECOMING:
         controls: Controls | None = getattr(results, "controls", None)
@@ -217,9 +217,9 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
 
 @contextlib.contextmanager
 def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
-    """Hold a run of claimed calls open, and settle at its end what it has not answered.
+    """Hold a run of claimed calls open, and settle its unanswered calls at the end.
 
-    A call that has not begun may be claimed again, and one that has begun is cancelled. The plan cannot be paused while
+    A call that has not begun may be claimed again; a call that has begun is cancelled. The plan cannot be paused while
     a run is open. The last run to end notifies the plan's observer.
     """
     controls: Controls | None = getattr(results, "controls", None)
@@ -234,7 +234,7 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
         with controls.lock:
             controls.runs -= 1
             for position, *_ in claimed:
-                state = controls.states.get(position)  # none, where it was claimed before the plan got its controls
+                state = controls.states.get(position)  # ``None`` if it was claimed before the plan got its controls
                 if state in {"claimed", "asking"}:
                     move(controls, position, "return approved" if position in controls.approvals else "return")
                 elif state == "running":
@@ -243,9 +243,9 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
 
 
 def tell(results: Results) -> None:
-    """Tell the observer of the plan that it is over or, once before that, that all remaining calls wait.
+    """Notify the plan's observer when the plan is over or, once before that, when all remaining calls wait.
 
-    The observer is given the results, and whether it was told of them before.
+    The observer receives the results, and whether it was notified of them before.
     """
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None or controls.observer is None:
@@ -263,19 +263,19 @@ def tell(results: Results) -> None:
 
 
 def observe(results: Results, observer: Callable[[Results, bool], None], *, was_told: bool = False) -> None:
-    """Have an observer told when the plan is over, and before that when calls wait; see ``tell``.
+    """Set the observer that ``tell`` notifies when the plan is over, and before that when calls wait.
 
     Args:
         results: The results of the plan.
-        observer: Called with the results, and with whether the plan was told of before.
-        was_told: Whether it was, as that of a plan that is resumed.
+        observer: Called with the results, and with whether an observer was notified of the plan before.
+        was_told: Whether an observer was notified of the plan before, as for a plan that is resumed.
     """
     controls = controlled(results)
     controls.observer, controls.was_told = observer, was_told
 
 
 def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
-    """Record that a claimed call begins: next, its tool or hook is called, or the ledger is asked."""
+    """Record that a claimed call begins: its tool or hook is called next or, if ``asks``, the ledger is asked."""
     with controls.lock:
         if position in controls.states:  # else it was claimed before the plan got its controls
             move(controls, position, "ask" if asks else "begin")
@@ -284,10 +284,10 @@ def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
 def answer(results: Results, position: int, result: Result) -> None:
     """Record the result of a call.
 
-    Where the ledger could not be asked, the call gets no answer: nothing has run, and it may be claimed again.
+    If the ledger could not be asked, the call gets no answer: it has not run, and may be claimed again.
     """
     controls: Controls | None = getattr(results, "controls", None)
-    if controls is None or position not in controls.states:  # the plan has got its controls while this call ran
+    if controls is None or position not in controls.states:  # the plan got its controls while this call ran
         results.answers[position] = result
         return
     code = None if result.error is None else result.error.code
@@ -307,7 +307,7 @@ def record(results: Results, position: int, result: Result) -> None:
 
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
-    """Make ready calls pending: they need approval, or ``run`` asks their rule."""
+    """Mark ready calls as pending: they need approval, or ``run`` asks their approval rule."""
     controls = controlled(results)
     with controls.lock:
         for entry in entries:
@@ -317,7 +317,7 @@ def hold(results: Results, entries: Iterable[Entry]) -> None:
 
 
 def unasked(results: Results) -> list[Entry]:
-    """Return the pending calls whose rule has not been asked yet."""
+    """Return the pending calls whose approval rule has not been asked yet."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None or not controls.unasked:
         return []
@@ -326,7 +326,7 @@ def unasked(results: Results) -> list[Entry]:
 
 
 def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
-    """Record the decision of a pending call's rule, unless the call was decided on in the meantime."""
+    """Record the decision of a pending call's approval rule, unless the call was decided on in the meantime."""
     controls = controlled(results)
     with controls.lock:
         if controls.entries[entry[0]] is entry and controls.states[entry[0]] == "pending":
@@ -336,7 +336,7 @@ def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
 
 
 def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
-    """Approve calls. If any was claimed, answered or edited meanwhile, return these, and approve none."""
+    """Approve calls. If some were claimed, answered or edited meanwhile, approve none, and return these calls."""
     controls = controlled(results)
     with controls.lock:
         changed = [entry for entry in entries if not _is_undecided(controls, entry)]
@@ -348,7 +348,7 @@ def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
 
 
 def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
-    """Answer calls as denied, but for those that were claimed, answered or edited meanwhile."""
+    """Answer calls as denied, except calls that were claimed, answered or edited meanwhile."""
     controls = controlled(results)
     with controls.lock:
         for entry, result in denied:
@@ -358,7 +358,7 @@ def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
 
 
 def answer_known(results: Results, entry: Entry, result: Result) -> None:
-    """Answer a call that a ledger knows already, unless it was claimed, answered or edited meanwhile."""
+    """Answer a call that the ledger already knows, unless it was claimed, answered or edited meanwhile."""
     controls = controlled(results)
     is_unknown = result.error is not None and result.error.code == "unknown_outcome"
     with controls.lock:
@@ -368,9 +368,9 @@ def answer_known(results: Results, entry: Entry, result: Result) -> None:
 
 
 def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> bool:
-    """Put an edited call in the place of another; ``False`` if that was claimed, answered or edited meanwhile.
+    """Replace a call with its edited form; return ``False`` if the call was claimed, answered or edited meanwhile.
 
-    The call as the model wrote it is kept: a ledger knows the call by that.
+    The call as the model wrote it is kept, because a ledger knows the call in this form.
     """
     controls = controlled(results)
     position = old[0]
@@ -393,7 +393,7 @@ def _is_undecided(controls: Controls, entry: Entry) -> bool:
 
 
 def as_written(results: Results, position: int) -> Call:
-    """Return a call as the model wrote it, whatever it was edited to."""
+    """Return a call as the model wrote it, before any edit."""
     controls: Controls | None = getattr(results, "controls", None)
     return results.calls[position] if controls is None else controls.as_written.get(position, results.calls[position])
 
@@ -404,22 +404,23 @@ def is_edited(results: Results, position: int) -> bool:
 
 
 def give_away(results: Results) -> tuple[dict[int, State], str]:
-    """Give all calls that have not begun to a token.
+    """Mark all calls that have not begun as given away to a token.
 
     Returns:
-        Their states before, by position, and an empty text; or why nothing was given away.
+        The previous states of these calls, by position, and an empty string. If no call could be given away, an empty
+        dict, and the reason.
     """
     controls = controlled(results)
     with controls.lock:
         if controls.in_state.get("given away"):
-            return {}, "this plan was paused before, or its results were pickled: who has the token resumes it"
+            return {}, "this plan was paused before, or its results were pickled: resume the plan with its token"
         before: dict[int, State] = {
             position: controls.states[position] for position in sorted(_positions(controls, *UNDECIDED))
         }
         if not before:
             return {}, "every call is answered: there is nothing to pause"
         if controls.runs:
-            return {}, "a call of this plan is running: pause it once that is answered"
+            return {}, "a call of this plan is running: pause the plan once this call is answered"
         for position in before:
             move(controls, position, "give away")
     return before, ""
@@ -439,7 +440,7 @@ def take_back(results: Results, before: Mapping[int, State]) -> None:
 
 
 def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written: Mapping[int, Call]) -> Controls:
-    """Give results the controls of a plan that was paused: its calls in their states, and edited ones as they were written."""
+    """Set the controls of restored results: the calls in their states, and the edited calls as the model wrote them."""
     controls = Controls()
     for state, those in entries.items():
         for entry in those:
@@ -452,6 +453,6 @@ def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written:
 
 
 def every_entry(results: Results) -> list[Entry]:
-    """Return the entries of all validated calls, in call order, whatever their states."""
+    """Return the entries of all validated calls, in call order, in any state."""
     controls: Controls | None = getattr(results, "controls", None)
     return list(results.waiting) if controls is None else [controls.entries[at] for at in sorted(controls.entries)]

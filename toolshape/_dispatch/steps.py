@@ -8,23 +8,23 @@ T = TypeVar("T")
 
 
 class Steps(Protocol):
-    """How a coroutine body does what takes time."""
+    """How a coroutine body waits, and runs blocking work."""
 
     @property
     def is_loop(self) -> bool:
-        """Whether a loop runs it."""
+        """Whether an event loop runs the body."""
         ...
 
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-        """Run blocking work; if we are cancelled meanwhile, wait for it and undo it."""
+        """Run blocking work; if the caller is cancelled meanwhile, wait for the work and undo it."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for some seconds."""
         ...
 
     async def result_of(self, given: Any) -> Any:
-        """Return what a function returned, awaited if necessary."""
+        """Return the value that a function returned; in an event loop, await it first."""
         ...
 
 
@@ -35,7 +35,7 @@ class _Here:
         return work()
 
     async def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)  # noqa: ASYNC251 - no loop runs it
+        time.sleep(seconds)  # noqa: ASYNC251 - no event loop runs it
 
     async def result_of(self, given: Any) -> Any:
         return given
@@ -45,13 +45,13 @@ class _InLoop:
     is_loop = True
 
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-        from toolshape._execution import aio  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+        from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
         done: T = await aio.to_the_end(work, undo)
         return done
 
     async def sleep(self, seconds: float) -> None:
-        from toolshape._execution import aio  # noqa: PLC0415 - the same
+        from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
         await aio.sleep(seconds)
 
@@ -64,10 +64,10 @@ IN_LOOP: Steps = _InLoop()
 
 
 def done_here(work: Coroutine[Any, Any, T]) -> T:
-    """Run a body whose steps are ``HERE`` to its end, and return its result: it never waits."""
+    """Run a body to its end, and return its result; with the steps ``HERE``, the body never waits."""
     try:
         work.send(None)
     except StopIteration as done:
         result: T = done.value
         return result
-    raise AssertionError("nothing of it waits")
+    raise AssertionError("a synchronous run must not wait")

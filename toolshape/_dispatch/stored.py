@@ -18,7 +18,7 @@ def stored(result: Result, output: ResultForm | None) -> JsonObject:
 
     Args:
         result: The result.
-        output: Writes the tool's values; ``None`` where there is no such tool.
+        output: Writes the tool's values; ``None`` if there is no such tool.
     """
     error = result.error
     made: JsonObject = {

@@ -1,4 +1,4 @@
-"""Signs JSON with a key, and opens signed JSON after checking it."""
+"""Signs JSON with a key; verifies and reads signed JSON."""
 
 import hashlib
 import hmac
@@ -15,19 +15,19 @@ _SIGNATURE, _ARGUMENTS = b"toolshape token 1\n", b"toolshape arguments 1\n"
 
 
 def checked_key(key: Any) -> bytes:
-    """Return the key as bytes.
+    """Check a key, and return it as bytes.
 
     Raises:
         UsageError: The key is too short to be a secret.
     """
     given = _utf8(key) if isinstance(key, str) else key
     if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
-        raise UsageError(f"a key is a secret text or bytes, of {_SHORTEST_KEY} bytes or more: secrets.token_bytes(32)")
+        raise UsageError(f"a key is a secret string or bytes of {_SHORTEST_KEY} bytes or more: secrets.token_bytes(32)")
     return bytes(given)
 
 
 def _utf8(text: str) -> bytes:
-    """Encode a text, including lone surrogates, which JSON may hold and UTF-8 cannot."""
+    """Encode a string, including lone surrogates, which JSON can hold and strict UTF-8 cannot."""
     return text.encode(errors="surrogatepass")
 
 
@@ -36,12 +36,12 @@ def _mac(key: bytes, purpose: bytes, value: Any) -> str:
 
 
 def digest(key: bytes, value: Any) -> str:
-    """HMAC-SHA256 of a value."""
+    """Return the HMAC-SHA256 of a value."""
     return _mac(key, _ARGUMENTS, value)
 
 
 def signed(content: JsonObject, key: bytes) -> str:
-    """Sign a token: its content as canonical JSON, with the signature as one of its members."""
+    """Return a token: the content as canonical JSON, with the signature as an additional key."""
     return canonical_json({**content, "signature": _mac(key, _SIGNATURE, content)})
 
 
@@ -49,27 +49,27 @@ def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
     """Verify a token's signature, audience and time, and return its content.
 
     Raises:
-        TokenError: The text is not such a token.
+        TokenError: The token is malformed, changed, for another audience or key, expired, or not valid yet.
     """
     content = _read(token.decode(errors="replace") if isinstance(token, (bytes, bytearray)) else token)
     if content is None:
-        raise TokenError("malformed", "this is no token of a paused plan, or not as it was given out")
+        raise TokenError("malformed", "this is not the token of a paused plan, or the token was changed")
     signature = content.pop("signature", None)
     expected = _mac(key, _SIGNATURE, content)
     is_ours = isinstance(signature, str) and hmac.compare_digest(_utf8(signature), expected.encode())
     if not is_ours:
         raise TokenError("signature", "the token was changed, or signed with another key")
     if content["audience"] != audience:
-        raise TokenError("audience", "the token was given out for another audience")
+        raise TokenError("audience", "the token was issued for another audience")
     if now >= content["expires"]:
-        raise TokenError("expired", "the time of the token is over")
+        raise TokenError("expired", "the token has expired")
     if now < content["issued"] - _LEEWAY:
-        raise TokenError("not_yet", "the token was given out later than now: is the clock right?")
+        raise TokenError("not_yet", "the token was issued in the future: is the clock right?")
     return content
 
 
 def _read(text: Any) -> JsonObject | None:
-    """Parse a text, and require that it is the only way to write its object: each key once, in order, without blanks."""
+    """Parse a token, or return ``None`` if it is not canonical JSON: each key once, sorted, without whitespace."""
     try:
         content: Any = json.loads(text)
         return content if isinstance(content, dict) and canonical_json(content) == text else None
