@@ -134,7 +134,7 @@ def test_the_command_line():
     both = json.loads(run("export", "app.py:invoice", "--to", "openai", "--to", "anthropic"))
     assert both.keys() == {"openai", "anthropic"}
     assert "nothing would be refused" in run("check", "app.py:invoice", "--to", "openai")
-    assert "answers of a model" in run("check", "app.py:invoice", "--to", "mcp", code=1)
+    assert "is not the API of a model" in run("check", "app.py:invoice", "--to", "mcp", code=1)
     assert "1 tool, 1 output" in run("lock", "app.py:tools", "--answer", "app.py:invoice")
     assert "nothing has changed" in run(
         "diff", "app.py:tools", "--against", "tools.lock.json", "--answer", "app.py:invoice"

@@ -122,7 +122,7 @@ def test_without_a_field_a_tool_is_forced():
 
 @pytest.mark.parametrize("provider", ["mcp", "json-schema"])
 def test_who_answers_no_requests_is_refused(provider):
-    with pytest.raises(ExportError, match="is asked for no answers of a model"):
+    with pytest.raises(ExportError, match="is not the API of a model, so it cannot be asked for an answer"):
         INVOICE.bind(provider)
 
 

@@ -236,7 +236,7 @@ MISTAKES = {
     "strict at a provider without it": (
         lambda: Registry([add]).export("mcp", strict=True),
         ExportError,
-        "mcp has no strict form of a tool: leave strict= out",
+        "mcp has no strict form of a tool: leave out strict=",
     ),
     "a word for strict that is none": (
         lambda: Registry([add]).bind("openai", strict="always"),

@@ -283,7 +283,7 @@ def test_another_provider_reads_the_answer_in_canonical_form():
 
 
 def test_no_provider_is_asked_for_what_it_has_no_place_for():
-    with pytest.raises(ExportError, match="asked for no answers"):
+    with pytest.raises(ExportError, match="cannot be asked for an answer"):
         TOOLS.bind("mcp", output=OUTPUT)
     assert isinstance(TOOLS.bind("openai", output=OUTPUT).provider, Provider)
 

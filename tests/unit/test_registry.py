@@ -234,7 +234,7 @@ def test_request_refuses_what_cannot_be_said():
         ("bedrock", {"choice": "none"}),
         ("bedrock", {"parallel": False}),
     ):
-        with pytest.raises(ExportError, match=r"leave it out|in the prompt"):
+        with pytest.raises(ExportError, match=r"leave out (choice|parallel)=|in the prompt"):
             registry.request(provider, **asked)
     assert Registry().request("openai") == {}
 

@@ -511,5 +511,5 @@ def test_a_derived_name_keeps_the_rule_of_the_provider(pattern):
     assert all(map(rule.admits, names))
     assert len(set(names)) == 2
     never = dataclasses.replace(vendor, names=rule._replace(pattern="x"))
-    with pytest.raises(ExportError, match="nor is any derived from it: pass name="):
+    with pytest.raises(ExportError, match="nor is any name derived from it: pass name="):
         Registry([tool(name="a b")(lambda a: a)]).export(never)

@@ -333,7 +333,7 @@ def posted(fake, body):
 @pytest.mark.parametrize(
     ("native", "said"),
     [
-        ({"type": "tool_search", "execution": "client"}, "has no handler here"),
+        ({"type": "tool_search", "execution": "client"}, "toolshape cannot run a tool_search"),
         (
             {"type": "namespace", "name": "theirs", "tools": [{"type": "function", "name": "search"}]},
             "'search' in that namespace",

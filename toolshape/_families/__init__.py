@@ -1,4 +1,4 @@
-"""Finds a provider by name, or by a response. Each module holds the providers of one wire family."""
+"""Finds a provider by name, or by the form of a response. Each module holds the providers of one wire family."""
 
 import copyreg
 import functools
@@ -11,9 +11,9 @@ from toolshape._errors import ExportError, Problem, ResponseError, nearest
 from toolshape._wire.provider import Provider, ProviderOrName
 
 ENTRY_POINTS = "toolshape.providers"
-_MOST_SPOKEN = "openai"  # a bare message may fit several families: this family comes first, after bound providers
+_MOST_SPOKEN = "openai"  # several families may recognise a bare message: bound providers come first, then this family
 _VENDORS = "openai.vendors"
-_MOST_NAMES = 256  # limits the caches: a name from outside may be any text
+_MOST_NAMES = 256  # limits the caches: a name from outside may be any string
 
 
 def get(provider: ProviderOrName) -> Provider:
@@ -40,7 +40,7 @@ def _loaded(entry: Any) -> Provider:
     """Load the provider of an installed package.
 
     Raises:
-        ExportError: The package cannot be loaded, or provides something else.
+        ExportError: The package cannot be loaded, or its entry point is not a ``Provider``.
     """
     try:
         loaded = entry.load()
@@ -56,9 +56,9 @@ def _loaded(entry: Any) -> Provider:
 
 
 def _no_such_provider(name: Any) -> ExportError:
-    """Return the error for an unknown name: suggest the likely name, or list the names without options."""
+    """Return the error for an unknown name. Suggest the likely name, or list the names without options."""
     if not isinstance(name, str):
-        message = f"a provider is a name or a Provider, not {type(name).__name__}"
+        message = f"a provider must be a name or a Provider, not {type(name).__name__}"
     elif meant := _OTHER_NAMES.get(name.lower()):
         message = f"there is no provider {name!r}: write {meant}"
     elif meant := nearest(name, available()):
@@ -88,7 +88,7 @@ _OTHER_NAMES: Mapping[str, str] = {
     "llamacpp": '"llama-cpp"',
     "kimi": '"moonshot"',
 }
-"""Names that people write for a provider. The error suggests our name; these names are not accepted."""
+"""Names that people write for a provider. They are not accepted: the error suggests the right name."""
 
 
 def available() -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def _entry_points() -> Iterable[Any]:
 
 
 def _built_in() -> Iterator[Provider]:
-    """Yield the providers of this package in the order in which they examine a response; load modules one by one."""
+    """Yield this package's providers in the order in which ``family_of`` tries them; load one module at a time."""
     for module in _modules():
         yield from _providers_of(module).values()
 
@@ -118,7 +118,7 @@ def _modules() -> tuple[str, ...]:
 
 @functools.lru_cache(_MOST_NAMES)
 def _providers_of(module: str) -> Mapping[str, Provider]:
-    """Return the providers of one wire family, by name, or nothing if there is no such module."""
+    """Return the providers of one wire family, by name; return an empty mapping if there is no such module."""
     name = f"{__name__}.{module}"
     try:
         family = importlib.import_module(name)
@@ -131,7 +131,7 @@ def _providers_of(module: str) -> Mapping[str, Provider]:
 
 @functools.lru_cache(_MOST_NAMES)
 def _find(name: str) -> Provider | None:
-    """Find a provider of this package. Most are in the module of the same name, so try to import only that module."""
+    """Find a provider of this package. Most providers are in the module of the same name, so try that module first."""
     base, plus, text_format = name.partition("+")
     if plus:
         return _with_text_calls(base, text_format)
@@ -142,7 +142,7 @@ def _find(name: str) -> Provider | None:
 
 
 def _with_text_calls(name: str, text_format: str) -> Provider | None:
-    """Return a provider whose calls in the text are read in a format, as ``vllm+hermes``; ``None`` without either."""
+    """Return a provider that also reads calls in the text, such as ``vllm+hermes``; ``None`` if there is none."""
     from toolshape._families.text.mixed import with_text_calls  # noqa: PLC0415 - few programs need it
 
     provider = _find(name)
@@ -150,10 +150,10 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
 
 
 def reading_text_calls(provider: Provider, text_format: str) -> Provider:
-    """Return the provider whose calls in the text are read in a format.
+    """Return a copy of the provider that also reads, in this format, the calls that servers leave in the text.
 
     Raises:
-        ExportError: There is no such format, or the provider's servers leave no calls in texts.
+        ExportError: There is no such format, or the provider's servers leave no calls in the text.
     """
     found = _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
     if found is not None:
@@ -161,7 +161,7 @@ def reading_text_calls(provider: Provider, text_format: str) -> Provider:
     from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only a wrong call needs it
 
     if text_format in FORMATS:
-        message = f"text_calls= reads what servers of OpenAI's form and Ollama leave in a text, not {provider.name}"
+        message = f"text_calls= is for Ollama and for servers of OpenAI's form, not for {provider.name}"
     else:
         meant = nearest(str(text_format), FORMATS)
         message = f"there is no text format {text_format!r}" + (
@@ -189,11 +189,11 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
     Raises:
         ResponseError: No provider recognises the response.
     """
-    # Text formats are read where they are asked for: an unknown body must not run a call that a model only quotes.
+    # A text format is read only on request: if a model only quotes a call in an unknown body, the call must not run.
     others = (provider for provider in _built_in() if not provider.response.takes_text)
     for provider in itertools.chain(bound, others):
         if recognised(provider, response):
-            # Providers of one family recognise the same form: prefer the default, unless it does not recognise this.
+            # Providers of one family recognise the same form: return the default if it recognises this response.
             default = _find(provider.family) or provider
             return default if default is provider or recognised(default, response) else provider
     raise ResponseError(_not_a_response(response), body=response)
@@ -203,7 +203,7 @@ def _not_a_response(response: Any) -> str:
     """Return the message for an object that no provider recognises: what is wrong, and what to do."""
     kind = type(response).__name__
     if isinstance(response, Awaitable):
-        return f"not a response, but {kind}: did you forget to await the call of the client?"
+        return f"not a response, but {kind}: did you forget to await the client's call?"
     if isinstance(response, (Iterator, AsyncIterator)) or "Stream" in kind:
         return f"not a response, but a stream ({kind}): feed it to bind(...).collector()"
     if isinstance(response, Mapping) and (response.get("error") or response.get("type") == "error"):
@@ -224,7 +224,7 @@ def recognised(provider: Provider, response: Any) -> bool:
 
 
 def _pickled(provider: Provider) -> tuple[Any, ...]:
-    """Pickle a provider as its name, if the name finds the provider again."""
+    """Pickle a provider as its name, if ``get`` finds this provider by the name."""
     try:
         is_found = get(provider.name) is provider
     except ExportError:

@@ -1,6 +1,6 @@
 """Defines the provider for Hugging Face chat templates.
 
-Read in transformers 5.23.0 (``utils.get_json_schema``) on 2026-11-20.
+The form is that of ``utils.get_json_schema`` in transformers 5.23.0, read on 2026-11-20.
 """
 
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the arguments for ``apply_chat_template``: a template gets tools or none."""
+    """Return the arguments for ``apply_chat_template``: the tools, or none for the choice "none"."""
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave out parallel=")
     if choice.mode == "required" or choice.names:
         raise unsupported(choice, "choice", "a chat template cannot force a call: bind a subset, and ask in the prompt")
     return {} if choice.mode == "none" else {"tools": tools}
@@ -49,9 +49,9 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls: from the router, or from a template.
+    """Read the calls of a message from the hosted router, or from a chat template.
 
-    The router gets its message back unchanged. A template fails on text, so its message gets arguments as objects.
+    The router's message is sent back unchanged. A template fails if arguments are text, so they become objects.
     """
     reading = openai_bodies.read(body)
     response = openai_bodies.whole(body)
@@ -90,7 +90,7 @@ write_results = partial(openai_messages.write_results_as, FORM)
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    """Write calls with arguments as objects; templates print no id."""
+    """Write calls with arguments as objects; templates do not print the id."""
     tool_calls = [
         {"type": "function", "id": call.id, "function": {"name": call.wire_name, "arguments": call.arguments}}
         for call in calls
@@ -114,7 +114,9 @@ HUGGINGFACE = replace(
     ),
     output=replace(
         OUTPUT,
-        not_beside_tools=NotBesideTools("both are grammars: huggingface/text-generation-inference#2046, 2024-06", None),
+        not_beside_tools=NotBesideTools(
+            "tools and answers are both grammars: huggingface/text-generation-inference#2046, 2024-06", None
+        ),
     ),
     request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
     codec=replace(OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
@@ -136,7 +138,7 @@ HUGGINGFACE = replace(
     ),
     facts=Facts(
         arguments="an object; JSON text from the hosted router",
-        malformed="text: what the tokenizer cannot parse is no call",
+        malformed="text, if the tokenizer cannot parse the call",
         declined="no `tool_calls`",
         strict="none; nothing is enforced",
         needs="a chat template that knows tools",

@@ -35,7 +35,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsupported(choice, "choice", "a plain record cannot hold a choice: leave it out")
+        raise unsupported(choice, "choice", "a plain record cannot hold a choice: leave out choice= and parallel=")
     return {"tools": tools}
 
 

@@ -34,7 +34,7 @@ from toolshape._wire.provider import (
 # that are not recursive are inlined.
 INLINED = (inlined_but_recursion,)
 _RESULT = "result"
-"""The key of a value that is not an object, in the output schema and in structured content."""
+"""The key that holds a value that is not an object, in the output schema and in structured content."""
 _NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
 _NULL = {"type": "null"}
 
@@ -42,9 +42,9 @@ _NULL = {"type": "null"}
 def envelope(spec: Spec, strict: bool) -> JsonObject:
     """Write an entry that clients of every revision accept.
 
-    Until 2025-11-25 the root of an output schema must say ``"type": "object"`` explicitly. If a root does not, a client
-    refuses the whole list (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22). So a value that is no object
-    goes into ``result``.
+    Until 2025-11-25, the root of an output schema must say ``"type": "object"`` explicitly. If one root does not, a
+    client refuses the whole list of tools (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22). So a value that
+    is not an object goes into ``result``.
     """
     tool = envelope_of_any_output(spec, strict)
     if "outputSchema" in tool:
@@ -54,7 +54,8 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def _object_output(schema: JsonSchema) -> JsonSchema:
     """Return a schema whose root is an object: objects stay as they are, other values go into the field ``result``."""
-    # Every value is an object, no value is one, or a value may be either: then the root admits both forms.
+    # There are three cases: every value is an object, no value is an object, or some are. In the third case, the root
+    # admits both forms.
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
         return schema if "type" in schema else {"type": "object", **schema}
@@ -69,8 +70,8 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
     """Write an entry for 2026-07-28: the output schema may be any schema.
 
-    A value that may be null goes into ``result``, even if it is not null: the official SDK 2.3.0 omits structured
-    content that is null, and refuses a result without it (2026-11-23).
+    If a tool may return null, all its values go into ``result``: the official SDK 2.3.0 omits structured content that
+    is null, and refuses a result without structured content (2026-11-23).
     """
     tool = envelope_of_any_output(spec, strict)
     schema = tool.get("outputSchema")
@@ -80,7 +81,7 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """Write an entry with the output schema as it is."""
+    """Write an entry with the tool's output schema, without a wrapper; its references are inlined."""
     tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
     if spec.title:
         tool["title"] = spec.title
@@ -94,7 +95,7 @@ def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG
 
 
 def _annotations(effects: frozenset[Effect]) -> JsonObject:
-    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26). A missing hint has its default."""
+    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26). A missing hint means its default."""
     hints: JsonObject = {}
     if effects & {"read", "write", "destructive"}:
         hints["readOnlyHint"] = not effects & {"write", "destructive"}
@@ -109,12 +110,12 @@ def _annotations(effects: frozenset[Effect]) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsupported(choice, "choice", "a server cannot choose for its client: leave it out")
+        raise unsupported(choice, "choice", "a server cannot choose for its client: leave out choice= and parallel=")
     return {"tools": tools}
 
 
 def recognises(body: Any) -> bool:
-    """Return whether a body is a request, or the parameters of a request as the SDK passes them to a handler."""
+    """Return whether a body is a ``tools/call`` request, or its parameters as the SDK passes them to a handler."""
     return _is_params(body) or (member(body, "method") == "tools/call" and member(body, "params") is not None)
 
 
@@ -125,7 +126,7 @@ def _is_params(body: Any) -> bool:
 def _is_plain_params(body: Any) -> bool:
     """Return whether a body is the parameters of a request as a dict.
 
-    Other families have calls of this form, so ``read`` accepts it, but ``recognises`` does not.
+    Other families have calls of this form, so ``read`` accepts such a dict, but ``recognises`` does not.
     """
     return isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
 
@@ -167,7 +168,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write a CallToolResult for each result, as clients of every revision read it.
 
-    ``resultType`` is required from 2026-07-28 on, and all revisions before allow more fields in a result.
+    Revisions from 2026-07-28 on require ``resultType``, and all earlier revisions allow further fields in a result.
     """
     return [{**_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
 
@@ -178,9 +179,9 @@ def write_results_until_2025_11_25(results: Sequence[Result]) -> list[WireMessag
 
 
 def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
-    """Write results for 2026-07-28: structured content is any value but null.
+    """Write results for 2026-07-28: structured content is any value except null.
 
-    A value that may be null goes into ``result``, even if it is not null.
+    If a tool may return null, all its values go into ``result``.
     """
     return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
 
@@ -188,7 +189,7 @@ def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
 def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
     """Write the text, and the value as structured content, which a client validates against the output schema.
 
-    Errors are results, too (SEP-1303).
+    An error is also written as a result (SEP-1303).
     """
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
@@ -210,7 +211,7 @@ def _may_be_null(result: Result, value: Any) -> bool:
 
 
 def _may_be(structured: Any, is_wrapped: bool) -> bool:
-    """Return whether a client accepts this as structured content: until 2026-07-28, only an object."""
+    """Return whether a client accepts this structured content: clients before 2026-07-28 accept only an object."""
     return not is_wrapped or isinstance(structured, dict)
 
 
@@ -239,7 +240,7 @@ MCP = Provider(
     ),
     schema=SchemaRules(
         refuses=cited("schema of every revision", rules.root_is_object),
-        lenient=(structure.wrapped_root, *INLINED),  # until 2026-07-28 the root has properties and required only
+        lenient=(structure.wrapped_root, *INLINED),  # before 2026-07-28, a root has only properties and required
         strict=None,
     ),
     request=RequestForm(
@@ -251,7 +252,7 @@ MCP = Provider(
     response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(
         arguments="an object, or nothing",
-        malformed="nothing: a JSON-RPC error answers it",
+        malformed="nothing: a JSON-RPC error answers the request",
         declined="no `tools/call`",
         strict="none",
         needs="`ttlMs` and `cacheScope` around the list of tools (2026-07-28)",

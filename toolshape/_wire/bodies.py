@@ -1,4 +1,4 @@
-"""Converts a response body (text, SDK object or protocol buffer) to JSON; helpers for the readers of providers."""
+"""Converts a response body (text, SDK object or protocol buffer) to JSON, and helps the readers of all providers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ _MOST_LEFT_OUT = 1_000
 
 
 def parsed_body(response: Any) -> Any:
-    """Return a response as data: parse JSON text, convert a protocol buffer, leave anything else unchanged.
+    """Parse JSON text, or convert a protocol buffer to JSON; return any other response unchanged.
 
     Raises:
         ResponseError: The text is not JSON.
@@ -29,7 +29,7 @@ def parsed_body(response: Any) -> Any:
 
 
 def _from_protocol_buffer(message: Any) -> JsonObject:
-    """Convert the set fields of a protocol buffer to JSON, enums to their names."""
+    """Convert the fields that are set in a protocol buffer to JSON; enum values become names."""
     return {field.name: _field(field, value) for field, value in message.ListFields()}
 
 
@@ -64,7 +64,7 @@ def plain(node: Any) -> Any:
 
 
 def result_json(result: Result) -> Any:
-    """Return the value of a result as JSON, for providers that take more than its text."""
+    """Return the value of a result as JSON, for providers that accept more than text as a result."""
     is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
     if is_text:
         return result.text
@@ -73,10 +73,10 @@ def result_json(result: Result) -> Any:
 
 
 def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
-    """Return a streamed call whose end event arrived, if its JSON text is complete; otherwise hold it.
+    """Return a streamed call, whose end event has arrived, if its JSON text is complete; otherwise hold the call.
 
-    A response that reaches its length limit sends the end event even for the call that it cuts off. ``release_held``
-    decides about the held calls when the response ends.
+    If a response reaches its length limit, the provider sends the end event even for the call that was cut off. When
+    the response ends, ``release_held`` decides whether the held calls count.
     """
     if not isinstance(text, str) or is_whole(text):
         return [(position, call)]
@@ -91,10 +91,10 @@ def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]
 
 
 def make_room(items: list[Any], index: int, filler: Callable[[], Any]) -> None:
-    """Extend a list so that it has an item at the index that a stream names.
+    """Extend a list with fillers until it has an item at this index, which came from a stream.
 
     Raises:
-        ResponseError: The index leaves out more items than any real stream does.
+        ResponseError: The index is negative, or skips more items than any real stream does.
     """
     missing = index + 1 - len(items)
     if index < 0 or missing > _MOST_LEFT_OUT:

@@ -1,4 +1,4 @@
-"""Reads texts, images and files from wire content, and holds readers and writers that several families share."""
+"""Reads text, images and files from wire content, and holds readers and writers that several families share."""
 
 import base64
 import binascii
@@ -27,18 +27,18 @@ _READ_KEYS = frozenset(
         "uri", "value",
     }
 )  # fmt: skip
-"""The keys of texts, media, calls and results, in any family, that are read and converted for other families."""
+"""The keys that toolshape reads and converts for other families: keys of texts, media, calls and results."""
 _DATA_KEYS = frozenset({"input", "arguments", "args", "data", "json", "response", "output", "result"})
-"""The keys whose values a model or a tool wrote: no member inside belongs to a provider."""
+"""The keys whose values a model or a tool wrote: an object under such a key has no keys of a provider."""
 _BLOCKS = frozenset(
     {
         "text", "input_text", "output_text", "image", "document", "search_result", "image_url", "input_image", "file",
         "input_file", "input_audio", "audio_url", "video_url", "document_url", "audio", "video",
     }
 )  # fmt: skip
-"""The types of blocks that are read in the contents of a result; other blocks become JSON text."""
+"""The types of the blocks that toolshape reads in the content of a result; other blocks become JSON text."""
 _USUAL = frozenset({("detail", "auto"), ("detail", "DETAIL_AUTO"), ("detail", "DETAIL_INVALID")})
-"""Members that state the default."""
+"""Members that only state the provider's default, so that ``keys_beside`` ignores them."""
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
 _MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
 
@@ -48,8 +48,8 @@ def media_of(url: str, *, name: str = "", kind: str = "image", media_type: str =
 
     Args:
         url: A web URL, or a data URL.
-        name: The name of a file.
-        kind: ``"image"`` or ``"file"``.
+        name: The name of the file, if it is known.
+        kind: What to return: ``"image"`` or ``"file"``.
         media_type: The media type, for a URL that does not state one.
 
     Returns:
@@ -74,7 +74,7 @@ _FORMATS_OF_SOUND = {"audio/mpeg": "mp3"}
 
 
 def sound_of(data: Any, form: str) -> File:
-    """Return a sound, given its bytes or their base64, and its format, such as ``"wav"``.
+    """Return an audio file with this content (bytes, or base64 text) in this format, such as ``"wav"``.
 
     Raises:
         ValueError: The data are neither bytes nor base64.
@@ -83,7 +83,7 @@ def sound_of(data: Any, form: str) -> File:
 
 
 def sound_format(part: Image | File) -> str:
-    """Return the format of a sound as Chat Completions names it."""
+    """Return the name that Chat Completions uses for the format of an audio file."""
     return _FORMATS_OF_SOUND.get(part.media_type, part.media_type.partition("/")[2])
 
 
@@ -105,7 +105,7 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def text_of(content: Any) -> str:
-    """Return a string unchanged, the texts of a list of blocks joined by newlines, or other content as JSON."""
+    """Return content as text: a string unchanged, blocks as their texts joined by newlines, anything else as JSON."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -114,12 +114,12 @@ def text_of(content: Any) -> str:
 
 
 def joined_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
-    """Join the texts of a message: a model's texts are pieces of one text, other texts are paragraphs."""
+    """Join the text parts of a message: without a separator for the assistant, as paragraphs for other roles."""
     return ("" if role == "assistant" else "\n\n").join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def visible_text(message: WireMessage) -> str:
-    """Return the text of a message's content: itself, or that of its text parts."""
+    """Return the text of a message: its content if that is a string, otherwise its text parts joined."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -128,21 +128,22 @@ def visible_text(message: WireMessage) -> str:
 
 
 def answer_text(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the last message as the text of an answer; blocks of reasoning hold none."""
+    """Return the text of the last message as the answer; reasoning blocks are left out, as they have no ``text``."""
     return AnswerText(visible_text(assistant[-1]) if assistant else "")
 
 
 def is_nothing(value: Any) -> bool:
-    """Return whether a member is empty: some gateways send every key that exists."""
+    """Return whether the value of a member is empty: some gateways send every key, even without a value."""
     if isinstance(value, dict):
         return all(map(is_nothing, value.values()))
     return value is None or value is False or (isinstance(value, (str, list)) and not value)
 
 
 def keys_beside(raw: Any) -> list[str]:
-    """Return the non-empty keys of a text, a medium, a call or a result that are not read, such as ``citations``.
+    """Return the keys of a text, medium, call or result that toolshape does not read, such as ``citations``.
 
-    The keys may be nested, as in the source of a document or in the blocks of a result.
+    Keys with an empty value do not count. The keys may be nested: in the source of a document, or in the blocks of a
+    result.
     """
     if not isinstance(raw, dict):
         return []
@@ -166,7 +167,7 @@ def _is_block(block: Any) -> bool:
 
 
 def context_of(raw: Any) -> str:
-    """Return the text that the model gets with a document: ``context`` at Anthropic and Bedrock."""
+    """Return the ``context`` of a document, which Anthropic and Bedrock show to the model as text."""
     if not isinstance(raw, dict):
         return ""
     document = raw.get("document", raw)
@@ -184,10 +185,10 @@ def found_text(found: JsonObject) -> str:
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:
-    """Return a content that is a list; return an empty list for ``None``.
+    """Return content that is a list or a tuple as a list; return an empty list for ``None``.
 
     Raises:
-        ValueError: The content is of another type, so the messages are not this provider's.
+        ValueError: The content has another type, so the messages have the form of another provider.
     """
     if content is None:
         return []
@@ -216,7 +217,7 @@ def marked_error(text: str) -> tuple[str, str | None]:
     """Return a result's text without its error mark, and the code in the mark, for families without an error flag."""
     if mark := _ERROR_MARK.match(text):
         return text[mark.end() :], mark[1]
-    # ``marked_text`` writes a space before a value that looks like a mark: remove it again.
+    # ``marked_text`` writes a space before a value that looks like a mark: remove that space again.
     return (text[1:] if _MOVED_MARK.match(text) else text), None
 
 
@@ -244,12 +245,12 @@ def arguments_object(call: ToolCallPart) -> JsonObject:
 
 
 def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
-    """Return the message part for a result that was read."""
+    """Build the message part for a result that a family's reader has read."""
     return ToolResultPart(id=given_id(call_id), wire_name=str(name or ""), text=text, **more)
 
 
 def given_id(given: Any) -> str:
-    """Return the id of a call or a result as a text, or an empty text."""
+    """Return the id of a call or a result as a string, or an empty string if it is neither a string nor an integer."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     return given if isinstance(given, str) else ""
@@ -262,7 +263,7 @@ def call_part(call: WireCall, path: str) -> ToolCallPart:
 
 
 def system_texts(given: Any, path: str) -> list[Message]:
-    """Read a system prompt that is a text or a list of blocks."""
+    """Read a system prompt that is a string or a list of blocks."""
     if isinstance(given, str):
         return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
     if not isinstance(given, list):
@@ -279,14 +280,14 @@ def system_texts(given: Any, path: str) -> list[Message]:
 
 
 def result_text(part: ToolResultPart) -> str:
-    """Return the text of a stored result, or a text that describes its parts if it has no other."""
+    """Return the text of a stored result. If the result has none, return a text that describes its parts."""
     return part.text or (as_text(part.parts) if part.parts else "")
 
 
 def stored_json(part: ToolResultPart) -> Any:
-    """Return a stored result as JSON, for providers that take more than a text.
+    """Return a stored result as JSON, for providers that accept more than text as a result.
 
-    The text stays text unless its provider marked the result as JSON: "3.10" may be a version, not a number.
+    Unless the message that held the result marked it as JSON, it stays text: "3.10" may be a version, not a number.
     """
     text = result_text(part)
     return text if part.is_text is not False else as_plain_json(text)
@@ -298,7 +299,7 @@ def blocks_of(
     write_result: Callable[[ToolResultPart], JsonObject],
     write_other: Callable[[MessagePart], JsonObject],
 ) -> list[JsonObject]:
-    """Return the blocks of a message, results first. A part that came from this provider is written unchanged."""
+    """Return the blocks of a message, results first. A part with a ``raw`` block is written as that block."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     blocks = [write_result(part) if part.raw is None else part.raw for part in results]
@@ -311,5 +312,5 @@ def blocks_of(
 
 
 def under(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
-    """Return the object of a call or a result with another id at a key, or without that key."""
+    """Return the object of a call or a result with ``call_id`` at ``key``, or without the key if the id is ``None``."""
     return {**raw, key: call_id} if call_id is not None else {name: raw[name] for name in raw if name != key}

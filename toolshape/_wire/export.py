@@ -14,7 +14,7 @@ from toolshape._wire.provider import Provider, SchemaRules
 
 
 class WireTool(NamedTuple):
-    """One tool as sent to a provider: the entry, and the lens that made its schema."""
+    """One tool as toolshape sends it to a provider: the entry, and the lens that made its schema."""
 
     wire_name: str
     description: str
@@ -24,7 +24,7 @@ class WireTool(NamedTuple):
     notes: tuple[Loss | Finding, ...] = ()
 
 
-# What "auto" may change: keywords whose changes are fully reversed in calls, and keywords that constrain nothing.
+# The keywords that "auto" may change: toolshape fully reverses the change in calls, or the keyword constrains nothing.
 _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
@@ -38,14 +38,14 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     Args:
         provider: The provider that receives the tool.
         spec: The tool.
-        strict: Whether the provider constrains the arguments. ``"auto"``: only if the provider documents the schemas
-            that it supports, and the rewrite only renames, sends null for omitted fields, and rewrites enums.
+        strict: Whether the provider constrains the arguments. ``"auto"`` chooses strict if the provider documents the
+            schemas that it supports, and if the rewrite changes only names, omitted fields (to null) and enums.
 
     Raises:
-        ExportError: The provider would refuse the tool, or has no strict form.
+        ExportError: The provider would refuse the tool, or ``strict`` is ``True`` and the provider has no strict form.
     """
     if strict is True and provider.schema.strict is None:
-        message = f"{provider.name} has no strict form of a tool: leave strict= out"
+        message = f"{provider.name} has no strict form of a tool: leave out strict="
         raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
     if spec.verbatim is not None and spec.verbatim.form == provider.form:
         return _as_written(provider, spec, spec.verbatim, strict)
@@ -77,11 +77,11 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
 
 
 def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
-    """Build the entry, with the author's examples and keys; report what the provider has no place for."""
+    """Build the entry with the author's examples and keys; report those that the provider has no field for."""
     lost: list[Loss] = []
     examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
     if examples and provider.request.examples is None:
-        lost.append(Loss(path="", keyword="examples", kind="dropped", note="there is no place for examples"))
+        lost.append(Loss(path="", keyword="examples", kind="dropped", note="a tool has no field for examples"))
     if examples and provider.request.examples == "schema":
         lens = lens._replace(schema={**lens.schema, "examples": examples})
     payload: JsonObject = copied(provider.request.envelope(spec._replace(parameters=lens.schema), is_strict))
@@ -90,32 +90,32 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     payload = _with_keys(provider, spec, payload, lens)
     for key in sorted(provider.request.lacks & payload.keys()):
         del payload[key]
-        lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision does not know it"))
+        lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision has no such key"))
     payload, deferral_losses = _deferred(provider, spec, payload)
     return lens, payload, [*lost, *deferral_losses]
 
 
 def is_felt(loss: Loss) -> bool:
-    """Return whether a loss is more than a new name, null for an omitted field, or another way to write choices."""
+    """Return whether a loss matters: a new name, null for an omitted field, or a rewritten enum does not."""
     return loss.kind != "renamed" and loss.keyword not in _HARMLESS
 
 
 def refusals(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
-    """Return what a provider with these rules would refuse in a schema in wire form."""
+    """Return the problems for which a provider with these rules would refuse a schema that was rewritten for it."""
     return broken(schema, (*rules.refuses, *(rules.refuses_strict if is_strict else ())))
 
 
 def wire_name_of(provider: Provider, name: str) -> str:
-    """Return the wire name of a tool: its own name, or one derived from it that no other tool affects.
+    """Return the wire name of a tool: its own name, or a name derived from that name alone.
 
     Raises:
-        ExportError: The provider accepts neither.
+        ExportError: The provider accepts neither name.
     """
     rule = provider.names
     wire_name = rule.wire_name(name)
     if wire_name is not None:
         return wire_name
-    message = f"{name!r} is not a valid tool name for this provider, nor is any derived from it: pass name="
+    message = f"{name!r} is not a valid tool name for this provider, nor is any name derived from it: pass name="
     problem = Problem(path="name", rule="name", message=message, evidence=rule.evidence)
     raise ExportError(provider=provider.name, tool=name, problems=[problem])
 
@@ -137,8 +137,9 @@ def rewritten(
     Args:
         rules: The provider's rules.
         schema: The canonical schema.
-        strict: Whether the provider constrains the values. ``"auto"``: if no loss is harmful and the schema stays short.
-        is_harmful: Returns whether a loss of the strict form matters to ``"auto"``.
+        strict: Whether the provider constrains the values. ``"auto"`` chooses strict if no loss is harmful and the
+            schema stays short.
+        is_harmful: Returns whether a loss in the strict form keeps ``"auto"`` from choosing strict.
     """
     wish = rules.is_strict_by_auto if strict == "auto" else strict
     hindrances: list[Finding] = []
@@ -155,7 +156,7 @@ def rewritten(
 
 
 def _hindrances(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]) -> list[Finding]:
-    """Say what keeps a tool from being strict: what the strict form cannot take, or could not enforce or send."""
+    """Report why a tool is not strict: the first problem or harmful loss of its strict form, or the schema's length."""
     found = [
         Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}") for problem in problems
     ]
@@ -163,7 +164,7 @@ def _hindrances(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[L
         if is_harmful(loss):
             message = f"not strict: strict mode would change {loss.keyword} ({loss.note}); strict=True accepts that"
             found.append(Finding(path=loss.path, rule="not_strict", message=message))
-    return found[:1] or [Finding(path="", rule="not_strict", message="not strict: its schema would grow too long")]
+    return found[:1] or [Finding(path="", rule="not_strict", message="not strict: the schema would grow too long")]
 
 
 def _tried(
@@ -179,7 +180,7 @@ def _tried(
 
 
 def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
-    """Return the entry as written, if the provider accepts it and no option contradicts it."""
+    """Return the author's entry unchanged, if the provider accepts it and no option contradicts it."""
     problems = refusals(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         strictness = "strict" if verbatim.is_strict else "not strict"
@@ -189,7 +190,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
         problems.append(Problem(path="", rule="strict", message=f"{provider.name} has no strict form of a tool"))
     longest = provider.request.longest_description
     if longest is not None and len(spec.description) > longest.most:
-        message = f"{len(spec.description)} characters, at most {longest.most} are allowed: "
+        message = f"the description has {len(spec.description)} characters, at most {longest.most} are allowed: "
         message += "shorten it, or leave out verbatim="
         problems.append(Problem(path="", rule="description", message=message, evidence=longest.evidence))
     if not provider.names.admits(verbatim.name):
@@ -214,7 +215,7 @@ def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[Json
     if spec.deferred is False:
         return payload, []
     if provider.request.deferral is None:
-        note = "sent whole: a model has no search for tools here"
+        note = "sent like any other tool: this provider has no tool search"
         return payload, [Loss(path="", keyword="deferred", kind="dropped", note=note)]
     return provider.request.deferral.mark(payload, spec.deferred), []
 
@@ -225,8 +226,8 @@ def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSche
     first = next(iter([*spec.parameters.get("required", ()), *properties]), None)
     if first is None or not isinstance(properties.get(first), dict):
         message = (
-            f"{len(spec.description)} characters, at most {longest} are allowed, and no parameter can hold the rest: "
-            "shorten it"
+            f"the description has {len(spec.description)} characters, at most {longest} are allowed, and no parameter "
+            "can hold the rest: shorten it"
         )
         raise _cannot(provider, spec, [Problem(path="", rule="description", message=message)])
     pointer = f" (More at {first}.)"
@@ -252,7 +253,7 @@ def _split(text: str, longest: int) -> tuple[str, str]:
 
 
 def _with_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) -> JsonObject:
-    """Merge the author's keys for this provider into the entry; examples among them are rewritten like arguments."""
+    """Merge the keys that the author wrote for this provider into the entry; rewrite their examples like arguments."""
     base = provider.name.partition(":")[0]
     for name in dict.fromkeys((base, provider.name)):
         keys = spec.keys.get(name, {})

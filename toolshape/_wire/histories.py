@@ -1,4 +1,4 @@
-"""Defines ``Histories``: how one wire family's messages are read and written, and the rules that they must keep."""
+"""Defines ``Histories``: how to read and write the messages of a wire family, and which rules messages must keep."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ HistoryRuleName: TypeAlias = Literal[
     "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space", "unanswered_call",
     "unknown_tool", "user_after_result",
 ]  # fmt: skip
-"""The names of the rules of histories, which switch and record repairs."""
+"""The names of the history rules. A repair is switched on or off, and recorded, under the name of its rule."""
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
@@ -30,24 +30,25 @@ CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
 """Repairs that a conversion between providers needs; they cannot be switched off."""
 
 NULL = "null"
-"""The pattern of ``empty_message`` if only a null content is refused."""
+"""The ``pattern`` of an ``empty_message`` rule for a provider that refuses only null content."""
 
 IN_ONE_MESSAGE = "in one message"
-"""The pattern of ``duplicate_id`` if an id may repeat in a later message."""
+"""The ``pattern`` of a ``duplicate_id`` rule for a provider that accepts a repeated id in a later message."""
 
 
 class HistoryRule(NamedTuple):
     """One thing that a provider refuses in a history, with dated evidence.
 
     ``models`` is a regular expression. If it is given, the rule holds only for models whose name contains a match. A
-    missing name counts as an empty text. ``pattern`` must match the whole subject of the rule: an id, or a name. Some
+    missing name counts as an empty string. ``pattern`` must match the whole subject of the rule: an id, or a name. Some
     rules use ``pattern`` in another way:
 
     - ``missing_reasoning``: the key that holds reasoning.
     - ``refused_reasoning``: the keys that may not hold reasoning.
-    - ``last_is_assistant``: the key of a message that may be last anyway, or the kind of the part that it ends in.
-    - ``blank_text``: the pattern that a text must match; without a pattern, a text needs a character other than white
-      space.
+    - ``last_is_assistant``: which assistant message may be last anyway: a message with a key that matches and is
+      ``True``, or a message whose last part is a provider part of a kind that matches.
+    - ``blank_text``: the pattern that a text must match. Without a pattern, a text must hold a character other than
+      white space.
     """
 
     name: HistoryRuleName
@@ -63,35 +64,38 @@ class HistoryRule(NamedTuple):
 def history_rules(
     evidence: str, *names: HistoryRuleName, models: str = "", pattern: str = ""
 ) -> tuple[HistoryRule, ...]:
-    """Return rules that rest on one piece of evidence."""
+    """Return a rule for each name, all with the same evidence."""
     return tuple(HistoryRule(name, evidence, models, pattern) for name in names)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Histories:
-    """How a provider's messages are read and written.
+    """How to read and write a provider's messages.
 
     Args:
         key: The keyword of a request that holds the messages.
-        model_key: The keyword that holds the model.
-        read: Reads one wire message, at a path, as a record; unknown parts become ``ProviderPart``.
-        read_system: Reads the system prompts of a request, if they are beside its messages.
-        write: Writes a record as wire messages; a part with a ``raw`` is written as its ``raw``.
+        model_key: The keyword of a request that holds the model.
+        read: Converts one wire message and its path to a ``Message``; unknown parts become ``ProviderPart``.
+        read_system: Reads the system prompts of a request, if the provider takes them beside the messages.
+        write: Converts a ``Message`` to wire messages; a part with a ``raw`` is written as its ``raw``.
         system: Writes system prompts as keywords of a request; ``None`` if they are among the messages.
-        is_system_first: Whether a system prompt after the first other message stays among the messages anyway.
-        joins: Whether the calls of a turn are in one message, and its results in another.
-        is_items: Whether each part is a wire message of its own.
-        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` as bytes, and
-            the same with ``_url`` appended if a URL may point to it.
-        media_types: The accepted media types; ``"text/*"`` for all texts, ``None`` for any type.
+        is_system_first: Whether ``system`` takes only the system prompts before the first other message; later ones
+            stay among the messages.
+        joins: Whether the provider wants all calls of a turn in one message, and all their results in another.
+        is_items: Whether each part is a separate wire message.
+        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` stand for
+            bytes, and the same names with ``_url`` appended for URLs.
+        media_types: The accepted media types; ``"text/*"`` for all types of text, ``None`` for any type.
         has_call_ids: Whether a call is written with its id.
-        opaque_keys: The keys of a part that only the model that wrote it can read, such as signatures.
-        write_unsigned: Writes a call in the form that is accepted without a signature of the model.
-        with_id: Returns a call or a result as it came, with another id or none; ``None`` if its form has no place for
-            an id. Without this function, a part that gets another id is written as if another provider wrote it.
-        item_ids: The prefixes of the provider's own item ids, by the type of the item.
-        continued_by: The keys of a request, or kinds of its items, that continue from state that the provider keeps.
-        rules: What the provider refuses.
+        opaque_keys: The keys of a part that only the model that wrote the part can read, such as signatures.
+        write_unsigned: Writes a call in the form that the provider accepts without the model's signature.
+        with_id: Returns the ``raw`` of a call or a result with another id, or with none; ``None`` if its form has no
+            field for an id. Without this function, a part that gets another id loses its ``raw``, and is written like
+            another provider's part.
+        item_ids: The prefixes of the ids that the provider gives to items, by the type of the item.
+        continued_by: The keys of a request, or the kinds of its items, with which it continues from state that the
+            provider keeps.
+        rules: What the provider refuses in a history.
     """
 
     key: str

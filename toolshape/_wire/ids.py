@@ -1,4 +1,4 @@
-"""Makes the ids of calls sendable: converts them to text, and generates those that a provider left out."""
+"""Makes the ids of calls sendable: converts ids to strings, and generates the ids that a provider left out."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from toolshape._calls import JsonObject, WireCall
 from toolshape._wire.bodies import plain
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-_LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts them too
+_LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts such ids too
 
 
 def with_call_ids(
@@ -20,14 +20,14 @@ def with_call_ids(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Give an id to each call whose id is missing or not plain text: in the call, and in the item that is sent back.
+    """Give an id to each call without a plain id: in the call, and in the item that is sent back to the provider.
 
     Args:
-        items: The blocks, items or calls of a message that are sent back.
+        items: The blocks, items or calls of the message that is sent back.
         calls: The calls among the items, in the same order.
         is_call: Returns whether an item is a call.
-        named: Returns an item with an id.
-        leaves_out: Whether a call that came without an id keeps none.
+        named: Returns an item with this id in it.
+        leaves_out: Whether a call that came without an id stays without one.
     """
     if all(is_plain_id(call.id) for call in calls):
         return list(items), list(calls)
@@ -48,7 +48,7 @@ def is_plain_id(given: Any) -> bool:
 
 
 def sendable_id(given: Any) -> str:
-    """Return the id of a call as a text that can be sent, or an empty text."""
+    """Return the id of a call as a string that can be sent, or an empty string if there is none."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     try:
@@ -58,18 +58,18 @@ def sendable_id(given: Any) -> str:
 
 
 def id_seed(call: Any) -> bytes:
-    """Hash a call without its id: the seed of its generated id, which also depends on the position in the response."""
+    """Hash a call without its id. ``generated_id`` makes an id from this seed and the call's position."""
     try:
         node = plain(call)
         content = {key: value for key, value in node.items() if key != "id"} if isinstance(node, dict) else node
         text = json.dumps(content, sort_keys=True, default=str)
-    except (ValueError, TypeError, RecursionError):  # not JSON, so without a text; calls still differ by position
+    except (ValueError, TypeError, RecursionError):  # not JSON: the ids of such calls differ by position only
         text = type(call).__name__
     return hashlib.sha256(text.encode(errors="replace")).digest()
 
 
 def generated_id(seed: bytes, position: int) -> str:
-    """Return an id of nine letters and digits, always the same for the same call at the same position."""
+    """Return an id of nine letters and digits. The same call at the same position always gets the same id."""
     number = int.from_bytes(hashlib.sha256(seed + str(position).encode()).digest(), "big")
     digits = []
     for _ in range(_LENGTH):

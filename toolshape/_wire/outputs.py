@@ -11,7 +11,7 @@ from toolshape._wire.provider import Choice, OutputForm, OutputSchema, Provider
 
 
 class OutputSpec(NamedTuple):
-    """The canonical record of an output: its name, its description, and the schema of what the model writes."""
+    """The canonical record of an output: its name, its description, and the schema of the model's answer."""
 
     name: str
     description: str
@@ -19,10 +19,10 @@ class OutputSpec(NamedTuple):
 
 
 class WireOutput(NamedTuple):
-    """An output as a provider is asked for it.
+    """An output as a request asks a provider for it.
 
     ``keywords`` are keyword arguments of a request. ``tool`` is the wire name of the tool that the model must call, or
-    ``None`` if the answer is the text of the response. ``notes`` are what a report lists besides the losses of the lens.
+    ``None`` if the answer is the text of the response. A report lists the ``notes`` besides the losses of the lens.
     """
 
     keywords: JsonObject
@@ -36,25 +36,26 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     """Write an output for a provider.
 
     Args:
-        provider: The provider that is asked.
-        spec: The output.
-        strict: Whether the provider constrains the answer. ``"auto"``: unless the strict form cannot hold a value.
+        provider: The provider that receives the request.
+        spec: The output to ask for.
+        strict: Whether the provider constrains the answer. ``"auto"`` chooses strict, unless the strict form excludes
+            a value that the schema allows.
 
     Raises:
-        ExportError: The provider would refuse the schema, has no strict form, or answers no requests of a model.
+        ExportError: The provider would refuse the schema, has no strict form, or is not the API of a model.
     """
     if provider.histories is None:
-        message = f"{provider.name} is asked for no answers of a model"
+        message = f"{provider.name} is not the API of a model, so it cannot be asked for an answer"
         raise _cannot(provider, spec, [Problem(path="", rule="provider", message=message)])
     form = provider.output
     if form is None:
         return _by_tool(provider, spec, strict)
     if strict is False and form.is_always_strict:
-        message = f"{provider.name} constrains every answer to its schema: leave strict= out"
+        message = f"{provider.name} constrains every answer to its schema: leave out strict="
         raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
     rules = form.schema or provider.schema
     if strict is True and rules.strict is None:
-        message = f"{provider.name} has no strict form of an output: leave strict= out"
+        message = f"{provider.name} has no strict form of an output: leave out strict="
         raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
     wish = rules.strict is not None if form.is_always_strict else strict
     lens, is_strict, problems, hindrances = rewritten(rules, spec.schema, wish, _is_unsayable)
@@ -70,7 +71,10 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
 
 
 def _is_unsayable(loss: Loss) -> bool:
-    """Return whether the strict form lacks a value; another form of a value, or a rule that only we check, is no reason."""
+    """Return whether the strict form excludes a value that the schema allows.
+
+    A value in another form does not count, nor does a rule that only toolshape checks.
+    """
     return loss.kind == "narrowed"
 
 
@@ -85,18 +89,21 @@ def _keywords(form: OutputForm, spec: OutputSpec, name: str, lens: Lens, is_stri
 
 
 def _by_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
-    """Ask by a tool that the model must call; where no call can be forced, by a tool that it may call."""
+    """Ask with a tool that the model must call. If the provider cannot force a call, the model may call the tool."""
     tool = Spec(name=spec.name, title=None, description=spec.description, parameters=spec.schema, output=None)
     wire_tool = to_wire(provider, tool, strict)
     entries = provider.request.gather([copied(wire_tool.payload)])
     names = (wire_tool.wire_name,)
     choice = Choice(provider.name, names=names, chosen=tuple(entries), is_strict=wire_tool.is_strict)
-    note = f"{provider.name} has no field for it: sent as a tool that the model must call"
+    note = f"{provider.name} has no field for a schema: sent as a tool that the model must call"
     try:
         keywords = provider.request.keywords(entries, choice)
     except ExportError:
         keywords = provider.request.keywords(entries, choice._replace(names=(), chosen=()))
-        note = f"{provider.name} has no field for it, and cannot force a call: sent as a tool; ask for it in the prompt"
+        note = (
+            f"{provider.name} has no field for a schema, and cannot force a call: sent as a tool; "
+            "ask for the call in the prompt"
+        )
     form_of_answer = Finding(path="", rule="answered_by_tool", message=note)
     return WireOutput(
         keywords, wire_tool.lens, wire_tool.is_strict, wire_tool.wire_name, (form_of_answer, *wire_tool.notes)

@@ -13,16 +13,16 @@ from toolshape._results import ResponseWarning, Result
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 
-if TYPE_CHECKING:  # the families import both; here they would take a fiftieth of the time of importing everything
+if TYPE_CHECKING:  # only the families need both modules; importing them here would add 2 % to the time of all imports
     from toolshape._wire.histories import Histories
     from toolshape._wire.server import Server
 
 
 class Reading(NamedTuple):
-    """The content of a response: the assistant's messages unchanged, its calls, and the provider's word for its end.
+    """The content of a response: the assistant's messages unchanged, its calls, and the provider's finish reason.
 
-    ``cut`` are the positions of the calls that were cut off, if the response or its stream reports them.
-    ``ends_in_call``: nothing follows the last call, so if the response hit its length limit, this call may be cut off.
+    ``cut`` holds the positions of the calls that were cut off, if the response or its stream reports them.
+    ``ends_in_call``: nothing follows the last call. If the response hit its length limit, this call may be cut off.
     """
 
     assistant: list[WireMessage]
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 Read: TypeAlias = tuple[
     list[WireMessage], Sequence[WireCall | tuple[str, str, Any, Any]], str | None, frozenset[int], bool
 ]
-"""A ``Reading`` with ``WireCall``s, or plain tuples of the same fields, which cost a third of the time."""
+"""A ``Reading`` and its ``WireCall``s, or plain tuples of the same fields, which take a third of the time to build."""
 
 
 Completed: TypeAlias = tuple[int, WireCall]
@@ -63,8 +63,9 @@ class Choice(NamedTuple):
 class NameRule(NamedTuple):
     """A provider's rule for tool names, and the evidence for it.
 
-    ``pattern`` must match the whole name. ``longest`` is the greatest length that toolshape sends, ``longest_accepted`` the
-    greatest length that the server was observed to accept, if longer. The provider rejects ``reserved`` names.
+    ``pattern`` must match the whole name. ``longest`` is the greatest length that toolshape sends. ``longest_accepted``
+    is the greatest length that the server was observed to accept, if it is longer. The provider rejects ``reserved``
+    names.
     """
 
     pattern: str
@@ -89,8 +90,9 @@ class NameRule(NamedTuple):
         stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: self.longest - 11]
         stem = stem if stem[:1].isalpha() else f"t_{stem}"
         plain = re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
-        # From readable to restricted: a rule may forbid digits, underscores, a case, or all letters. The digest of the
-        # original name stays in every candidate, in letters or in digits, so that two tools do not share a name.
+        # The candidates go from readable to restricted: a rule may forbid digits, underscores, a case, or all letters.
+        # Every candidate holds the digest of the original name, in letters or in digits, so that two tools do not share
+        # a name.
         derived = (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS))
         return next(filter(self.admits, derived), None)
 
@@ -109,7 +111,7 @@ class Limit(NamedTuple):
 class Budget(NamedTuple):
     """A provider's limits on all strict tools of one request together; ``None`` means no limit.
 
-    ``is_shared``: strict is a flag of the request, so either all of its tools are strict or none is.
+    ``is_shared``: strict is a flag of the request, so either all of its tools are strict or none are.
     """
 
     evidence: str
@@ -121,12 +123,12 @@ class Budget(NamedTuple):
 
 
 class Deferral(NamedTuple):
-    """How a provider loads tools only when a model's search finds them, with evidence.
+    """How a request defers tools, which the provider loads only when the model's tool search finds them.
 
     ``mark`` marks the entry of a deferred tool; ``is_marked`` returns whether an entry is marked. ``search`` is the
     provider's own tool that the request needs beside deferred tools; ``is_search`` recognises any version of it.
-    ``refused`` takes a tool of the provider and wire names, and returns why one request cannot hold both; empty if it
-    can.
+    ``refused`` takes one of the provider's own tools and the wire names of the user's tools. It returns why one request
+    cannot hold both, or an empty string.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -140,9 +142,9 @@ class Deferral(NamedTuple):
 class Facts(NamedTuple):
     """Phrases for the provider table in the docs; not used by code.
 
-    ``arguments``: the JSON type in which they arrive. ``malformed``: what arrives if the model wrote invalid JSON. ``declined``: how the
-    response shows that the model calls no tool. ``strict``: how a request turns strict mode on. ``needs``: what else the request or the server
-    needs.
+    ``arguments``: the JSON type in which the arguments arrive. ``malformed``: what arrives if the model wrote invalid
+    JSON. ``declined``: how the response shows that the model calls no tool. ``strict``: how a request turns on strict
+    mode. ``needs``: what else the request or the server needs.
     """
 
     arguments: str
@@ -154,16 +156,16 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SchemaRules:
-    """Which parameter schemas a provider accepts, and how other schemas are rewritten for it.
+    """Which parameter schemas a provider accepts, and how toolshape rewrites other schemas for it.
 
     Args:
         refuses: Checks that find what the provider rejects in any schema.
         refuses_strict: Checks that find what the provider rejects in strict schemas only.
         lenient: The default rewrites, in this order.
-        strict: The rewrites for constrained decoding; ``None`` if the provider has none.
+        strict: The rewrites for constrained decoding; ``None`` if the provider has no strict form.
         is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict schemas that it
-            accepts, and a flag in the request is enough.
-        strict_needs: What else strict tools need that the library cannot provide; the report states it.
+            accepts, and strict mode needs only a flag in the request.
+        strict_needs: What the user must add for strict tools, because toolshape cannot; the report states this need.
         budget: The limits on the strict tools of one request.
     """
 
@@ -178,17 +180,18 @@ class SchemaRules:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RequestForm:
-    """How tools and a tool choice are written into a request.
+    """How to write tools and a tool choice into a request.
 
     Args:
-        envelope: Writes one tool, with its schema rewritten, as an entry of the SDK's tools.
-        gather: Combines the entries of all tools into the SDK's tools.
+        envelope: Writes one tool, with its schema rewritten, as an entry of the SDK's list of tools.
+        gather: Combines the entries of all tools into the SDK's list of tools.
         keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a choice that the
             provider does not support.
-        deferral: How to send tools that are loaded when a model searches for them; ``None``: send them whole.
+        deferral: How to defer tools; ``None`` if the provider has no tool search, so that all tools are sent alike.
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
-        examples: Where valid arguments are shown: a key of the entry, or ``"schema"`` for the keyword of JSON Schema.
+        examples: Where the entry holds examples of arguments: under this key, or for ``"schema"`` in the JSON Schema
+            keyword ``examples``.
         lacks: Keys of an entry that other providers of the family accept, but this provider does not.
         advertises_output: Whether entries contain the output schema. Clients then validate results against it, so
             toolshape validates them before it sends them.
@@ -222,22 +225,22 @@ def no_text(event: JsonObject) -> TextDelta:  # noqa: ARG001 - a text_delta
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResponseForm:
-    """How a response or its stream is read.
+    """How to read a response or its stream.
 
     Args:
-        recognises: Returns whether a body (dict, list or SDK object) is of the family: a response, message, or call.
+        recognises: Returns whether a body (dict, list or SDK object) is a response, message or call of this family.
         read: Reads the calls in such a body; returns ``None`` for any other body.
         fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
-            that the event completes, each call once: no later event may add to them.
-        finishes: Maps the provider's finish reasons to ours.
-        text_delta: Returns the text and the reasoning that one stream event adds; an event that repeats what earlier
-            events added returns none. Where that depends on earlier events, ``fold`` leaves a ``TextDelta`` as the
-            response's ``x-delta``, which goes first.
-        takes_text: Whether a response may be the model's text itself, and a piece of a stream a piece of that text.
-        for_schemas: Returns the form that reads responses to tools with these schemas of parameters, by wire name; for
-            formats that write arguments without types.
-        left_calls: Returns warnings of calls that the server left in the text of an assistant's message, for a provider
-            of this name; ``None`` if servers leave none there.
+            that the event completes, each call once: no later event may add to these calls.
+        finishes: Maps the provider's finish reasons to toolshape's.
+        text_delta: Returns the text and the reasoning that one stream event adds. For an event that repeats earlier
+            text, returns ``NO_TEXT``. If the delta depends on earlier events, ``fold`` stores a ``TextDelta`` in the
+            response as ``x-delta``, and this delta counts instead.
+        takes_text: Whether a response may be the model's plain text, and a stream may consist of pieces of that text.
+        for_schemas: Returns the form that reads calls of tools with these parameter schemas, by wire name. Only formats
+            that write arguments without types need this function.
+        left_calls: Takes an assistant's message and the provider's name, and returns warnings of calls that the server
+            left in the text; ``None`` if servers leave no calls there.
     """
 
     recognises: Callable[[Any], bool]
@@ -252,7 +255,7 @@ class ResponseForm:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Codec:
-    """How calls and their results are written as messages.
+    """How to write calls and their results as messages.
 
     Args:
         write_calls: Writes calls as the messages of the assistant that made them.
@@ -275,7 +278,7 @@ class OutputSchema(NamedTuple):
 
 
 class AnswerText(NamedTuple):
-    """What the assistant's messages say: the ``text`` of the answer, or the words of a ``refusal``."""
+    """The text of the assistant's messages: the ``text`` of an answer, or the text of a ``refusal``."""
 
     text: str
     refusal: str = ""
@@ -284,8 +287,8 @@ class AnswerText(NamedTuple):
 class SentOutput(NamedTuple):
     """The schema of an answer in a request, as the provider reads it.
 
-    ``path`` is where the schema stands in the request, ``name`` the name that was sent with it, if any. If an API has
-    several places for it, ``dialect`` is the name of the provider whose rules hold for this one.
+    ``path`` is the path of the schema in the request. ``name`` is the name that was sent with the schema, if any. If an
+    API has several fields for a schema, ``dialect`` is the name of the provider whose rules hold for this field.
     """
 
     path: str
@@ -296,9 +299,10 @@ class SentOutput(NamedTuple):
 
 
 class NotBesideTools(NamedTuple):
-    """Why a provider is not asked for an answer in one request with tools, with evidence and date.
+    """Why toolshape does not ask a provider for an answer in a request that has tools, with dated evidence.
 
-    ``refused_by`` matches the models that refuse such a request; ``None``: none does, but then no tool is called.
+    ``refused_by`` is a pattern for the models that refuse such a request. ``None``: all models accept the request, but
+    then call no tool.
     """
 
     evidence: str
@@ -307,19 +311,20 @@ class NotBesideTools(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputForm:
-    """How a provider is asked for an answer in a schema, and how the answer is found in a response.
+    """How a request asks a provider for an answer in a schema, and how toolshape finds the answer in a response.
 
     Args:
         keywords: Writes the schema as keyword arguments of a request.
         answer: Returns the text of the answer in the assistant's messages.
-        schema: Which schemas the provider accepts here; ``None``: those that it accepts for tools.
-        names: The rule for the name that is sent with a schema; ``None`` if none is sent.
-        takes_any_root: Whether no rule says that the root is an object, as it does of the parameters of a tool.
-        has_description: Whether the request has a place for the description beside the schema.
-        is_always_strict: Whether every answer is constrained, so that ``strict=False`` has no form.
-        not_beside_tools: Why it is not sent in a request with tools; ``None`` if the provider takes both.
-        sent: Reads the schema in a request's body, as the server does; ``None`` if no fake reads it.
-        evidence: The source of the form, with its date.
+        schema: Which schemas the provider accepts here; ``None``: the same schemas as for tools.
+        names: The rule for the name that is sent with a schema; ``None`` if no name is sent.
+        takes_any_root: Whether the root of the schema may be of any type; the parameters of a tool must be an object.
+        has_description: Whether the request has a field for the description beside the schema.
+        is_always_strict: Whether the provider constrains every answer, so that ``strict=False`` is an error.
+        not_beside_tools: Why toolshape does not send the schema in a request with tools; ``None`` if the provider
+            accepts both.
+        sent: Reads the schema in a request's body, as the server does; ``None`` if no fake server reads it.
+        evidence: The source of this form, with its date.
     """
 
     keywords: Callable[[OutputSchema], JsonObject]
@@ -340,19 +345,20 @@ class Provider:
 
     Args:
         name: The name that users write.
-        family: The wire family, by the name of its default provider. Responses of one family look alike, whatever
-            provider sent them.
-        form: The provider whose tool entries have the same form. Two providers with the same form take the same
+        family: The wire family, by the name of its default provider. All providers of one family send responses of the
+            same form.
+        form: The provider whose tool entries have the same form. Two providers with the same form accept the same
             definitions.
         names: The rule for tool names.
-        schema: Which schemas the provider accepts, and how other schemas are rewritten.
-        request: How tools are written into a request.
-        response: How a response is read.
-        codec: How calls and results are written.
-        histories: How messages are read and written; ``None`` if the library cannot continue conversations there.
-        server: How the server reads and answers; ``None`` if the provider has no HTTP API, or none that is described.
-        output: How an answer in a schema is asked for; ``None``: by a tool that the model must call.
-        facts: For the documentation.
+        schema: Which schemas the provider accepts, and how to rewrite other schemas.
+        request: How to write tools into a request.
+        response: How to read a response.
+        codec: How to write calls and results.
+        histories: How to read and write messages; ``None`` if toolshape cannot continue its conversations.
+        server: How the server reads and answers a request; ``None`` if the provider has no HTTP API, or if toolshape
+            does not describe it.
+        output: How to ask for an answer in a schema; ``None``: with a tool that the model must call.
+        facts: Phrases for the provider table in the documentation.
     """
 
     name: str
@@ -375,7 +381,10 @@ class Provider:
         return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
 
     def holds_in_result(self, part: Image | File) -> bool:
-        """Return whether a result itself can hold an image or a file, for every model; else it follows in a message."""
+        """Return whether a result itself can hold an image or a file, for every model.
+
+        If it cannot, the image or the file follows the result in a separate message.
+        """
         rules = () if self.histories is None else self.histories.rules
         return self.takes(part) and not any(rule.name == "media_in_result" and not rule.models for rule in rules)
 
@@ -396,15 +405,15 @@ ProviderName: TypeAlias = Literal[
     "together", "vertex", "vllm", "xai",
     "xai:grpc",
 ]  # fmt: skip
-"""The providers of this package, so that an editor completes their names."""
+"""The names of this package's providers, so that an editor can complete them."""
 
 ProviderOrName: TypeAlias = str | Provider
-"""A provider, or the name of any provider, also of one that an installed package registers."""
+"""A provider, or the name of any provider, including a provider that an installed package registers."""
 
 AnyProvider: TypeAlias = ProviderName | Provider
 """A provider, or the name of a provider of this package.
 
-Type checkers reject other names. For a computed name, or one that an installed package registers, call
+Type checkers reject other names. For a computed name, or for a name that an installed package registers, call
 ``toolshape.provider.get(name)``. At run time, every function accepts all names.
 """
 
@@ -416,7 +425,7 @@ def unsupported(choice: Choice, path: Literal["choice", "parallel"], message: st
 
 
 def never_streamed(body: JsonObject, event: JsonObject) -> Iterable[Completed]:  # noqa: ARG001 - a fold's signature
-    """Reject an event: the fold of a provider that sends calls whole.
+    """Reject every stream event: the ``fold`` of a provider that does not stream calls.
 
     Raises:
         ResponseError: Always.

@@ -1,4 +1,4 @@
-"""Checks of a whole request; each provider cites its evidence where it lists a check."""
+"""Checks of a whole request. Each provider lists the checks that its server makes, with evidence."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ def unique_names(request: RequestRead) -> Iterator[RequestFault]:
     for tool in request.tools:
         name = str(tool.name)
         if name in seen:
-            message = f"two tools are called {name!r}"
+            message = f"two tools have the name {name!r}"
             yield RequestFault(
                 f"{tool.path}.name", "unique_names", message, tool=name, number=tool.number, subject=name
             )
@@ -28,7 +28,7 @@ def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def choice_has_tools(field: str) -> RequestCheck:
-    """Return a check that a choice, which stands in this field, comes with tools to choose from."""
+    """Return a check that a request with a tool choice in this field also has tools."""
 
     def choice_without_tools(request: RequestRead) -> Iterator[RequestFault]:
         if request.body.get(field) is not None and not request.tools and not request.native:
@@ -46,7 +46,7 @@ def chosen_tools_are_there(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def unforced(thinks: Callable[[RequestRead], bool]) -> RequestCheck:
-    """Return a check that no call is forced in a request for which the model thinks."""
+    """Return a check that a request does not force a call if the model is in thinking mode."""
 
     def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
         if (request.names or request.mode == "required") and thinks(request):
@@ -73,7 +73,7 @@ def entry_keys(inner: str, *known: str) -> RequestCheck:
         for tool in request.tools:
             for key in mapping(tool.entry.get(inner)):
                 if key not in known:
-                    message = f"{key!r} is not a key of a tool here"
+                    message = f"this provider's tools have no key {key!r}"
                     yield RequestFault(
                         f"{tool.path}.{key}",
                         "entry_keys",
@@ -90,9 +90,10 @@ def entries_are_own(read: Callable[[JsonObject], list[Any]], path: str, *foreign
     """Return a check that no entry of the list of tools has a key that only other providers' entries have.
 
     Args:
-        read: Finds the list in a request.
+        read: Returns the list of tools in a request.
         path: The path of an entry, with ``{at}`` for its position.
-        foreign: The keys. Unknown keys are not among them: a provider's next tool of its own may have them.
+        foreign: The keys of other providers' entries. The check accepts unknown keys, because the provider may release
+            a tool of its own that has them.
     """
 
     def own_entries(request: RequestRead) -> Iterator[RequestFault]:

@@ -13,9 +13,9 @@ Framing: TypeAlias = Literal["sse", "named-sse", "ndjson", "event-stream", "json
 class SentTool(NamedTuple):
     """One tool of a request, as the provider sees it.
 
-    ``path`` and ``schema_path`` are paths in the request. ``number`` is the position among all tools of the request.
-    ``schema`` is ``None`` if none was sent. If an API has several places for a schema, ``dialect`` is the name of the
-    provider whose rules hold for this one.
+    ``path`` and ``schema_path`` are paths in the request. ``number`` is the position in the list that holds the tool.
+    ``schema`` is ``None`` if no schema was sent. If an API has several fields for a schema, ``dialect`` is the name of
+    the provider whose rules hold for this field.
     """
 
     path: str
@@ -30,7 +30,7 @@ class SentTool(NamedTuple):
 
 
 class RequestRead(NamedTuple):
-    """A parsed request: its tools, the number of the provider's own tools, the tool choice, and the rest.
+    """A parsed request: its tools, the number of the provider's own tools, the tool choice, and other settings.
 
     ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no choice. If there are
     ``names``, the model must call one of these tools. ``wants_usage``: a stream ends with the token counts.
@@ -48,9 +48,9 @@ class RequestRead(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a model says in one response. The ids in the response derive from ``id``.
+    """What a model writes in one response. The ids in the response derive from ``id``.
 
-    ``usage`` are the tokens of the request and of the response, or ``None`` if they are not reported.
+    ``usage`` holds the token counts of the request and of the response, or is ``None`` if they are not reported.
     """
 
     model: str
@@ -66,11 +66,12 @@ class Completion(NamedTuple):
 class Endpoint(NamedTuple):
     """The address of a provider's API, the framing of its streams, and how its SDK finds the address.
 
-    ``path`` is a regular expression of the whole path, which may hold the groups ``model`` and ``verb``. If there is a
-    verb, ``streaming_verb`` asks for a stream; otherwise the field ``stream`` does, and ``streams`` is its default.
-    ``is_done``: a stream ends with ``[DONE]``. ``event_key`` is the key of an event that holds its name, for framings
-    that name events. Without the query ``sse_query``, a stream is a JSON array. ``variables`` are the environment
-    variables that the SDK reads, with ``{url}`` for the address. ``http`` is the library whose clients the SDK accepts.
+    ``path`` is a regular expression for the whole path, which may hold the groups ``model`` and ``verb``. If there is a
+    verb, ``streaming_verb`` asks for a stream. Otherwise the field ``stream`` asks for a stream, and ``streams`` is the
+    default of this field. ``is_done``: a stream ends with ``[DONE]``. ``event_key`` is the key of an event that holds
+    its name, for framings that name events. If the request lacks the query ``sse_query``, the stream is a JSON array.
+    ``variables`` are the environment variables that the SDK reads, with ``{url}`` for the address. ``http`` is the
+    library whose clients the SDK accepts.
     """
 
     path: str
@@ -85,10 +86,11 @@ class Endpoint(NamedTuple):
 
 
 class RequestFault(NamedTuple):
-    """What is wrong with a request: a path, a rule, the message of our check, and dated evidence for the rule.
+    """What is wrong with a request: a path, a rule, the message of toolshape's check, and dated evidence for the rule.
 
-    ``is_of_output``: it is about the schema of an answer. ``tool`` and ``number`` are the name and position of the tool, and ``place`` is a path in its schema. ``subject`` is
-    the subject of the rule, such as a keyword or an id. ``given`` is what or how much was sent, ``most`` the limit.
+    ``is_of_output``: the fault is in the schema of an answer. ``tool`` and ``number`` are the name and position of the
+    tool, and ``place`` is a path in its schema. ``subject`` is the subject of the rule, such as a keyword or an id.
+    ``given`` is the value or the amount that was sent, and ``most`` is the limit.
     """
 
     path: str
@@ -105,7 +107,7 @@ class RequestFault(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A provider's error in place of a response; ``code`` is its word for the error, ``param`` the path in question."""
+    """A provider's error response: ``code`` is the provider's word for the error, ``param`` the path of the fault."""
 
     status: int
     message: str
@@ -115,14 +117,15 @@ class Refusal(NamedTuple):
 
 
 ErrorReply: TypeAlias = tuple[Mapping[str, str], JsonObject]
-"""The headers and the body of an error."""
+"""The headers and the body of an error response."""
 
 
 class Wording(NamedTuple):
-    """How a provider words a rule, as recorded.
+    """How a provider words its error for one rule, as recorded.
 
-    ``message`` and ``param`` are templates over the fields of a ``RequestFault``. Further fields: ``{context}`` is its
-    ``place`` as a tuple of keys, ``{properties}`` the same as a path, and ``{message_path}`` the path of the message.
+    ``message`` and ``param`` are templates over the fields of a ``RequestFault``. There are further fields:
+    ``{context}`` is the fault's ``place`` as a tuple of keys, ``{properties}`` is the same place as a path, and
+    ``{message_path}`` is the path of the message.
     """
 
     message: str
@@ -142,22 +145,26 @@ class RequestRule(NamedTuple):
 
 
 def request_rules(evidence: str, *checks: RequestCheck) -> tuple[RequestRule, ...]:
-    """Return checks that rest on one piece of evidence."""
+    """Return a rule for each check, all with the same evidence."""
     return tuple(RequestRule(check, evidence) for check in checks)
 
 
 class RequestProbe(NamedTuple):
-    """Changes of a request's body that a rule refuses, and those of its twin; ``None`` removes a field."""
+    """Changes to a request's body that make a rule refuse it, and changes that make an accepted twin.
+
+    A value of ``None`` removes a field.
+    """
 
     refused: JsonObject
     accepted: JsonObject
 
 
 class Address(NamedTuple):
-    """Where a provider's API is reached, for ``toolshape verify``.
+    """How ``toolshape verify`` reaches a provider's API.
 
-    ``url`` may hold ``{model}``. ``headers`` may hold ``{key}``, which is read from the first of the environment variables
-    ``keys`` that is set; without ``keys`` none is needed. ``smallest`` are the fields that keep an answer short.
+    ``url`` may hold ``{model}``. ``headers`` may hold ``{key}``, the API key. It is read from the first environment
+    variable in ``keys`` that is set; without ``keys``, the API needs no key. ``smallest`` holds the fields that keep an
+    answer short.
     """
 
     url: str
@@ -169,22 +176,22 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Server:
-    """How a provider's server reads a request and answers it, as far as a fake needs.
+    """How a provider's server reads a request and answers it, as far as a fake server needs to know.
 
     Args:
-        endpoint: Where the server is reached.
+        endpoint: Where clients reach the server.
         read_request: Parses a request's body as the server does.
-        refuses: Rules for the request as a whole; schemas, names and histories have their own rules.
+        refuses: Rules for the request as a whole; schemas, names and histories have separate rules.
         fields: The fields that a request can have; empty if they are not known.
         respond: Writes a completion as the body of a response.
         unfold: Splits a response's body into the events of its stream; ``fold`` makes the same response from them.
-        error: Writes a refusal as the headers and the body of its error.
-        wordings: The recorded wordings, by rule. The key with ``:missing`` appended applies if the subject of the rule
-            was left out, and with ``output:`` before it to the schema of an answer.
-        probes: Requests that one rule refuses, each with a twin, where no rule makes one.
-        models: Models that other rules hold for than for the rest, one for each such rule.
-        body_of: Turns the keywords of the SDK's call into a request's body; ``None`` if they are the body.
-        address: Where the API is; ``None`` if requests are signed, or each account has an address of its own.
+        error: Writes a refusal as the headers and the body of an error response.
+        wordings: The recorded error messages, by rule. A key that ends in ``:missing`` applies if the request lacks the
+            subject of the rule. A key that begins with ``output:`` applies to the schema of an answer.
+        probes: Requests that one rule refuses, each with a twin, for rules that no generated request breaks.
+        models: For each rule that holds for some models only, the name of one such model.
+        body_of: Converts the keywords of the SDK's call to a request's body; ``None`` if they are the body.
+        address: The URL of the API; ``None`` if requests are signed, or if each account has a separate URL.
     """
 
     endpoint: Endpoint

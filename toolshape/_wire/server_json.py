@@ -1,4 +1,4 @@
-"""Helpers for the servers of all families: read members of a request, split texts for a stream, make request ids."""
+"""Helpers for the servers of all families: read members of a request, split text for a stream, make request ids."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,12 +28,12 @@ def texts(nodes: Iterable[Any]) -> tuple[str, ...]:
 
 
 def mode_of(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
-    """Return the mode that a provider's word stands for, by the table that writes it, or ``None``."""
+    """Return the mode that a provider's word means, or ``None``. ``words`` is the table that writes the words."""
     return next((mode for mode, written in words.items() if written == word), None)
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Split a text into the pieces of a stream."""
+    """Split a text into the pieces in which a stream sends it."""
     size = max(_PIECE, len(text) // 4)
     for at in range(0, len(text), size):
         yield text[at : at + size]
@@ -45,9 +45,9 @@ def arguments_text(call: WireCall) -> str:
 
 
 def sent_calls(said: Completion) -> tuple[list[WireCall], bool]:
-    """Return the calls whose arguments are objects, and whether the model failed to write any of the others.
+    """Return the calls whose arguments are objects, and whether the model wrote a malformed call.
 
-    For providers that send no other calls. A call that the length limit cut off is not a failure.
+    Some providers send no malformed calls. A call that the length limit cut off does not count as malformed.
     """
     calls = [call for call in said.calls if isinstance(call.arguments, dict)]
     return calls, len(calls) < len(said.calls) and said.finish != "length"

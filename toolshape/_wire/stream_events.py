@@ -16,12 +16,12 @@ _DEEPEST_WRAPPED = 20
 
 
 class Decoder:
-    """Decodes chunks into events. Text may be split anywhere: an incomplete event waits. Reads each character once."""
+    """Decodes chunks into events. Text may be split anywhere: an incomplete event waits for the next chunk."""
 
     # The first character of a text stream, white space aside, selects the form. After "{", "[" or "," the stream is
     # JSON values: one object a line, or the items of an array. Otherwise it is lines: server-sent events. A chunk may
     # end inside a UTF-8 character, between CR and LF, inside a line or inside a value; for each of these cases the
-    # decoder keeps what is incomplete, so that no text is scanned again when the next chunk arrives.
+    # decoder keeps the incomplete rest, so that it reads each character only once.
 
     __slots__ = ("_after_cr", "_bytes", "_data", "_form", "_line", "_values")
 
@@ -46,12 +46,12 @@ class Decoder:
             return
         try:
             events = list(_unwrapped(plain(parsed_body(chunk))))
-        except Exception as error:  # an object of users may raise anything; a wrapped event may be malformed
+        except Exception as error:  # a user's object may raise anything; a wrapped event may be malformed
             raise ResponseError(f"cannot read an event of the stream ({type(error).__name__})", body=chunk) from error
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """Yield the last event of an ended stream if no blank line ended it. Drop an event that was cut off."""
+        """Yield the last event of an ended stream if no blank line followed it. Drop an event that was cut off."""
         try:
             yield from self._in_text(self._bytes.decode(b"", final=True) + "\n\n")
         except ResponseError:
@@ -97,7 +97,7 @@ class Decoder:
 
 
 class PieceDecoder:
-    """Decodes chunks of a model's text: each is an event with the text, or the event of a client that holds it."""
+    """Decodes chunks of a model's text: a string becomes an event with this text, a client's event stays as it is."""
 
     __slots__ = ("_bytes",)
 
@@ -117,12 +117,12 @@ class PieceDecoder:
             return
         try:
             events = list(_unwrapped(plain(parsed_body(chunk))))
-        except Exception as error:  # an object of users may raise anything
+        except Exception as error:  # a user's object may raise anything
             raise ResponseError(f"cannot read an event of the stream ({type(error).__name__})", body=chunk) from error
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """Yield the end of the text."""
+        """Yield one last event, marked as the end, with the text that is left."""
         yield {"text": self._bytes.decode(b"", final=True), "is_end": True}
 
 
@@ -142,7 +142,7 @@ class _Values:
         self.pieces: list[str] = []
 
     def complete_with(self, text: str) -> list[str]:
-        """Return the texts of the objects that end in this piece."""
+        """Return the JSON text of each object that ends in this piece."""
         start, objects = 0, list[str]()
         for match in _MARK.finditer(text, int(self.is_escaped and text != "")):
             mark = match[0]
@@ -174,7 +174,7 @@ def _ends_in_escape(text: str, was_escaped: bool) -> bool:
 
 
 def _parsed(text: str) -> Iterator[Any]:
-    """Yield the events in a text. Skip a comment or keep-alive, which does not begin like JSON.
+    """Yield the events in a JSON text. Skip a text that does not begin like JSON: a comment or a keep-alive.
 
     Raises:
         ResponseError: The text begins like JSON but is malformed, so an event is lost.
@@ -189,7 +189,7 @@ def _parsed(text: str) -> Iterator[Any]:
 
 
 def _unwrapped(event: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the event inside the wrapper of an SDK or an event stream."""
+    """Remove the wrapper that an SDK or an event stream puts around an event, and yield the event."""
     if isinstance(event, list) and depth < _DEEPEST_WRAPPED:
         for item in event:
             yield from _unwrapped(item, depth + 1)

@@ -12,8 +12,8 @@ from toolshape._wire.provider import Budget, Provider
 class Candidate(NamedTuple):
     """A tool of the request: its wire schema, whether it is strict, and whether the user asked for strict.
 
-    If ``is_strict`` is ``False``, the tool is sent in lenient form anyway. It matters only for a shared budget.
-    ``is_tool`` is ``False`` for the schema of an answer, which counts like a tool's but is none.
+    If ``is_strict`` is ``False``, the tool is sent in lenient form anyway, and matters only for a shared budget.
+    ``is_tool`` is ``False`` for the schema of an answer: its size counts, but not as a tool.
     """
 
     name: str
@@ -25,16 +25,17 @@ class Candidate(NamedTuple):
 
 
 def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
-    """Find the strict tools that must be sent in lenient form so that the others fit.
+    """Find the strict tools that must be sent in lenient form so that the other strict tools fit the budget.
 
-    Explicitly strict tools take precedence, then destructive ones, then the cheapest; ties keep the given order. So
-    an added tool displaces as few other tools as possible.
+    Explicitly strict tools take precedence, then destructive tools, then the cheapest tools; ties keep the given order.
+    So an added tool displaces as few other tools as possible.
 
     Raises:
-        ExportError: The explicitly strict tools do not fit; the error names those to relax.
+        ExportError: The explicitly strict tools do not fit; the error names the tools to relax.
     """
     strict = [tool for tool in candidates if tool.is_strict]
-    # A shared budget is all or nothing: one lenient tool makes all lenient, unless the user asked for strict.
+    # A shared budget is all or nothing: one lenient tool makes all tools lenient. If the user asked for strict tools,
+    # that is an error.
     if budget.is_shared and len(strict) < len(candidates):
         if asked := [tool.name for tool in strict if tool.is_asked]:
             lenient = ", ".join(tool.name for tool in candidates if not tool.is_strict)

@@ -37,7 +37,8 @@ ANTHROPIC = Provider(
         ),
         refuses_strict=(
             *DIALECT,
-            # The documentation allows one more of each in a request; one schema with all of them was too complex.
+            # The documentation allows one more of each in a request, but the server refused a single schema with 24
+            # optional properties and 16 unions as too complex.
             *cited("recorded 400s, 2026", limits.at_most(optional=23, unions=15)),
         ),
         budget=Budget(
@@ -54,7 +55,7 @@ ANTHROPIC = Provider(
     output=OUTPUT,
     facts=Facts(
         arguments="an object",
-        malformed="nothing: an object arrives; with `eager_input_streaming`, broken text may",
+        malformed="nothing: an object arrives; with `eager_input_streaming`, broken text may arrive",
         declined="`stop_reason` `end_turn`, or `refusal`",
         strict="`strict`",
     ),

@@ -1,4 +1,4 @@
-"""Reads and writes the messages of Anthropic's API; types read in anthropic 2.12.0 on 2026-11-22."""
+"""Reads and writes the messages of Anthropic's API, with the types of anthropic 2.12.0 (read on 2026-11-22)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +49,7 @@ from toolshape.messages import (
 def read(item: JsonObject, path: str) -> Message:
     if item.get("role") not in ("user", "assistant", "system") or item.get("tool_calls") is not None:
         raise ValueError(
-            f"these are another provider's messages: role {item.get('role')!r}, or calls beside the content"
+            f"these are another provider's messages: the role is {item.get('role')!r}, or calls are beside the content"
         )
     content = item.get("content")
     if isinstance(content, str):
@@ -85,7 +85,7 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return 
 
 
 def _said(block: JsonObject, kind: str) -> str:
-    """Return the text of a search result, or of a document that was given as blocks."""
+    """Return the text of a search result, or of a document whose source has the type ``content``."""
     if kind == "search_result":
         return found_text(block)
     source = block.get("source")
@@ -98,7 +98,7 @@ def _said(block: JsonObject, kind: str) -> str:
 
 
 def _media(block: JsonObject) -> Image | File | None:
-    """Return an image or a document, if other providers can read its source."""
+    """Return the image or the document in a block; ``None`` if other providers cannot read its source."""
     source = block.get("source")
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
         return None
@@ -135,7 +135,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write one message; in a user's message, the results come first."""
+    """Write one message; in a user's message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
     if len(message.parts) == 1 and isinstance(only := message.parts[0], TextPart) and only.raw is None:
         return [{"role": role, "content": only.text}]
@@ -152,7 +152,7 @@ _MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", 
 
 
 def piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a block."""
+    """Write a part of a message as a text, image or document block; describe other media as text."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
@@ -169,7 +169,7 @@ def piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system prompt beside the messages: a text or blocks."""
+    """Read the system prompt beside the messages: a string or a list of blocks."""
     return system_texts(request.get("system"), "system")
 
 
@@ -222,7 +222,8 @@ HISTORIES = Histories(
         *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name"),
         *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
         *history_rules(
-            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; what ended with pause_turn is sent back as it is",
+            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; a message that ended with pause_turn "
+            "is sent back unchanged",
             "last_is_assistant",
             models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
             pattern=r"(server|mcp)_tool_use|\w+_tool_result",
@@ -234,7 +235,7 @@ HISTORIES = Histories(
         ),
     ),
 )
-"""How messages are read and written, and the rules of histories, with the evidence for each."""
+"""How to read and write messages, and the history rules with the evidence for each."""
 
 
 # --- leaf functions: one reader and one writer for calls, one writer for results
@@ -245,7 +246,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block in the form of a request. Arguments that were cut off are text, so wrap them in an object."""
+    """Return a block that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
@@ -255,7 +256,10 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write all results into one user message, directly after the assistant's, in its order; anything else is a 400."""
+    """Write one user message with all results, in the order of the calls.
+
+    The message must directly follow the assistant's message. The server answers any other form with a 400.
+    """
     content = [
         write_result(result.call.id, result.text, result.parts, is_error=result.error is not None) for result in results
     ]

@@ -1,7 +1,8 @@
 """Writes ``output_config.format`` for Anthropic's Messages API.
 
-Types read in anthropic 2.13.0 on 2026-11-25. The dialect is that of strict tools, and every answer is constrained
-(structured outputs documentation, 2026-09-26). ``output_format``, an older field, is refused without its beta header.
+The types are those of anthropic 2.13.0, read on 2026-11-25. The schema dialect is the one of strict tools, and every
+answer is constrained (structured outputs documentation, 2026-09-26). The server refuses ``output_format``, an older
+field, without its beta header.
 """
 
 from toolshape._calls import JsonObject
@@ -11,7 +12,7 @@ from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema. There is no place for a name, a description or a flag (JSONOutputFormatParam)."""
+    """Write the schema. The format has no field for a name, a description or a flag (JSONOutputFormatParam)."""
     return {"output_config": {"format": {"type": "json_schema", "schema": output.schema}}}
 
 
@@ -23,7 +24,7 @@ def sent(body: JsonObject) -> SentOutput | None:
 OUTPUT = OutputForm(
     keywords=keywords,
     sent=sent,
-    answer=answer_text,  # a message's blocks of text; blocks of thinking hold no "text"
+    answer=answer_text,  # the text blocks of a message; thinking blocks have no "text"
     takes_any_root=True,
     is_always_strict=True,
     evidence="JSONOutputFormatParam of anthropic 2.13.0, and the structured outputs documentation, 2026-09-26",

@@ -1,4 +1,4 @@
-"""Requests that the Messages API refuses by one rule, each with its twin."""
+"""Requests that one rule of the Messages API refuses, each with a twin that it accepts."""
 
 from typing import Any
 

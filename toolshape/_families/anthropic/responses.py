@@ -1,6 +1,6 @@
 """Reads responses of Anthropic's Messages API, and assembles its streams.
 
-Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named.
+The types are those of anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
-    """Return a response, a message of history, or one call block as a message; ``None`` for any other body."""
+    """Return a body as a message: a response, a message of a history, or one call block; ``None`` for other bodies."""
     content = member(body, "content")
     if isinstance(content, list):
         is_history = member(body, "role") == "assistant" and any(
@@ -49,12 +49,13 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. A block is complete when it stops; until then the input of a call is the text received so far."""
+    """Merge an event. Until the stop event of a call's block, the input of the call is the text received so far."""
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
         body.update({"x-blocks": {}, "x-calls": {}})  # some streams hold several responses: the last response counts
-    # "x-blocks" maps the index in an event to a position in the content, "x-calls" that position to a call's position.
+    # "x-blocks" maps the index in an event to a position in the content. "x-calls" maps a position in the content to a
+    # position among the calls.
     content = body.setdefault("content", [])
     body.setdefault("type", "message")
     places: dict[Any, int] = body.setdefault("x-blocks", {})
@@ -99,7 +100,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of an event: of a delta, or of a block that begins with text."""
+    """Return the text of an event: of a delta, or of the start of a block that already holds text."""
     piece = event.get("delta") or event.get("content_block") or {}
     if event.get("type") not in ("content_block_delta", "content_block_start"):
         return NO_TEXT

@@ -1,6 +1,6 @@
 """Writes tools and choices for Anthropic's Messages API, and checks schemas against its rules.
 
-Types read in anthropic 2.10.0 on 2026-11-20; server texts from the issues named.
+The types are those of anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 import re
@@ -25,7 +25,7 @@ STRICT_KEYWORDS = (
 )  # fmt: skip
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
-    structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
+    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.references_inlined,
     *structure.STRUCTURE,
     everywhere(
@@ -42,7 +42,7 @@ STRICT = (
 
 
 def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - the signature of a check
-    """Check that arrays have a ``minItems`` of 0 or 1."""
+    """Check that ``minItems`` is missing, 0 or 1."""
     return None if node.get("minItems", 0) in (0, 1) else "minItems must be 0 or 1"
 
 
@@ -51,7 +51,7 @@ def simple_pattern(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     return "the pattern is too complex" if _COMPLEX_PATTERN.search(str(node.get("pattern", ""))) else None
 
 
-# n8n#30590 and claude-code#79418: the server checks the property keys of the root, not those below.
+# n8n#30590 and claude-code#79418: the server checks only the property keys of the root.
 KEY = r"[a-zA-Z0-9_.-]{1,64}"
 KEYS = everywhere(rewrites.rename_keys(KEY, only_root=True))
 
@@ -78,24 +78,24 @@ DEFERRAL = Deferral(
     evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
     "a request whose tools are all deferred is refused",
 )
-# These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5, which did so too in 2026-06, take them
-# now (withceleste/celeste-python#393, 2026-09), and the thread does not mention Haiku 5.5.
+# These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5 refused both in 2026-06, but accept them
+# now (withceleste/celeste-python#393, 2026-09). The thread does not mention Haiku 5.5.
 _NEVER_FORCED = re.compile(r"mythos-preview|(fable|mythos)-5[.-][1-9](?!\d)|(opus|sonnet)-5[.-]5")
 _FORCED_EVIDENCE = "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Sonnet 5.5, 2026-09; anthropics/claude-cookbooks#854, 2026-09"
 
 
 def refuse_forced(choice: Choice) -> None:
-    """Refuse a forced tool call for the models that refuse it."""
+    """Raise ``ExportError`` if the choice forces a tool call, and the model does not support forced calls."""
     if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
-        message = f"{choice.model} does not support a forced tool call: leave it out"
+        message = f"{choice.model} does not support a forced tool call: leave out choice="
         raise unsupported(choice, "choice", message, _FORCED_EVIDENCE)
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the tools and the choice of a request.
 
-    The parallel switch is inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0). The API
-    supports no choice among several tools, so only those tools are sent.
+    The switch for parallel calls is inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
+    The API cannot restrict a choice to several tools, so the request holds only those tools.
     """
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
@@ -118,8 +118,8 @@ DIALECT = cited(
     few_items,
     simple_pattern,
 )
-# Constraints that a strict schema cannot hold. "anthropic:described" puts them in the descriptions of lenient schemas
-# too, as the SDK's helper does.
+# Constraints that a strict schema cannot hold. "anthropic:described" also moves them to the descriptions of lenient
+# schemas, as the SDK's helper does.
 MOVED = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
     "minItems", "uniqueItems",

@@ -1,4 +1,4 @@
-"""Imitates the server of Anthropic's Messages API. Types of anthropic 2.12.0, 2026-11-22; recorded errors."""
+"""Imitates Anthropic's Messages API, with the types of anthropic 2.12.0 (2026-11-22) and recorded errors."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL"
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request. A tool of another type than "custom" is the provider's."""
+    """Read the tools and the choice of a request. A tool with a type other than "custom" is Anthropic's own."""
     given = listed(body.get("tools"))
     tools = [
         SentTool(
@@ -75,7 +75,7 @@ def entries_are_custom(request: RequestRead) -> Iterator[RequestFault]:
     """Check that no tool is in OpenAI's form."""
     for at, entry in enumerate(listed(request.body.get("tools"))):
         if mapping(entry).get("type") == "function":
-            message = "this is another provider's entry: the type is custom, or left out"
+            message = "this is another provider's entry: the type must be custom, or left out"
             yield RequestFault(f"tools[{at}]", "entry_type", message, number=at, subject="function")
 
 
@@ -84,7 +84,7 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a message. If arguments are not an object, a stream carries their text, a whole message an empty object."""
+    """Write a message. Arguments that are not an object become text in a stream, and an empty object otherwise."""
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
     for call in said.calls:
         given = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}
@@ -103,7 +103,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a message into its events: each block begins, arrives in pieces, and stops."""
+    """Split a message into its events: each block starts, arrives in pieces, and stops."""
     usage = {**body.get("usage", {}), "output_tokens": 1}
     yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None, "usage": usage}}
     yield {"type": "ping"}
@@ -156,7 +156,7 @@ def error(refusal: Refusal) -> ErrorReply:
     return {"request-id": error_id}, {"type": "error", "error": detail, "request_id": error_id}
 
 
-# anthropic 2.12.0 MessageCreateParams, 2026-11-22, and what recorded requests held besides.
+# The fields of anthropic 2.12.0 MessageCreateParams, 2026-11-22, and further fields of recorded requests.
 REQUEST_FIELDS = frozenset(
     {
         "billing_policy", "cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",

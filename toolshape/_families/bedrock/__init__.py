@@ -19,7 +19,7 @@ BEDROCK = Provider(
         pattern=r"[a-zA-Z0-9_-]+", longest=64, evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName"
     ),
     schema=SchemaRules(
-        # Each model has its own rules for keywords; the strict subset is documented as Claude's.
+        # Each model has its own rules for keywords. According to the documentation, the strict subset is Claude's.
         refuses=cited("aws-sdk-net#3377; recorded 400s", rules.root_is_object),
         refuses_strict=anthropic_schema.DIALECT,
         lenient=ANTHROPIC.schema.lenient,
@@ -35,7 +35,7 @@ BEDROCK = Provider(
         arguments="an object",
         malformed="no call: `stopReason` `malformed_tool_use`",
         declined="`stopReason` `end_turn`, or `guardrail_intervened`",
-        strict="`toolSpec.strict`, at newer models",
+        strict="`toolSpec.strict`, for newer models",
         needs="`toolConfig` in every request whose history holds a call",
     ),
 )

@@ -1,6 +1,6 @@
 """Reads and writes the messages of AWS Bedrock's Converse API.
 
-Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-22.
+The types are those of botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-22.
 """
 
 import json
@@ -72,7 +72,7 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return 
 
 
 def _said(block: JsonObject) -> str:
-    """Return the text of a block: with citations, for a guard, a search result, or a text document."""
+    """Return the text of a block with citations, guard content, a search result or a text document."""
     members = {key: value for key, value in block.items() if isinstance(value, dict)}
     if "citationsContent" in members:
         content = content_list(members["citationsContent"].get("content"))
@@ -105,17 +105,17 @@ _SOUNDS = {
     "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska", "x-aac": "audio/x-aac",
     "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16", "webm": "audio/webm",
 }  # fmt: skip
-"""ImageFormat, DocumentFormat, VideoFormat and AudioFormat of botocore 1.44.5, with their media types elsewhere."""
+"""ImageFormat, DocumentFormat, VideoFormat and AudioFormat of botocore 1.44.5, with the media type of each format."""
 _KINDS = {"image": _IMAGES, "document": _FILES, "video": _VIDEOS, "audio": _SOUNDS}
 _FORMATS: dict[str, tuple[str, str]] = {}
 for _kind, _forms in _KINDS.items():
     for _form, _media_type in _forms.items():
         _FORMATS.setdefault(_media_type, (_kind, _form))
-"""The kind of block and the format for each media type: the first in the tables."""
+"""The kind of block and the format for each media type; if several formats have the type, the first counts."""
 
 
 def _media(block: JsonObject) -> Image | File | None:
-    """Return an image, a document, a video or a sound whose bytes are in the block."""
+    """Return the image, document, video or audio file whose bytes are in the block."""
     guarded = block.get("guardContent")
     block = guarded if isinstance(guarded, dict) else block
     for kind, forms in _KINDS.items():
@@ -162,7 +162,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write one message; in a user's message, the results come first."""
+    """Write one message; in a user's message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
     return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
 
@@ -174,14 +174,14 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a block of a result, which has no place for a sound."""
+    """Write a text, image or file as a block of a result. A result cannot hold audio, so describe audio as text."""
     if not isinstance(part, Text) and kind_of(part) == "audio":
         return {"text": named(part)}
     return _piece(part)
 
 
 def _piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a block. Bytes stay bytes, because the SDK encodes them. There are no URLs."""
+    """Write a text, image or file as a block. Bytes stay bytes, because the SDK encodes them. The API takes no URLs."""
     if isinstance(part, Text):
         return {"text": part.text}
     part = by_media_type(part)
@@ -246,7 +246,9 @@ HISTORIES = Histories(
         *history_rules("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06", "empty_error"),
         *history_rules("microsoft/semantic-kernel#10281, 2025-03", "same_role"),
         *history_rules(
-            "langchain-ai/langchain#35071, 2026-02, of Claude: taken to hold here", "trailing_space", models=r"claude"
+            "langchain-ai/langchain#35071, 2026-02, about Claude: assumed to hold here",
+            "trailing_space",
+            models=r"claude",
         ),
         *history_rules(
             "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04", "first_is_assistant"
@@ -265,7 +267,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block in the form of a request. Arguments that were cut off are text, so wrap them in an object."""
+    """Return a block that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
     use = block.get("toolUse")
     if not use or not isinstance(use.get("input"), str):
         return block
@@ -296,7 +298,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the block of a result. ``json`` takes objects only (haystack#3766); the rest is text."""
+    """Write the block of a result. ``json`` accepts only objects (haystack#3766); other values are sent as text."""
     # The server refuses a nested "__type" (bifrost#5762), so such a result is sent as text.
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]

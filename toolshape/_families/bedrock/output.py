@@ -1,6 +1,7 @@
-"""Writes ``outputConfig.textFormat`` for AWS Bedrock's Converse API, whose schema is a JSON text.
+"""Writes ``outputConfig.textFormat`` for AWS Bedrock's Converse API, which takes the schema as JSON text.
 
-Read in botocore 1.44.8, bedrock-runtime/2023-09-30, on 2026-11-25. The subset is that of strict tools (user guide, 2026).
+The types are those of botocore 1.44.8, bedrock-runtime/2023-09-30, read on 2026-11-25. The schema dialect is the one of
+strict tools (user guide, 2026).
 """
 
 import contextlib
@@ -21,7 +22,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the schema; one that is no JSON is read as the text that it is."""
+    """Read the schema; if it is not JSON text, return it unchanged."""
     form = mapping(mapping(body.get("outputConfig")).get("textFormat"))
     named = mapping(mapping(form.get("structure")).get("jsonSchema"))
     if form.get("type") != "json_schema":
@@ -35,7 +36,7 @@ def sent(body: JsonObject) -> SentOutput | None:
 OUTPUT = OutputForm(
     keywords=keywords,
     sent=sent,
-    answer=answer_text,  # a message's blocks of text; blocks of reasoning hold theirs elsewhere
+    answer=answer_text,  # the text blocks of a message; reasoning blocks have no "text"
     names=NameRule(
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,

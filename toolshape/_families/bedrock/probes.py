@@ -1,4 +1,4 @@
-"""Requests that Converse refuses by one rule, each with its twin."""
+"""Requests that one rule of Converse refuses, each with a twin that it accepts."""
 
 from typing import Any
 

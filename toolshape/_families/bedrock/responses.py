@@ -1,6 +1,6 @@
 """Reads responses of AWS Bedrock's Converse API, and assembles its streams.
 
-Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20.
+The types are those of botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-20.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ def _is_call(block: Any) -> bool:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. A block is complete when it stops; until then the input of a call is the text received so far."""
+    """Merge an event. Until the stop event of a call's block, the input of the call is the text received so far."""
     message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
     content = message["content"]
     positions: dict[int, int] = body.setdefault("x-calls", {})
@@ -105,7 +105,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
         if isinstance(value, (str, bytes)):
             block.setdefault(key, value[:0])
             append_text(block, key, value)
-        elif key == "citation":  # a request accepts no citation beside a text
+        elif key == "citation":  # a request accepts no citation beside text
             continue
         elif isinstance(value, dict):
             _join(block.setdefault(key, {}) if key != "reasoningContent" else _reasoning(block, value), value)
@@ -114,7 +114,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
-    """Return the place for a reasoning delta: text and signature go under ``reasoningText``, redacted content not."""
+    """Return the object that a reasoning delta extends: ``reasoningText``, or its parent for redacted content."""
     thought: JsonObject = block.setdefault("reasoningContent", {})
     return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
 

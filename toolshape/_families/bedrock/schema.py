@@ -1,6 +1,6 @@
 """Writes tools and choices for AWS Bedrock's Converse API.
 
-Read in botocore 1.44.5, bedrock-runtime/2023-09-30, on 2026-11-20.
+The types are those of botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-20.
 """
 
 import re
@@ -11,7 +11,7 @@ from toolshape._wire.provider import Choice, unsupported
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write an entry. A description has at least one character; the schema is an object, never a text."""
+    """Write an entry. Omit an empty description, which the API refuses; the schema is an object, never JSON text."""
     tool: JsonObject = {"name": spec.name, "inputSchema": {"json": spec.parameters}}
     if spec.description:
         tool["description"] = spec.description
@@ -21,7 +21,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def gather(tools: list[JsonObject]) -> list[JsonObject]:
-    """Return entries with one key each, so that a cache point becomes an entry of its own, after its tool."""
+    """Return entries with one key each, so that a cache point becomes a separate entry after its tool."""
     return [{key: value} for tool in tools for key, value in tool.items()]
 
 
@@ -30,12 +30,14 @@ _NAMES_NO_TOOL = re.compile(r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohe
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice of a request. To choose among several tools, send only those tools."""
+    """Return the tools and the choice of a request. If the choice names several tools, send only those tools."""
     anthropic_schema.refuse_forced(choice)
     if choice.mode == "none":
-        raise unsupported(choice, "choice", 'Bedrock does not support "none": ask in the prompt, the tools must stay')
+        raise unsupported(
+            choice, "choice", 'Bedrock does not support "none", and the tools must stay: ask for no calls in the prompt'
+        )
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave out parallel=")
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         if choice.model and _NAMES_NO_TOOL.search(choice.model):

@@ -1,4 +1,4 @@
-"""Imitates the server of AWS Bedrock's Converse API. Shapes read in botocore 1.44.5 on 2026-11-22; recorded errors."""
+"""Imitates the server of Bedrock's Converse API, with the types of botocore 1.44.5 (2026-11-22) and recorded errors."""
 
 import json
 from collections.abc import Iterator
@@ -78,10 +78,10 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that a configuration of tools has tools."""
+    """Check that ``toolConfig`` holds tools if it is present."""
     config = request.body.get("toolConfig")
     if isinstance(config, dict) and not listed(config.get("tools")):
-        message = "a configuration without tools: leave it out"
+        message = "toolConfig has no tools: leave it out"
         yield RequestFault("toolConfig.tools", "empty_array", message, subject="toolConfig.tools")
 
 
@@ -91,7 +91,7 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response. Calls whose arguments are not objects are left out."""
+    """Write a response. Leave out calls whose arguments are not objects."""
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
     content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]
@@ -105,7 +105,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into the events of its stream, each under its name."""
+    """Split a response into the events of its stream; the key of each event is its name."""
     message = body["output"]["message"]
     yield {"messageStart": {"role": message["role"]}}
     for index, block in enumerate(message["content"]):
@@ -149,7 +149,7 @@ def error(refusal: Refusal) -> ErrorReply:
     return {"x-amzn-errortype": kind, "x-amzn-requestid": request_id(refusal.message)}, {"message": refusal.message}
 
 
-# botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` is in the address.
+# botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` is in the URL.
 REQUEST_FIELDS = frozenset(
     {
         "additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig", "inferenceConfig",
@@ -194,7 +194,7 @@ SERVER = Server(
         *request_rules(
             "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06", tools_are_some
         ),
-        *request_rules("can1357/oh-my-pi#341, 2026-03, of Claude Sonnet 4.6", unforced(_thinks)),
+        *request_rules("can1357/oh-my-pi#341, 2026-03, about Claude Sonnet 4.6", unforced(_thinks)),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,

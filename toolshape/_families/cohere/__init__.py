@@ -44,7 +44,7 @@ COHERE = Provider(
         malformed="the text as the model wrote it",
         declined="no `tool_calls`; `finish_reason` `COMPLETE`",
         strict="the request's `strict_tools`, for all tools",
-        needs="`tool_plan` is replayed; `tool_choice` at Command R7B and newer",
+        needs="`tool_plan` is replayed; `tool_choice` for Command R7B and newer",
     ),
 )
 PROVIDERS = (COHERE,)

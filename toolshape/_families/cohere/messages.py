@@ -1,6 +1,6 @@
 """Reads and writes the messages of Cohere's v2 chat API: mostly OpenAI's form.
 
-Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025.
+The types are those of cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 FORM = openai_messages.VendorForm()
-"""One message for each result. There is no error flag."""
+"""Cohere takes one message for each result, without an error flag."""
 write_results = partial(openai_messages.write_results_as, FORM)
 
 

@@ -1,4 +1,4 @@
-"""Writes ``response_format`` for Cohere's v2 chat API. Types read in cohere 7.3.1 on 2026-11-25."""
+"""Writes ``response_format`` for Cohere's v2 chat API, with the types of cohere 7.3.1 (read on 2026-11-25)."""
 
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
@@ -7,7 +7,7 @@ from toolshape._wire.server_json import mapping
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema. There is no place for a name, a description or a flag (JsonObjectResponseFormatV2)."""
+    """Write the schema. The format has no field for a name, a description or a flag (JsonObjectResponseFormatV2)."""
     return {"response_format": {"type": "json_object", "json_schema": output.schema}}
 
 

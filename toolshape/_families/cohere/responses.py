@@ -1,6 +1,6 @@
 """Reads responses of Cohere's v2 chat API, and assembles its streams.
 
-Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025.
+The types are those of cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ def read(body: Any) -> Read | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event: a call starts, its arguments arrive in pieces, and it ends. An event names its call by index."""
+    """Merge an event: a call starts, its arguments arrive in pieces, and it ends. Events name the call by its index."""
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
     places: dict[Any, int] = body.setdefault("x-places", {})
@@ -74,7 +74,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of a content, or of the plan that precedes calls, which counts as reasoning."""
+    """Return the text of a content event. The text of the plan that precedes calls counts as reasoning."""
     piece = (event.get("delta") or {}).get("message") or {}
     if event.get("type") == "tool-plan-delta":
         return TextDelta(thinking=piece.get("tool_plan") or "")

@@ -1,6 +1,6 @@
 """Writes tools and choices for Cohere's v2 chat API, and the rewrites of its strict dialect.
 
-Types read in cohere 7.3.1 on 2026-11-20; the strict dialect is in its documentation of 2025.
+The types are those of cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
 """
 
 import re
@@ -18,7 +18,7 @@ FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (
     structure.wrapped_root,
-    structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
+    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.references_inlined,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),  # before the choices lose null, which Cohere does not support
@@ -33,7 +33,7 @@ STRICT = (
 
 
 CHOICES: dict[ChoiceMode, str] = {"required": "REQUIRED", "none": "NONE"}
-"""A free choice of the model has no word: the request omits the field."""
+"""Cohere has no word for ``"auto"``: the request omits the field."""
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a flag of the request
@@ -45,12 +45,12 @@ _WITHOUT_CHOICE = re.compile(r"command(-light|-nightly|-r|-r-plus|-r-0\d-2024|-r
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice, ``REQUIRED`` or ``NONE``. To choose among tools, send only those tools."""
+    """Return the tools and the choice, ``REQUIRED`` or ``NONE``. If the choice names tools, send only those tools."""
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Cohere has no switch for parallel calls: leave out parallel=")
     is_chosen = choice.names or choice.mode in ("required", "none")
     if is_chosen and choice.model and _WITHOUT_CHOICE.match(choice.model):
-        message = f"{choice.model} does not support a tool choice: leave it out"
+        message = f"{choice.model} does not support a tool choice: leave out choice="
         raise unsupported(choice, "choice", message, "cohere 7.3.1 V2ChatRequest: for Command R7B and newer")
     body: JsonObject = {"tools": list(choice.chosen) if choice.names else tools}
     if is_chosen:

@@ -1,4 +1,4 @@
-"""Imitates the server of Cohere's v2 chat API. Types read in cohere 7.3.1 on 2026-11-22; errors as recorded."""
+"""Imitates the server of Cohere's v2 chat API, with the types of cohere 7.3.1 (2026-11-22) and recorded errors."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response. Text beside calls becomes their plan."""
+    """Write a response. If there are calls, the text becomes their ``tool_plan``."""
     message: JsonObject = {"role": "assistant"}
     if said.calls:
         if said.text:
@@ -61,7 +61,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into its events: the plan, each call, or the text, in pieces."""
+    """Split a response into its events: the plan, the calls and the text arrive in pieces."""
     message = body["message"]
     yield {"type": "message-start", "id": body.get("id"), "delta": {"message": {"role": "assistant"}}}
     for piece in pieces(message.get("tool_plan") or ""):

@@ -1,4 +1,4 @@
-"""Reads and writes the contents of Gemini's generateContent; types read in google-genai 3.4.0 on 2026-11-22."""
+"""Reads and writes the contents of Gemini's generateContent, with the types of google-genai 3.4.0 (2026-11-22)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ from toolshape.messages import (
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
-"""``skip_thought_signature_validator`` as base64, which Gemini 3 accepts in place of a signature."""
+"""``skip_thought_signature_validator`` as base64: Gemini 3 accepts this value in place of a signature."""
 
 
 def _either(node: JsonObject, camel: str, snake: str) -> Any:
@@ -46,7 +46,7 @@ def _either(node: JsonObject, camel: str, snake: str) -> Any:
 def read(item: JsonObject, path: str) -> Message:
     given = item.get("parts")
     if given is None and item.get("content") is not None:
-        raise ValueError("a content has 'parts', not 'content'")
+        raise ValueError("a Gemini message has 'parts', not 'content'")
     pieces = [given] if isinstance(given, (dict, str)) else content_list(given, "parts")
     parts = [_part(entry, f"parts[{at}]") for at, entry in enumerate(pieces)]
     role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
@@ -94,7 +94,7 @@ def _media(part: JsonObject) -> Image | File | None:
 
 
 def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
-    """Read a response. ``output`` and ``error`` are documented keys; any other object is the result itself."""
+    """Read a function response. Unwrap its only key if that is ``output`` or ``error`` (documented), or ``result``."""
     given = response.get("response")
     value, code = given, None
     if isinstance(given, dict) and given.keys() in ({"output"}, {"error"}, {"result"}):
@@ -111,7 +111,7 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """Write the part of a call; a generated id is not written."""
+    """Write the part of a call, without an empty id. Callers pass no generated ids."""
     id_field: JsonObject = {"id": call_id} if call_id else {}
     return {"functionCall": {**id_field, "name": name, "args": arguments}}
 
@@ -126,7 +126,7 @@ def _write_unsigned(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write one content; in a user's content, the results come first."""
+    """Write one content; in a user's content, results come first."""
     role = "model" if message.role == "assistant" else "user"
     return [{"role": role, "parts": blocks_of(message, write_call_part, write_result_part, _written)}]
 
@@ -148,7 +148,7 @@ def piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system instruction of a request, or of the SDK's ``config``: a text, a content, or parts."""
+    """Read the system instruction of a request, or of the SDK's ``config``: a string, a content or a list of parts."""
     config = plain(request.get("config"))
     for place in (request, config if isinstance(config, dict) else {}):
         given = _either(place, "systemInstruction", "system_instruction")
@@ -219,7 +219,7 @@ VERTEX_HISTORIES = replace(
     rules=(
         *HISTORIES.rules,
         *history_rules(
-            "BerriAI/litellm#28324, 2026-05; gemini-3 took them in 2026-02", "call_without_id", models="gemini-[12]"
+            "BerriAI/litellm#28324, 2026-05; gemini-3 took ids in 2026-02", "call_without_id", models="gemini-[12]"
         ),
     ),
 )
@@ -246,7 +246,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write all responses into one content, as many as there were calls."""
+    """Write one content with all responses: Gemini requires as many responses as calls."""
     return [{"role": "user", "parts": [_write_own_result(result) for result in results]}]
 
 
@@ -270,15 +270,15 @@ def _has_own_id(call: Any) -> bool:
 
 
 def _is_sent_as_text(text: str, is_error: bool) -> bool:
-    """Return whether a result is sent as text.
+    """Return whether a result is sent as text: an error, or a result that contains ``"$ref"``.
 
-    Gemini 3 looks for a file behind every "$ref" in a result (hermes-agent#93014), so such a result is sent as text.
+    Gemini 3 looks for a file behind every ``"$ref"`` in a JSON result (hermes-agent#93014).
     """
     return is_error or '"$ref"' in text
 
 
 def write_result(call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the part of a response. Its output is JSON, or a text for an error; a generated id is not written."""
+    """Write the part of a response, without an empty id. The output is JSON, or text for an error."""
     response: JsonObject = {"name": name, **({"id": call_id} if call_id else {})}
     key = "error" if is_error else "output"
     response["response"] = {key: output}

@@ -1,6 +1,7 @@
 """Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent, and finds the answer in a content.
 
-Types read in google-genai 3.6.1 on 2026-11-25. The SDK adds no media type, which the server needs beside a schema.
+The types are those of google-genai 3.6.1, read on 2026-11-25. The server needs a media type beside a schema, and the
+SDK does not add it.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ def openapi_keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of all parts that are no thoughts: an answer may come in several, and with a blank at its end."""
+    """Return the text of all parts except thoughts: an answer may come in several parts, and end with a blank."""
     parts = assistant[-1].get("parts") or () if assistant else ()
     texts = [member(part, "text") for part in parts if not member(part, "thought")]
     return AnswerText("".join(text for text in texts if isinstance(text, str)))
@@ -31,7 +32,7 @@ _DIALECTS = {"responseJsonSchema": "gemini", "responseSchema": "gemini-openapi"}
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the schema in either field; the SDK's own name of the object that holds them is ``config``."""
+    """Read the schema in either field of ``generationConfig``; the SDK calls this object ``config``."""
     config = mapping(body.get("generationConfig", body.get("config")))
     for key, dialect in _DIALECTS.items():
         if config.get(key) is not None:
@@ -39,7 +40,8 @@ def sent(body: JsonObject) -> SentOutput | None:
     return None
 
 
-# A 400 says so for models before Gemini 3, which takes both (alphaXiv/agents#3). A tool works for all of them.
+# Models before Gemini 3 refuse a schema beside tools with a 400; Gemini 3 accepts both (alphaXiv/agents#3). Asking for
+# the answer with a tool works for all models.
 BESIDE_TOOLS = NotBesideTools("googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07", r"gemini-[12]")
 OUTPUT = OutputForm(
     keywords=keywords,

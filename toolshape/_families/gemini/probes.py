@@ -1,4 +1,4 @@
-"""Requests that Gemini refuses by one rule, each with its twin."""
+"""Requests that one rule of Gemini refuses, each with a twin that it accepts."""
 
 from typing import Any
 

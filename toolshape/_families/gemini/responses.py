@@ -1,6 +1,6 @@
 """Reads responses of Google Gemini's generateContent, and assembles its streams.
 
-Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named.
+The types are those of google-genai 3.3.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 import re
@@ -17,7 +17,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
-    """Return a response, or a response made of a content of history or of one call; ``None`` for any other body."""
+    """Return a response, or a response made of a history's content or of one call; ``None`` for any other body."""
     if isinstance(member(body, "candidates"), list) or isinstance(member(body, "promptFeedback"), dict):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
@@ -48,7 +48,7 @@ def read(body: Any) -> Reading | None:
     assistant: list[JsonObject] = (
         [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
     )
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call that came without an id keeps none
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
         sent, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )
@@ -62,7 +62,7 @@ def _with_id(part: JsonObject, call_id: str) -> JsonObject:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event: append its parts. A call comes whole, or in pieces by JSON path while ``willContinue`` is set."""
+    """Merge an event. A call arrives whole, or in pieces with JSON paths while ``willContinue`` is set."""
     done: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
@@ -81,7 +81,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
-    """Append a part, or add it to the open call; return the call if this part completes it."""
+    """Append a part, or add it to the open call; return the call that this part completes, if any."""
     call = function_call(part)
     if call is None:
         parts.append(dict(part))
@@ -98,7 +98,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     body["x-open"] = opened if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if "args" in opened["functionCall"]:  # parsed again, so that the whole object keeps the digits of its numbers
+    if "args" in opened["functionCall"]:  # parsed again, as ``read_json`` keeps the digits of numbers
         opened["functionCall"]["args"] = read_json(write_json(opened["functionCall"]["args"]))
     return [(body["x-calls"] - 1, read_call(opened))]
 
@@ -108,7 +108,7 @@ _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 def _put(arguments: JsonObject, piece: JsonObject) -> None:
-    """Put a value at its JSON path; texts arrive in pieces."""
+    """Put a value at its JSON path; strings arrive in pieces, so append a string to the string that is there."""
     matches = _STEP.findall(piece["jsonPath"])
     steps = [
         int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted or other)
@@ -122,7 +122,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
             make_room(place, step, lambda: None)
         before = place[step] if isinstance(step, int) else place.get(step)
         if following is None and isinstance(before, str) and isinstance(value, str):
-            before = None  # append_text would copy a text that a variable refers to
+            before = None  # append_text would copy a string that a variable refers to
             append_text(place, step, value)
         elif following is None:
             place[step] = value
@@ -132,7 +132,7 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the texts of an event's parts; a part that is a thought is reasoning."""
+    """Return the text of an event's parts; the text of thoughts counts as reasoning."""
     texts = {False: "", True: ""}
     for received in event.get("candidates") or ():
         if received.get("index", 0) == 0:

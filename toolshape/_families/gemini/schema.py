@@ -1,6 +1,6 @@
 """Writes tools and choices for Google Gemini's generateContent, and the rewrites of its two schema dialects.
 
-Types read in google-genai 3.3.0 on 2026-11-20; server texts from the issues named.
+The types are those of google-genai 3.3.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 import re
@@ -26,7 +26,7 @@ JSON_KEYWORDS = (
 )  # fmt: skip
 JSON_SCHEMA = (
     structure.wrapped_root,
-    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.references_inlined,
     everywhere(each(structure.never_left_out, structure.describe_constraints, structure.require_what_is_there)),
     KEYS,
@@ -52,8 +52,8 @@ def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     return Change(node={"anyOf": [first, *others]})
 
 
-# types.Schema, an OpenAPI 3.0 subset: any other keyword is "Cannot find field" (zed#44875); enums hold only text
-# (azure-devops-mcp#145); a list of types "cannot start" (google_workspace_mcp#1099).
+# types.Schema is a subset of OpenAPI 3.0. The server answers any other keyword with "Cannot find field" (zed#44875),
+# and a list of types with "cannot start" (google_workspace_mcp#1099). Enums hold only strings (azure-devops-mcp#145).
 OPENAPI_KEYWORDS = (
     "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
     "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
@@ -63,11 +63,14 @@ ACCEPTED = tuple(
     for keyword in (*OPENAPI_KEYWORDS, "propertyOrdering")
     for spelling in (keyword, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", keyword))
 )
-"""What the API reads: a field in either spelling, and one that its SDK adds (Schema of google-genai 3.6.1, 2026-11-25)."""
+"""The keywords that the API reads, in both spellings, and ``propertyOrdering``, which its SDK adds.
+
+Source: Schema of google-genai 3.6.1, 2026-11-25.
+"""
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
     structure.wrapped_root,
-    structure.patterns_as_maps,  # first: no arrow is lifted from a pattern
+    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.references_inlined,
     everywhere(each(structure.never_left_out, structure.possible_enum, structure.require_what_is_there)),
     KEYS,
@@ -87,7 +90,7 @@ OPENAPI = (
 
 
 def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
-    """Write types as the protocol buffer spells them; the SDK does so itself."""
+    """Write types in upper case, as the protocol buffer spells them; the SDK does the same."""
     return Change(node={**node, "type": node["type"].upper()}) if isinstance(node.get("type"), str) else None
 
 
@@ -95,12 +98,12 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict i
     return _declaration(spec, "parametersJsonSchema")
 
 
-def openapi_envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - the same
+def openapi_envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a mode of the request
     return _declaration(spec, "parameters")
 
 
 def _declaration(spec: Spec, parameters: str) -> JsonObject:
-    """Write a declaration. Without parameters, omit the field: an OBJECT must have some (python-genai#981, SM#2229)."""
+    """Write a declaration. Omit empty parameters: an OBJECT must have properties (python-genai#981, SM#2229)."""
     declaration: JsonObject = {"name": spec.name}
     if spec.description:
         declaration["description"] = spec.description
@@ -114,9 +117,9 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the config of a request, with the switch that Gemini's own tools beside functions need.
+    """Return the config of a request. If Gemini's own tools are beside functions, add the switch that they need.
 
-    Without the switch the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
+    Without the switch, the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
     """
     keywords = vertex_request(tools, choice)
     with_functions = {_has_functions(tool) for tool in tools}
@@ -130,12 +133,13 @@ def _has_functions(entry: Any) -> bool:
 
 
 def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the config of a request. Gemini's strict mode is VALIDATED: text, or a call that fits the schema.
+    """Return the config of a request. In Gemini's strict mode, VALIDATED, the model writes text or a valid call.
 
-    Vertex AI does not know the switch for its own tools (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
+    Vertex AI does not know the switch for Gemini's own tools (agent-framework#6954, strands-agents/harness-sdk#3646,
+    2026).
     """
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")
     calling: JsonObject = {}
     if choice.names:
         calling = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
@@ -144,9 +148,10 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.is_strict and calling.get("mode", "AUTO") == "AUTO":
         calling = {"mode": "VALIDATED"}
     if calling and not any(map(_has_functions, tools)):
-        # A choice is one of functions: beside Gemini's own tools alone it is a 400 (laravel/ai#259, 2026-03).
+        # A tool choice needs functions: with Gemini's own tools alone, the server returns a 400 (laravel/ai#259,
+        # 2026-03).
         if calling["mode"] == "ANY":
-            raise unsupported(choice, "choice", "Gemini cannot be forced to call its own tools: leave choice= out")
+            raise unsupported(choice, "choice", "Gemini cannot be forced to call its own tools: leave out choice=")
         calling = {}
     config: JsonObject = {"tools": tools}
     if calling:

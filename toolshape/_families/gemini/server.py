@@ -1,4 +1,4 @@
-"""Imitates the server of generateContent. Types read in google-genai 3.4.0 on 2026-11-22; errors as recorded."""
+"""Imitates the server of generateContent, with the types of google-genai 3.4.0 (2026-11-22) and recorded errors."""
 
 import base64
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _either(node: JsonObject, camel: str, snake: str) -> Any:
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the declarations and the calling mode of a request. Each place for parameters has its own rules."""
+    """Read the declarations and the calling mode of a request. The two fields for parameters have different rules."""
     tools: list[SentTool] = []
     native = 0
     for at, entry in enumerate(listed(body.get("tools"))):
@@ -102,7 +102,7 @@ def _declared(declaration: JsonObject, path: str, number: int) -> SentTool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response with one candidate; its first call is signed. Omit calls whose arguments are no object."""
+    """Write a response with one candidate, and sign its first call. Leave out calls whose arguments are not objects."""
     calls, is_malformed = sent_calls(said)
     parts: list[JsonObject] = [{"text": said.text}] if said.text else []
     for at, call in enumerate(calls):
@@ -125,7 +125,7 @@ def _signature(text: str) -> str:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into chunks: texts in pieces, each call whole; the last chunk says why it ended.
+    """Split a response into chunks: text in pieces, each call whole. The last chunk holds the finish reason.
 
     Every chunk has parts: Google's own chat stores each chunk as a content, and the server refuses an empty content.
     """
@@ -150,7 +150,7 @@ STATUSES = {
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """Write Google's error body; its details say how long to wait."""
+    """Write Google's error body, whose details state how long to wait."""
     detail: JsonObject = {"code": refusal.status, "message": refusal.message}
     detail["status"] = refusal.code or STATUSES.get(refusal.status, "UNKNOWN")
     if refusal.retry_after is not None:
@@ -160,14 +160,14 @@ def error(refusal: Refusal) -> ErrorReply:
 
 
 def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that a choice of functions comes with functions; the provider's own tools do not count."""
+    """Check that a request with a function calling config has functions; Gemini's own tools do not count."""
     config = mapping(request.body.get("toolConfig", request.body.get("tool_config")))
     if config.get("functionCallingConfig", config.get("function_calling_config")) is not None and not request.tools:
         path = "toolConfig.functionCallingConfig"
         yield RequestFault(path, "choice_without_tools", f"{path} needs functions", subject=path)
 
 
-# What google-genai 3.6.1 sends of GenerateContentConfig, 2026-11-25; ``model`` is in the address.
+# The fields that google-genai 3.6.1 sends for GenerateContentConfig, 2026-11-25; ``model`` is in the URL.
 REQUEST_FIELDS = frozenset(
     {
         "cachedContent", "contents", "continuationToken", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",
@@ -214,7 +214,7 @@ ADDRESS = Address(
 
 
 def body_of(keywords: JsonObject) -> JsonObject:
-    """Write the keywords of the SDK's call as it sends them: most of ``config`` is the generation's."""
+    """Convert the keywords of the SDK's call to the body that it sends: most of ``config`` is ``generationConfig``."""
     config = mapping(keywords.get("config"))
     body = {key: value for key, value in keywords.items() if key != "config"}
     body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}

@@ -1,4 +1,4 @@
-"""Reads and writes the steps of Gemini's Interactions API; types read in google-genai 3.4.0 on 2026-11-22."""
+"""Reads and writes the steps of Gemini's Interactions API, with the types of google-genai 3.4.0 (2026-11-22)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ from toolshape.messages import (
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Read a step as a message; a content outside a step is the user's."""
+    """Convert a step to a message; content outside a step becomes a user's message."""
     kind = str(item.get("type", ""))
     role: Any = "assistant"
     if kind in ("user_input", "model_output"):
@@ -63,7 +63,7 @@ _CONTENTS = {
     "audio": "audio/wav",
     "video": "video/mp4",
 }
-"""The kinds of contents, with the media type of each if it states none."""
+"""The kinds of content, each with the media type for content that does not state one."""
 
 
 def _piece(piece: Any, path: str) -> MessagePart:
@@ -114,7 +114,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write steps in the order of the parts; adjacent contents share a step."""
+    """Write steps in the order of the parts; adjacent pieces of content share a step."""
     steps: list[WireMessage] = []
     contents: list[JsonObject] = []
     kind = "model_output" if message.role == "assistant" else "user_input"
@@ -140,7 +140,7 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a content."""
+    """Write a text, image or file as a piece of content."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
@@ -178,7 +178,7 @@ HISTORIES = Histories(
     continued_by=frozenset({"previous_interaction_id"}),
     rules=(
         *history_rules(
-            "microsoft/vscode#299295, 2026-03, of generateContent: taken to hold here",
+            "microsoft/vscode#299295, 2026-03, about generateContent: assumed to hold here",
             "unanswered_call",
             "open_turn",
             "orphan_result",
@@ -196,7 +196,7 @@ def read_call(step: Any) -> WireCall:
 
 
 def with_object_arguments(step: JsonObject) -> JsonObject:
-    """Return a step in the form of a request. Arguments that were cut off are text, so wrap them in an object."""
+    """Return a step that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
     text = step.get("arguments")
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
@@ -220,7 +220,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the step of a result, with the call's id and a flag for errors; a result without parts is a text."""
+    """Write the step of a result, with the call's id and a flag for errors. A result without parts is sent as text."""
     step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
     step["result"] = [piece(part) for part in parts] or text
     if is_error:

@@ -1,6 +1,7 @@
 """Writes ``response_format`` for Gemini's Interactions API, and finds the answer in its steps.
 
-Types read in google-genai 3.6.1 on 2026-11-25. An unknown field fails the whole request (js-genai#1571, 2026-05).
+The types are those of google-genai 3.6.1, read on 2026-11-25. If a field is unknown, the whole request fails
+(js-genai#1571, 2026-05).
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the steps that are the model's output."""
+    """Return the text of all ``model_output`` steps."""
     return AnswerText("".join(visible_text(step) for step in assistant if step.get("type") == "model_output"))
 
 

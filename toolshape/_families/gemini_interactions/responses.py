@@ -1,6 +1,6 @@
 """Reads responses of Gemini's Interactions API, and assembles its streams.
 
-Types read in google-genai 3.3.0 on 2026-11-20.
+The types are those of google-genai 3.3.0, read on 2026-11-20.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def whole(body: Any) -> Any:
-    """Return an interaction, or one made of steps with a call; ``None`` for any other body."""
+    """Return an interaction, or an interaction made of steps with a call; ``None`` for any other body."""
     if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
         return body
     steps = body if isinstance(body, list) else [body]
@@ -45,7 +45,7 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event: a step starts, its arguments arrive as pieces of JSON text, and it stops."""
+    """Merge an event: a step starts, its arguments arrive as pieces of JSON text, and the step stops."""
     kind = event.get("event_type") or event.get("type")
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")
@@ -75,7 +75,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _join(step: JsonObject, delta: JsonObject) -> None:
-    """Merge a delta: arguments and texts arrive in pieces, a signature whole."""
+    """Merge a delta: arguments and text arrive in pieces, a signature arrives whole."""
     if isinstance(delta.get("arguments"), str) and isinstance(step.get("arguments"), str):
         append_text(step, "arguments", delta["arguments"])
     elif "signature" in delta:
@@ -87,7 +87,7 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of an event: of a delta, or of a step that begins with content."""
+    """Return the text of an event: of a delta, or of the start of a step that already holds content."""
     kind = event.get("event_type") or event.get("type")
     if kind == "step.start":
         step = event.get("step") or {}

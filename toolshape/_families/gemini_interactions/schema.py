@@ -1,4 +1,4 @@
-"""Writes tools and choices for Gemini's Interactions API. Types read in google-genai 3.3.0 on 2026-11-20."""
+"""Writes tools and choices for Gemini's Interactions API, with the types of google-genai 3.3.0 (read on 2026-11-20)."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict i
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")
     tool_choice: Any = None
     if choice.names:
         tool_choice = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}

@@ -1,4 +1,4 @@
-"""Imitates the server of Gemini's Interactions API. Types read in google-genai 3.4.0 on 2026-11-22."""
+"""Imitates the server of Gemini's Interactions API, with the types of google-genai 3.4.0 (read on 2026-11-22)."""
 
 import base64
 import json
@@ -53,7 +53,7 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write an interaction: a thought with its signature, then text and calls as steps."""
+    """Write an interaction with these steps: a signed thought if there are calls, the text, and the calls."""
     calls, is_malformed = sent_calls(said)
     seed = said.id
     steps: list[JsonObject] = []
@@ -81,7 +81,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split an interaction into its events: each step begins, arrives in pieces if it can, and stops."""
+    """Split an interaction into its events: each step starts, arrives in pieces if possible, and stops."""
     begun = {**body, "steps": [], "status": "in_progress"}
     yield {"event_type": "interaction.created", "interaction": begun}
     steps: list[JsonObject] = body.get("steps") or []
@@ -100,7 +100,7 @@ _IN_PIECES = ("arguments", "content", "signature")
 
 
 def _deltas(step: JsonObject) -> Iterator[JsonObject]:
-    """Yield the pieces of a step: of its arguments, its signature, or its only text."""
+    """Yield the deltas of a step: the pieces of its arguments, its signature, or the pieces of its only text."""
     content = listed(step.get("content"))
     if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
         for piece in pieces(json.dumps(step["arguments"], ensure_ascii=False)):

@@ -16,7 +16,7 @@ MISTRAL = replace(
     names=NameRule(
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
-        evidence="1 to 64 of a-z A-Z 0-9 _ -; mistral-common 1.13.1, and its server's refusals",
+        evidence="1 to 64 of a-z A-Z 0-9 _ -; mistral-common 1.13.1, and refusals of Mistral's server",
     ),
     schema=replace(
         openai_vendors.VENDOR.schema,
@@ -25,7 +25,7 @@ MISTRAL = replace(
             *cited("pdf-reader-mcp#63, 2026", rules.bounds_are_numbers),
         ),
     ),
-    output=replace(OUTPUT, not_beside_tools=NotBesideTools("a 400 that says so: agno-agi/agno#2501, 2025-03", "")),
+    output=replace(OUTPUT, not_beside_tools=NotBesideTools("a 400 for both together: agno-agi/agno#2501, 2025-03", "")),
     codec=replace(openai_vendors.VENDOR.codec, carries=frozenset(), write_results=write_results),
     histories=HISTORIES,
     server=server.SERVER,

@@ -1,6 +1,6 @@
-"""Writes the messages of Mistral's chat completions, where they differ from OpenAI's, and their rules.
+"""Writes the messages of Mistral's chat completions where they differ from OpenAI's, and defines Mistral's rules.
 
-Types read in mistralai 3.7.0 and mistral-common 1.13.1 on 2026-11-20.
+The types are those of mistralai 3.7.0 and mistral-common 1.13.1, read on 2026-11-20.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._wire.histories import IN_ONE_MESSAGE, history_rules
 
 FORM = openai_messages.VendorForm(name_key="name")
-"""As many results as calls, each with the name of its tool; there is no error flag."""
+"""Mistral needs as many results as calls, each with the name of its tool. There is no error flag."""
 write_results = partial(openai_messages.write_results_as, FORM)
 
 

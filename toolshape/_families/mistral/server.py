@@ -1,4 +1,4 @@
-"""Imitates Mistral's server where it differs from OpenAI's. Types read in mistralai 3.7.0; errors as recorded."""
+"""Imitates Mistral's server where it differs from OpenAI's, with the types of mistralai 3.7.0 and recorded errors."""
 
 from dataclasses import replace
 
@@ -13,13 +13,13 @@ _UNPROCESSABLE = 422
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request. ``any`` is an older word for ``required``, and still accepted."""
+    """Read the tools and the choice of a request. The server still accepts ``any``, an older word for ``required``."""
     choice = "required" if body.get("tool_choice") == "any" else body.get("tool_choice")
     return openai_server.read_counted_request({**body, "tool_choice": choice})._replace(body=body)
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """Write the headers and the body of an error; a validation error lists its places."""
+    """Write the headers and the body of an error; a validation error also states the path of the fault."""
     headers = {"mistral-correlation-id": request_id(refusal.message)}
     if refusal.status == _UNPROCESSABLE:
         place = ["body", *(refusal.param or "").split(".")]

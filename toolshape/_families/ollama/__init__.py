@@ -40,8 +40,8 @@ OLLAMA = Provider(
     output=OUTPUT,
     facts=Facts(
         arguments="an object",
-        malformed="text: what does not parse is no call",
-        declined="no `tool_calls`; `done_reason` is `stop` with and without",
+        malformed="text, if the server cannot parse the call",
+        declined="no `tool_calls`; `done_reason` is `stop` with and without calls",
         strict="none; nothing is enforced",
     ),
 )

@@ -1,6 +1,6 @@
 """Reads and writes the messages of Ollama's ``/api/chat``.
 
-Read in ollama 0.6.3 and the server's source of 2026-08-21 on 2026-11-22.
+The types are those of ollama 0.6.3 and of the server's source of 2026-08-21, read on 2026-11-22.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from toolshape.messages import (
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Read a message as in Chat Completions, with ``images`` beside the text."""
+    """Read a message in the form of Chat Completions, with ``images`` beside the text."""
     images = item.get("images")
     message = openai_messages.read({key: value for key, value in item.items() if key != "images"}, path)
     parts: list[MessagePart] = []
@@ -44,7 +44,7 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _images(images: Any) -> list[MessagePart]:
-    """Read images, each as base64. A path, which only the client can read, stays as it is."""
+    """Read images from base64. A path stays as it is, because only the client can read it."""
     parts: list[MessagePart] = []
     given: list[Any] = images if isinstance(images, list) else []
     for at, image in enumerate(given):
@@ -62,12 +62,12 @@ _BEGINNINGS = ((b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF"
 
 
 def _image_type(content: bytes) -> str:
-    """Return the media type of an image, by its first bytes: Ollama's messages do not state it."""
+    """Return the media type of an image by its first bytes, because Ollama's messages do not state the type."""
     return next((media_type for beginning, media_type in _BEGINNINGS if content.startswith(beginning)), "image/png")
 
 
 def write_call(call_id: str, name: str, arguments: Any, **more: Any) -> JsonObject:
-    """Write a call in a message; a generated id is not written."""
+    """Write a call in a message, without an empty id. Callers pass no generated ids."""
     id_field: JsonObject = {"id": call_id} if call_id else {}
     return {**id_field, "function": {**more, "name": name, "arguments": arguments}}
 
@@ -77,7 +77,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write each result as a message of its own, then the rest as one message."""
+    """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     messages: list[WireMessage] = [write_result_part(part) if part.raw is None else part.raw for part in results]
     others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
@@ -147,7 +147,10 @@ _FORM = openai_messages.VendorForm(name_key="tool_name", sends_made_up_ids=False
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write results, matched by name and order, and by the id if there was one. There is no error flag."""
+    """Write results. Ollama matches them to calls by name and order, and by id if the call had one.
+
+    There is no error flag.
+    """
     messages = openai_messages.write_results_as(_FORM, results)
     return [_with_images(message, result.parts) for message, result in zip(messages, results, strict=True)]
 

@@ -1,7 +1,7 @@
 """Writes ``format`` for Ollama's ``/api/chat``.
 
-Read in ollama 0.6.3 and the server's source on 2026-11-25. The server makes a grammar of the schema, as
-llama.cpp does.
+The types are those of ollama 0.6.3 and of the server's source, read on 2026-11-25. The server converts the schema to a
+grammar, as llama.cpp does.
 """
 
 from toolshape._calls import JsonObject
@@ -11,12 +11,12 @@ from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, S
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema as an object. There is no place for a name, a description or a flag."""
+    """Write the schema as an object. The request has no field for a name, a description or a flag."""
     return {"format": output.schema}
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the schema; the text ``json`` asks for any JSON."""
+    """Read the schema. The string ``json`` asks for any JSON, so it is not a schema."""
     schema = body.get("format")
     return SentOutput("format", schema) if isinstance(schema, dict) else None
 

@@ -1,6 +1,6 @@
 """Reads responses of Ollama's ``/api/chat``, and assembles its streams.
 
-Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-22.
+The types are those of ollama 0.6.3 and of the server's source of 2026-08-21, read on 2026-11-22.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """Read the calls. Servers before 2025 give no ids, and the Python client drops them."""
+    """Read the calls. Servers before 2025 send no ids, and the Python client drops ids."""
     body = whole(body)
     if body is None:
         return None
@@ -41,7 +41,7 @@ def read(body: Any) -> Reading | None:
     sent = openai_bodies.with_content(openai_bodies.as_assistant(plain(message)))
     if len(calls) < len(given):
         sent = openai_bodies.without_strays(sent, given)
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call that came without an id keeps none
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),
             calls,
@@ -54,7 +54,7 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Calls come whole, and several chunks may each carry some."""
+    """Merge an event. Calls arrive whole, and more than one chunk may hold calls."""
     message = body.setdefault("message", {"role": "assistant", "content": ""})
     piece = event.get("message") or {}
     for key in ("content", "thinking"):

@@ -1,6 +1,6 @@
 """Writes tools for Ollama's ``/api/chat``, with the rewrites for its server and its client.
 
-Read in ollama 0.6.3 and the server's source (2026-08-21) on 2026-11-22.
+The types are those of ollama 0.6.3 and of the server's source of 2026-08-21, read on 2026-11-22.
 """
 
 from toolshape._calls import JsonObject, JsonSchema, Spec
@@ -12,11 +12,11 @@ from toolshape._schema.lens import MARKS, Change, Place
 from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, unsupported
 
-# The server's ToolProperty keeps these keywords and silently drops the rest; nothing is enforced.
+# The server's ToolProperty keeps these keywords and silently drops all others; it enforces none.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
     structure.wrapped_root,
-    structure.patterns_as_maps,  # first: no arrow can be lifted from a pattern
+    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.references_inlined,
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
@@ -50,7 +50,7 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
 
 
 def client_keywords(node: JsonSchema, at: Place) -> str | None:
-    """Check that a parameter has only the four keywords that the client keeps: it silently drops the rest."""
+    """Check that a parameter has only the four keywords that the client keeps; the client silently drops all others."""
     properties = node.get("properties", {}).items() if at.is_root else ()
     lost = [(name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS]
     return f"the client drops {lost[0][1]} of {lost[0][0]!r}" if lost else None
@@ -64,9 +64,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools of a request. There is no tool_choice: "none" sends no tools, and no call can be forced."""
+    """Return the tools of a request. Ollama has no tool_choice: for "none", send no tools; a call cannot be forced."""
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Ollama has no switch for parallel calls: leave it out")
+        raise unsupported(choice, "parallel", "Ollama has no switch for parallel calls: leave out parallel=")
     if choice.mode == "required" or choice.names:
         raise unsupported(
             choice, "choice", "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt"

@@ -1,4 +1,4 @@
-"""Imitates the server of Ollama's ``/api/chat``. Read in ollama 0.6.3 and the server's source of 2026-08-21."""
+"""Imitates the server of Ollama's ``/api/chat``, by ollama 0.6.3 and the server's source of 2026-08-21."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +33,7 @@ ENDPOINT = Endpoint(r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_H
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response. If arguments are not an object, the text that the model wrote becomes content, not a call."""
+    """Write a response. If a call's arguments are not an object, the model's text becomes content instead of a call."""
     calls, _ = sent_calls(said)
     malformed = [arguments_text(call) for call in said.calls if not isinstance(call.arguments, dict)]
     message: JsonObject = {"role": "assistant", "content": "".join([said.text, *malformed])}
@@ -58,7 +58,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into lines: text in pieces, each call whole, and last why it ended and what it cost."""
+    """Split a response into lines: text in pieces, each call whole, and last the finish reason and the token counts."""
     base: JsonObject = {key: body[key] for key in ("model", "created_at") if key in body}
     message = body["message"]
     for key in ("thinking", "content"):

@@ -1,4 +1,4 @@
-"""Warns of calls that a server left in the text of its message."""
+"""Warns of calls that a server left in the text of a message."""
 
 from toolshape._calls import WireMessage
 from toolshape._results import ResponseWarning
@@ -6,7 +6,7 @@ from toolshape._wire.content import visible_text
 
 
 def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ...]:
-    """Return a warning if the text of a message holds the opening mark of a call."""
+    """Return a warning if the text of a message contains the opening mark of a call."""
     text = visible_text(message)
     if not text:
         return ()

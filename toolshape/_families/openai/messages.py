@@ -1,6 +1,6 @@
 """Reads and writes the messages of Chat Completions, and of vendors with the same form.
 
-Types read in openai 3.54.0 on 2026-11-22.
+The types are those of openai 3.54.0, read on 2026-11-22.
 """
 
 import json
@@ -62,11 +62,14 @@ _ROLES: Mapping[str, Role] = {
 }  # fmt: skip
 _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
-"""The keys of a model's reasoning: at DeepSeek and kin, Groq and OpenRouter, OpenRouter, Cohere, Ollama."""
+"""The keys of a model's reasoning.
+
+In this order, they are the keys of DeepSeek and similar vendors, Groq and OpenRouter, OpenRouter, Cohere, and Ollama.
+"""
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Read a message as a record."""
+    """Convert a wire message to a ``Message``."""
     role = _ROLES.get(str(item.get("role")))
     if role is None:
         raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
@@ -77,13 +80,13 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _others(item: JsonObject) -> list[MessagePart]:
-    """Read the other members of a message; some gateways send every key that exists, without a value."""
+    """Read all other members of a message, except empty ones: some gateways send every key, even without a value."""
     others = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
     return [_other(key, item[key]) for key in others]
 
 
 def _other(key: str, value: Any) -> MessagePart:
-    """Read another member. A refusal, and the transcript of what the assistant spoke, are the assistant's text."""
+    """Read another member. A refusal becomes the assistant's text, and so does the transcript of its speech."""
     words = (
         value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
     )
@@ -93,7 +96,7 @@ def _other(key: str, value: Any) -> MessagePart:
 
 
 def _calls(item: JsonObject) -> list[MessagePart]:
-    """Read the calls of a message. A gateway's call that has neither a name nor an id becomes a provider part."""
+    """Read the calls of a message. A call without name and id, which some gateways send, becomes a provider part."""
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
         parts = [_call(call, f"tool_calls[{at}]") for at, call in enumerate(calls) if isinstance(call, dict)]
@@ -109,7 +112,7 @@ def _calls(item: JsonObject) -> list[MessagePart]:
 
 
 def _reasoning(item: JsonObject) -> Iterable[MessagePart]:
-    """Read the reasoning of a message: all of its keys become one part."""
+    """Read the reasoning of a message: all reasoning keys together become one part."""
     members = {key: item[key] for key in _REASONING if item.get(key)}
     if not members:
         return ()
@@ -133,7 +136,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=piece["text"], raw=piece, path=path)
     if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
         return TextPart(text=piece["refusal"], raw=piece, path=path)
-    if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a text
+    if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a single text
         return ReasoningPart(text=text_of(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
     media = media_in(piece)
     if media is not None:
@@ -142,7 +145,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
 
 
 def media_in(piece: JsonObject) -> Image | File | None:
-    """Return the image, sound, video or file in a part of a content; ``None`` if there is none that can be read."""
+    """Return the image, audio, video or file in a part of a message's content; ``None`` if none can be read."""
     try:
         return _media(piece.get("type"), piece)
     except (ValueError, TypeError, AttributeError, LookupError):
@@ -150,7 +153,7 @@ def media_in(piece: JsonObject) -> Image | File | None:
 
 
 _URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video_url": ("file", "video/mp4")}
-"""The parts that hold a URL, with the media type if the URL states none. Only vendors have sounds and videos."""
+"""The parts that hold a URL: the kind of media, and the default media type. OpenAI has only ``image_url``."""
 
 
 def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one return for each kind
@@ -182,7 +185,7 @@ def _call(call: JsonObject, path: str) -> ToolCallPart:
 
 
 def own_id(given: Any) -> Any:
-    """Return the id of a call or result, or an empty text. Mistral's SDK writes a missing id as the text "null"."""
+    """Return an id, or an empty string if it is missing. Mistral's SDK writes a missing id as the string "null"."""
     return "" if given is None or given == "null" else given
 
 
@@ -202,7 +205,7 @@ def _result(item: JsonObject) -> ToolResultPart:
 
 
 def _result_text(content: Any) -> str:
-    """Return the texts of a result; Cohere's may be documents."""
+    """Return the text of a result. Cohere's results may be lists of documents."""
     if not isinstance(content, list):
         return text_of(content)
     documents = [
@@ -217,9 +220,9 @@ def _result_text(content: Any) -> str:
 class VendorForm(NamedTuple):
     """How a vendor writes messages of this family, if it differs from OpenAI.
 
-    ``name_key`` is the key of a result's message that holds the tool's name. ``sends_made_up_ids``: if the model gave a
-    call no id, the call and its result are sent with a generated id. ``shows_media``: images and files of a result
-    follow in a user's message. ``arguments`` is the form of a call's arguments.
+    ``name_key`` is the key that holds the tool's name in the message of a result. ``sends_made_up_ids``: if the model
+    gave a call no id, the call and its result are sent with a generated id. ``shows_media``: the images and files of a
+    result follow in a user's message. ``arguments`` is the form of a call's arguments.
     """
 
     name_key: str = ""
@@ -232,7 +235,7 @@ OPENAI_FORM = VendorForm(shows_media=True)
 
 
 def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]:
-    """Write each result of a message as a message of its own, then the rest."""
+    """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     messages = _results(results, form)
     others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
@@ -242,7 +245,7 @@ def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]
 
 
 def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessage]:
-    """Write results in their order, and then one message with their images."""
+    """Write one message for each result, in order, and then one message with the images and files of all results."""
     messages: list[WireMessage] = []
     media: list[JsonObject] = []
     for part in results:
@@ -294,7 +297,7 @@ def _is_content(part: MessagePart) -> bool:
 
 
 def _content_of(pieces: list[MessagePart], role: str) -> Any:
-    """Return one text as a string; join several texts of an assistant, which every vendor accepts."""
+    """Return one text, or an assistant's joined texts, as a string, which every vendor accepts; else return parts."""
     if all(isinstance(part, TextPart) and part.raw is None for part in pieces) and (
         len(pieces) == 1 or role == "assistant"
     ):
@@ -303,7 +306,7 @@ def _content_of(pieces: list[MessagePart], role: str) -> Any:
 
 
 def media_piece(part: MessagePart) -> JsonObject:
-    """Write a text, image or file for a user's message."""
+    """Write a text, image, audio, video or file for the content of a user's message."""
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if not isinstance(part, MediaPart):
@@ -330,7 +333,7 @@ _FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """Return a call or a result with another id; ``None`` for the forms of 2023, which are matched by name."""
+    """Return a call or a result with another id; ``None`` for the forms of 2023, which have names instead of ids."""
     if raw.get("role") == "function" or raw.keys() <= {"name", "arguments"}:
         return None
     return under(raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id)
@@ -342,7 +345,8 @@ HISTORIES = Histories(
     write=write,
     with_id=with_id,
     input_kinds=frozenset({"image", "image_url", "file", "audio"}),
-    # openai 3.54.0 InputAudio: wav or mp3. Of files, all kinds of documents since 2026-02-24: pydantic/pydantic-ai#4445.
+    # openai 3.54.0 InputAudio accepts wav or mp3. Since 2026-02-24, files may be documents of any kind:
+    # pydantic/pydantic-ai#4445.
     media_types=_FILES | {"image/jpeg", "image/png", "image/gif", "image/webp"},
     rules=(
         *PAIRING,
@@ -358,7 +362,7 @@ HISTORIES = Histories(
 )
 _HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
 VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
-"""What all vendors refuse. Limits on ids and on images in results are OpenAI's: other vendors accepted both in 2026."""
+"""What all vendors refuse. Only OpenAI limits ids, and images in results: other vendors accepted both in 2026."""
 WITH_VIDEO = replace(
     VENDOR_HISTORIES,
     input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},
@@ -381,9 +385,9 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def read_call(call: Any) -> WireCall:
-    """Read a call in a message: of a function, or of a custom tool."""
+    """Read a call of a function or of a custom tool in a message."""
     function = member(call, "function")
-    if function is None:  # {"type": "custom"}: free text, for a tool that is not ours
+    if function is None:  # {"type": "custom"}: free text, for a tool that toolshape does not run
         custom = member(call, "custom")
         return WireCall(own_id(member(call, "id")), member(custom, "name") or "", member(custom, "input"), call)
     call_id = own_id(member(call, "id"))
@@ -391,9 +395,9 @@ def read_call(call: Any) -> WireCall:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message for each call, directly after the assistant's: every id needs an answer. No error flag exists.
+    """Write one message for each result, to follow the assistant's message directly: every call id needs an answer.
 
-    A tool's message holds texts only, so images and files follow in one user's message.
+    There is no error flag. A tool's message holds only text, so images and files follow in one user's message.
     """
     answers: list[WireMessage] = []
     media: list[JsonObject] | None = None
@@ -413,12 +417,12 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str) -> WireMessage:
-    """Write the message of a result; if the result is an error, ``text`` is marked already."""
+    """Write the message of a result; if the result is an error, ``text`` already has the error mark."""
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message for each call, in the form of a vendor."""
+    """Write one message for each result, in the form of a vendor."""
     messages: list[WireMessage] = []
     for result in results:
         call, code = result.call, None if result.error is None else result.error.code
@@ -437,7 +441,7 @@ def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
 
 
 def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
-    """Return the message of a result in the form of a vendor; ``has_id``: the id of its call is the model's own."""
+    """Return the message of a result in the form of a vendor; ``has_id``: the model gave the call its id."""
     named = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
         return {**message, **named}
@@ -445,12 +449,12 @@ def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) 
 
 
 def _write_legacy_result(name: str, text: str) -> WireMessage:
-    """Write the message that answers a ``function_call`` of 2023, which is matched by name."""
+    """Write the message that answers a ``function_call`` of 2023; OpenAI matches the two by name."""
     return {"role": "function", "name": name, "content": text}
 
 
 def _shown(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
-    """Write a text that names the result, and its images and files after it; nothing if it has none."""
+    """Write a text that names the result, followed by its images and files; an empty list if the result has none."""
     media = [part for part in parts if not isinstance(part, Text)]
     if not media:
         return []
@@ -475,7 +479,7 @@ _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 
 
 def marked_text(text: str, code: str | None) -> str:
-    """Return the text of a result for families without an error flag: the text of an error begins with a mark.
+    """Return the text of a result for families without an error flag: an error's text gets a mark at the beginning.
 
     A value that looks like the mark gets a leading space, so that the mark is reliable and the value can be read back.
     """

@@ -1,6 +1,7 @@
 """Writes ``response_format`` for OpenAI's Chat Completions, and finds the answer in a message.
 
-Types read in openai 3.57.0 on 2026-11-25. A flag ``strict`` beside ``json_schema`` is refused (BerriAI/litellm#10320).
+The types are those of openai 3.57.0, read on 2026-11-25. The server refuses a flag ``strict`` beside ``json_schema``
+(BerriAI/litellm#10320).
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def named_schema(output: OutputSchema) -> JsonObject:
-    """Write a schema with its name; the description and the flag only where there is one."""
+    """Write a schema with its name; add its description and its strict flag if it has them."""
     named: JsonObject = {"name": output.name, "schema": output.schema}
     if output.description:
         named["description"] = output.description
@@ -35,7 +36,7 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the output schema of a request, and whether it is strict: only a strict schema constrains the answer here."""
+    """Read the output schema of a request, and whether it is strict: OpenAI enforces only a strict schema."""
     given = mapping(body.get("response_format"))
     if given.get("type") != "json_schema":
         return None

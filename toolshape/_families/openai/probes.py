@@ -1,4 +1,4 @@
-"""Requests that Chat Completions refuses as a whole, each with its twin; and where the APIs of this form are reached.
+"""Requests that Chat Completions refuses, each with a twin that it accepts; and the addresses of APIs of this form.
 
 The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
 """
@@ -32,7 +32,7 @@ _NAMELESS = {**_CALL, "function": {"name": "", "arguments": "{}"}}
 _REQUIRED = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
 _STRICT = {**_ENTRY, "function": {**_ENTRY["function"], "strict": False}}
 KEY_TOO_MUCH = RequestProbe({"tools": [_STRICT]}, {"tools": [_ENTRY]})
-# What a result or a message of the assistant holds besides.
+# Content and messages for the probes below: an image, a question and an answer.
 _MEDIA = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="}}]
 _USER = {"role": "user", "content": "Go."}
 _ANSWER = {"role": "assistant", "content": "Done."}
@@ -75,12 +75,12 @@ def at(url: str, *keys: str, **smallest: int) -> Address:
     return Address(f"{url}/chat/completions", _BEARER if keys else {}, keys, smallest or _SHORT, "read on 2026-11-25")
 
 
-# Its reasoning models refuse max_tokens, and need some tokens for their reasoning.
+# OpenAI's reasoning models refuse max_tokens, and need some tokens for their reasoning.
 OPENAI_ADDRESS = at("https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16)
 
 
 def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
-    """Return the body of a request that asks a model something, as evenly as it can be asked."""
+    """Return the body of a request that asks a model a question, at temperature 0 so that answers vary little."""
     body: JsonObject = {
         "model": model,
         "messages": [{"role": "user", "content": text}],
@@ -91,5 +91,5 @@ def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
 
 
 def has_usage(given: str) -> bool:
-    """Return whether a response, or the text of a stream, says how many tokens the request had."""
+    """Return whether a response, or the text of a stream, reports the number of tokens in the request."""
     return re.search(r'"prompt_tokens"\s*:\s*[1-9]', given) is not None

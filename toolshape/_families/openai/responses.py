@@ -1,6 +1,6 @@
 """Reads responses of OpenAI's Chat Completions, and assembles its streams.
 
-Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named.
+The types are those of openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the first choice: with ``n``, every other choice is an alternative answer."""
+    """Read the first choice. If the request set ``n``, all other choices are alternative answers."""
     if type(body) is dict:  # the usual case: JSON, every call with an id
         try:
             choices: list[JsonObject] = body["choices"]
@@ -67,13 +67,13 @@ def _read_any(body: Any) -> Reading | None:
     message = member(choices[0], "message") if choices else None
     if message is None:
         raise ResponseError("the chat completion has no choices[0].message", body=body)
-    # The presence of tool_calls decides, not finish_reason: a forced call has arrived with "stop".
+    # Calls are read whatever finish_reason says: a forced call has arrived with "stop".
     listed = member(message, "tool_calls")
     listed_calls = [read_call(call) for call in listed] if isinstance(listed, list) else []
     finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: ignore the call, and do not send it back.
     calls = [call for call in listed_calls if not is_stray(call)]
-    if not calls and legacy is not None and member(legacy, "name"):  # some gateways send it with an empty name
+    if not calls and legacy is not None and member(legacy, "name"):  # some send an empty name
         calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
     assistant = as_assistant(_as_sent(message))
     if len(calls) < len(listed_calls):
@@ -86,14 +86,14 @@ def _read_any(body: Any) -> Reading | None:
 
 
 def as_assistant(message: WireMessage) -> WireMessage:
-    """Return a model's message with the role of the assistant, whatever role a gateway gave it."""
+    """Return a model's message with the role ``assistant``, even if a gateway gave it another role."""
     if message.get("role") == "assistant":
         return message
     return {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
 
 
 def with_content(message: WireMessage) -> WireMessage:
-    """Return the message with a content that a request accepts: a text, or parts. A gateway may send anything there."""
+    """Return the message with content that a request accepts: a string, or parts. A gateway may send anything else."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return message
@@ -119,9 +119,10 @@ def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessa
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. A call is complete if the response ends, or if the next call has begun and its text is whole.
+    """Merge an event. A call is complete if its text is whole and the next call has begun, or if the response ends.
 
-    Fragments of several calls may alternate: a call whose text is not yet whole may continue after the next has begun.
+    Fragments of several calls may alternate: if the text of a call is not whole when the next call begins, the earlier
+    call may continue.
     """
     choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
     places: dict[Any, int] = body.setdefault("x-places", {})
@@ -144,13 +145,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             choice["finish_reason"] = finish = received["finish_reason"]
     if finish is not None:
         return _at_the_end(choice["message"], FINISHES.get(str(finish), "other"))
-    # If this event began a call, check the call that was the last before, and new calls except the last.
+    # If this event began new calls, check the call that was the last before this event, and all new calls but the last.
     before = range(max(begun - 1, 0), len(calls) - 1) if len(calls) > begun else ()
     return [(at, read_call(calls[at])) for at in before if is_whole(calls[at]["function"]["arguments"])]
 
 
 def _at_the_end(message: WireMessage, finish: Finish) -> list[Completed]:
-    """Return the calls of a response that has ended; if it ended early, only those that are whole."""
+    """Return the calls of a response that has ended. If the response ended early, return only the whole calls."""
     calls, legacy = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
     if not calls and isinstance(legacy, dict) and legacy.get("name"):
         calls = [WireCall("", legacy["name"], legacy["arguments"], legacy)]
@@ -162,7 +163,7 @@ _WHOLE = ("role", "id", "name", "type")
 
 def _join(message: WireMessage, key: str, value: Any) -> None:
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
-        append_text(message, key, value)  # before a variable refers to the text: append_text would copy it then
+        append_text(message, key, value)  # first: append_text copies a text that a variable refers to
         return
     before = message.get(key)
     if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first
@@ -182,7 +183,7 @@ def _join(message: WireMessage, key: str, value: Any) -> None:
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
     """Merge a fragment into its call, or begin a call.
 
-    The index of a fragment names its call, but a gateway may give all calls the same index, and each its own id.
+    The index of a fragment names its call, but a gateway may give all calls the same index and different ids.
     """
     index, function = part.get("index"), part.get("function") or {}
     # ``places`` maps both ids and indices to positions in ``calls``. A known id decides first, then the index. A
@@ -196,7 +197,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
         at = len(calls) - 1
     if at < 0 and not part.get("id") and not function.get("name"):
-        return  # a stray call of a gateway
+        return  # a stray call, which some gateways send
     if at < 0 or is_other:
         places[index] = len(calls)
         if by_id is not None:
@@ -216,7 +217,7 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
 
 
 def _as_sent(message: Any) -> WireMessage:
-    """Return the message without the fields that the SDK's ``parse`` adds, and with a content that requests accept."""
+    """Return the message with content that requests accept, and without the fields that the SDK's ``parse`` adds."""
     if isinstance(message, dict):
         return with_content(message)
     sent: WireMessage = with_content(plain(message))
@@ -227,7 +228,7 @@ def _as_sent(message: Any) -> WireMessage:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of an event, as the message that the events add up to is read: a refusal is text, too."""
+    """Return the text and the reasoning of an event, by the rules for whole messages: a refusal counts as text."""
     text = thinking = ""
     for received in event.get("choices") or ():
         if received.get("index", 0) != 0:

@@ -1,6 +1,6 @@
 """Writes tools and choices for OpenAI's Chat Completions, and the rewrites of its strict dialect.
 
-Types read in openai 3.51.0 on 2026-11-20; server texts from the issues named.
+The types are those of openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 import re
@@ -15,10 +15,10 @@ from toolshape._schema.lens import each
 from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, NameRule
 
-_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # constrained decoding uses automata, which cannot express these
+_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # constrained decoding uses automata, which cannot look around
 # Sources: OpenAI's Structured Outputs guide (Feb and Aug 2026) and the rejections cited below. OpenAI rejected
-# "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026: it goes into the description. Lengths:
-# coder/mux#1220, 2025-12. uniqueItems: mastra#23321, 2026-09.
+# "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026, so toolshape moves it into the description. On
+# lengths, see coder/mux#1220, 2025-12; on uniqueItems, see mastra#23321, 2026-09.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
     "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
@@ -26,7 +26,7 @@ STRICT_KEYWORDS = (
     "properties", "required", "type",
 )  # fmt: skip
 ACCEPTED = ("$schema", "default", "title")
-"""Keywords that its documentation does not list, and that the server accepted in recorded requests of 2026."""
+"""Keywords that OpenAI's documentation does not list, but that the server accepted in recorded requests of 2026."""
 OBJECTS = (
     *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),
@@ -60,7 +60,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Write a request for vendors without ``allowed_tools``: to choose among several tools, send only those tools."""
+    """Write a request for vendors without ``allowed_tools``: if the choice names several tools, send only those."""
     if len(choice.names) > 1:
         return _said(list(choice.chosen), "required", choice)
     return request(tools, choice)
@@ -91,7 +91,7 @@ ROOT = cited(
 )
 GUIDE = "Structured Outputs guide, 2026-08"
 STRICT = (structure.wrapped_root, *OBJECTS)
-# Fine-tuned models and Azure accept none of these (Structured Outputs guide, 2026; Azure's page of 2025-01).
+# Fine-tuned models and Azure accept none of these keywords (Structured Outputs guide, 2026; Azure's page of 2025-01).
 MOVED = (
     "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
     "maxItems",

@@ -1,4 +1,4 @@
-"""Imitates the server of Chat Completions. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
+"""Imitates the server of Chat Completions, with the types of openai 3.54.0 (2026-11-22) and recorded errors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -40,7 +40,7 @@ ENDPOINT = Endpoint(
 
 
 def sent_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
-    """Read a function in the form of OpenAI and its kin."""
+    """Read a function in the form of OpenAI and similar vendors."""
     return SentTool(
         path=path,
         number=number,
@@ -89,12 +89,12 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
 
 
 def read_counted_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """Read a request for servers whose streams always report their cost."""
+    """Read a request for servers whose streams always report the token counts."""
     return read_request(body, words)._replace(wants_usage=True)
 
 
 def usage(said: Completion) -> JsonObject:
-    """Return what a response cost, if the cost is reported."""
+    """Return the token counts of a response as the key ``usage``, or nothing if the response does not report them."""
     if said.usage is None:
         return {}
     prompt, completion = said.usage
@@ -114,7 +114,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a completion into chunks: first the role, then texts and arguments in pieces, then why it ended."""
+    """Split a completion into chunks: the role, then text and arguments in pieces, and last the finish reason."""
     return _chunks(body, is_whole=False)
 
 
@@ -165,7 +165,7 @@ _TYPES = {
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """Write the headers and the body of an error, as OpenAI and its kin do."""
+    """Write the headers and the body of an error, as OpenAI and similar vendors do."""
     kind = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - an HTTP status
     kind, code = _TYPES.get(refusal.status, (kind, None))
     body = {"message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code or code}
@@ -241,7 +241,7 @@ WORDINGS: dict[str, Wording] = {
 
 
 def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
-    """Return the wordings about the schema of an answer: those about a tool's, under another name."""
+    """Return the wordings for the schema of an answer: the wordings for a tool's schema, with another beginning."""
     return {
         f"output:{rule}": Wording(
             wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "), code=code, param=param
@@ -276,10 +276,11 @@ def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
                 yield RequestFault(path, "empty_string", "the call has no name", subject=path)
 
 
-# Each was seen by one or two who were refused, and in servers that imitate this one.
+# For each rule, one or two users reported a refused request, and servers that imitate OpenAI's have the rule too.
 REQUEST_RULES = (
     *request_rules(
-        "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (local-inference-lab/vllm#193 saw it taken, 2026-07)",
+        "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (accepted in local-inference-lab/vllm#193, "
+        "2026-07)",
         tools_are_some,
     ),
     *request_rules(
@@ -324,4 +325,4 @@ SERVER = Server(
     address=probes.OPENAI_ADDRESS,
 )
 VENDOR_SERVER = replace(SERVER, refuses=(), fields=frozenset(), wordings={}, address=None)
-"""The server of vendors whose servers are known only by their form."""
+"""The server of vendors for which toolshape knows only the form of requests and responses."""

@@ -1,8 +1,8 @@
-"""Defines how the vendors of OpenAI's Chat Completions are asked for an answer in a schema, by their differences.
+"""Defines how to ask each vendor of OpenAI's Chat Completions for an answer in a schema, by its differences.
 
-Read on 2026-11-25. All take ``response_format`` as OpenAI does. Servers that compile each schema to a grammar constrain
-every answer, with or without the flag ``strict``: there every schema is sent in the strict form, since what their grammars
-cannot express they leave out without a word.
+The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers that compile each
+schema to a grammar constrain every answer, with or without the flag ``strict``. They silently leave out what their
+grammars cannot express, so toolshape sends them every schema in the strict form.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import NotBesideTools, SchemaRules
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrapped_root_with_items,), strict=STRICT)
-"""For vendors that document no dialect of their own: OpenAI's, which is the narrowest; nothing is known to be refused."""
+"""For vendors that document no dialect: OpenAI's strict form, the narrowest. No refusals of these vendors are known."""
 
 OPENROUTER = replace(
     OUTPUT,
@@ -31,7 +31,8 @@ GROQ = replace(
     OUTPUT,
     schema=replace(
         STRICT_BY_FLAG,
-        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model. It has no bounds of arrays.
+        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model. The strict form has no
+        # bounds of arrays.
         is_strict_by_auto=False,
         strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
         strict_needs="strict answers need a model of openai/gpt-oss",
@@ -51,11 +52,12 @@ FIREWORKS = replace(
     not_beside_tools=NotBesideTools("Fireworks' structured responses documentation, 2026", ""),
     evidence="Fireworks' structured responses documentation, 2026",
 )
-# Every answer is constrained; a missing additionalProperties means false (its documentation, 2026).
+# xAI constrains every answer. A missing additionalProperties means false (xAI's documentation, 2026).
 XAI = replace(
     OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="xAI's structured outputs documentation, 2026"
 )
-# Without the flag the schema is a hint. No recursion, patterns, formats or bounds of arrays; at most 5,000 characters.
+# Without the flag, the schema is only a hint. With the flag, it may have at most 5,000 characters, and no recursion,
+# patterns, formats or bounds of arrays.
 _NOT_AT_CEREBRAS = ("pattern", "format", "minItems", "maxItems")
 CEREBRAS = replace(
     OUTPUT,
@@ -95,13 +97,16 @@ GRAMMAR_RULES = SchemaRules(
     lenient=MINIMAL,
     strict=MINIMAL,
 )
-"""For servers that write a grammar of llama.cpp. One that it cannot write constrains nothing: so patterns are described."""
+"""For servers that use llama.cpp's grammars. If llama.cpp cannot write a grammar, the answer is not constrained at all.
+
+So toolshape moves patterns into descriptions.
+"""
 LLAMA_CPP = replace(
     OUTPUT,
     schema=GRAMMAR_RULES,
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
-        "the grammar of the answer leaves no place for a call: its documentation, 2026-11-25", None
+        "the grammar of the answer leaves no place for a call: llama.cpp's documentation, 2026-11-25", None
     ),
     evidence="the server's documentation of response_format, 2026-11-25",
 )

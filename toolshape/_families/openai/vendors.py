@@ -1,4 +1,4 @@
-"""Defines the vendors of OpenAI's Chat Completions by their differences, with evidence. Read on 2026-11-20."""
+"""Defines the vendors of OpenAI's Chat Completions by their differences, with evidence that was read on 2026-11-20."""
 
 import re
 from collections.abc import Iterator
@@ -31,17 +31,17 @@ _FACTS = OPENAI.facts
 
 
 def _endpoint_for_openai_sdk(**variables: str) -> Endpoint:
-    """Return the endpoint of a vendor that is called through OpenAI's SDK; ``variables`` add its own key."""
+    """Return the endpoint of a vendor that users call through OpenAI's SDK; ``variables`` add the vendor's key."""
     return ENDPOINT._replace(variables={**VARIABLES, **variables})
 
 
 def _endpoint_for_own_sdk(name: str, path: str = "") -> Endpoint:
-    """Return the endpoint of a vendor that has an SDK of its own, on httpx."""
+    """Return the endpoint of a vendor that has a separate SDK, which uses httpx."""
     return ENDPOINT._replace(variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx")
 
 
-# Their strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. allowed_tools is
-# unsupported (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
+# The vendors' strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. The vendors do
+# not support allowed_tools (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
     OPENAI,
     schema=replace(OPENAI.schema, refuses_strict=(), is_strict_by_auto=False),
@@ -81,7 +81,7 @@ AZURE = replace(
             }
         ),
         refuses=(
-            *request_rules("the model stands in the address of Azure", required_fields("messages")),
+            *request_rules("the URL of an Azure request holds the model", required_fields("messages")),
             *REQUEST_RULES,
         ),
     ),
@@ -91,8 +91,8 @@ AZURE = replace(
     ),
 )
 
-# Function calling guide, 2026: strings may have a pattern and some formats, arrays no bounds. DeepSeek spells $defs
-# differently, so references are inlined.
+# Function calling guide, 2026: strings may have a pattern and some formats, but arrays may have no bounds. DeepSeek
+# spells $defs differently, so references are inlined.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(
     key for key in openai_schema.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems")
@@ -106,15 +106,15 @@ def _deepseek_thinks(request: RequestRead) -> bool:
 
 
 def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that no schema of an answer is sent."""
+    """Check that the request holds no schema of an answer."""
     if mapping(request.body.get("response_format")).get("type") == "json_schema":
-        yield RequestFault("response_format", "no_response_format", "a schema of answers is not taken")
+        yield RequestFault("response_format", "no_response_format", "this provider accepts no schema of an answer")
 
 
 DEEPSEEK = replace(
     VENDOR,
     name="deepseek",
-    # json_schema is refused: "This response_format type is unavailable now" (inspect_ai#4916, 2026-08).
+    # DeepSeek refuses json_schema: "This response_format type is unavailable now" (inspect_ai#4916, 2026-08).
     output=None,
     schema=replace(
         VENDOR.schema,
@@ -186,7 +186,7 @@ GROQ = replace(
         endpoint=_endpoint_for_own_sdk("GROQ"),
     ),
     facts=_FACTS._replace(
-        malformed="no call: a 400 `tool_use_failed`, for arguments that do not fit the schema too",  # ha-groq#20
+        malformed="no call: a 400 `tool_use_failed`, also for arguments that do not fit the schema",  # ha-groq#20
         strict="`function.strict`, its dialect undocumented",
     ),
 )
@@ -203,12 +203,12 @@ XAI = replace(
     ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
-# The router passes tools on: the model behind it sets the limits and the dialect (its documentation, 2026).
+# OpenRouter passes tools on: the model behind it sets the limits and the dialect (OpenRouter's documentation, 2026).
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
     output=outputs.OPENROUTER,
-    # "Video Inputs" of its documentation, read 2026-11-23.
+    # Source: "Video Inputs" in OpenRouter's documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
     server=replace(
         VENDOR_SERVER,
@@ -259,7 +259,7 @@ VLLM = replace(
     VENDOR,
     name="vllm",
     output=outputs.VLLM,
-    # "Multimodal Inputs" of its documentation, read 2026-11-23.
+    # Source: "Multimodal Inputs" in vLLM's documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
     server=replace(
         VENDOR_SERVER,
@@ -307,7 +307,7 @@ MOONSHOT = replace(
                 pattern="reasoning_content",
             )
         ),
-        # The server refuses sounds and files, and accepts videos: @ai-sdk/moonshotai 3.0.32, 2026-08.
+        # The server refuses audio and files, and accepts videos: @ai-sdk/moonshotai 3.0.32, 2026-08.
         input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
         media_types=frozenset({"image/*", "video/*"}),
     ),

@@ -35,8 +35,8 @@ OPENAI_RESPONSES = replace(
             is_search=lambda tool: member(tool, "type") == "tool_search",
             refused=refused_beside,
             evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, and the guide to tool "
-            "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, and one the other way round, is "
-            "refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",
+            "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, or a deferred tool without a "
+            "search, is refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",
         ),
     ),
     codec=replace(

@@ -1,4 +1,4 @@
-"""Reads and writes the items of OpenAI's Responses API; types read in openai 3.54.0 on 2026-11-22."""
+"""Reads and writes the items of OpenAI's Responses API, with the types of openai 3.54.0 (read on 2026-11-22)."""
 
 import json
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from toolshape.messages import (
 )
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The key of a call's arguments, by the type of its item. A custom call has free text, and is for no tool of ours."""
+"""The key of a call's arguments, by the type of its item. A custom call has free text; toolshape does not run it."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -45,7 +45,7 @@ def read(item: JsonObject, path: str) -> Message:
     """Read an item as a message with one part; an item of type "message" may have several parts."""
     kind = str(item.get("type", "message" if "role" in item else ""))
     if item.get("tool_calls") is not None or item.get("role") == "tool":
-        raise ValueError("these are another provider's messages: a message with calls, or with a result, is no item")
+        raise ValueError("these are another provider's messages: an item has no tool_calls, and its role is not 'tool'")
     if kind == "message":
         return _message(item, path)
     role: Any = "assistant"
@@ -125,7 +125,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write items in the order of the parts; adjacent contents share an item."""
+    """Write items in the order of the parts; adjacent pieces of content share an item."""
     items: list[WireMessage] = []
     contents: list[MessagePart] = []
     for part in message.parts:
@@ -162,7 +162,7 @@ def _written(part: MessagePart) -> JsonObject:
 
 
 def piece(part: Part) -> JsonObject:
-    """Write a text, image or file for an item."""
+    """Write a text, image or file for the content of an item."""
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
     part = by_media_type(part)
@@ -185,7 +185,7 @@ def _system(messages: Sequence[Message]) -> JsonObject:
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """Return the item of a call or of a result with another id of the call; the item's own id stays."""
+    """Return the item of a call or of a result with another call id; the id of the item itself stays."""
     return under(raw, "call_id", call_id)
 
 
@@ -199,7 +199,7 @@ HISTORIES = Histories(
     is_system_first=True,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
-    # openai 3.54.0 ResponseInputContentParam: there is no sound. Of files, all kinds of documents since 2026-02-24.
+    # openai 3.54.0 ResponseInputContentParam has no audio. Since 2026-02-24, files may be documents of any kind.
     media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}),
     opaque_keys=frozenset({"encrypted_content"}),
     item_ids={"function_call": "fc", "reasoning": "rs"},
@@ -256,8 +256,8 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], call: Any) -> JsonObject:
     """Write the item that answers a call item; there is no error flag.
 
-    A program that called the tool goes on with the item that names it as its ``caller``, as the call did
-    (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833, 2026-07).
+    If a program called the tool, the call names this program as its ``caller``, and the item must name it too, so that
+    the program can continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833, 2026-07).
     """
     output = [piece(part) for part in _marked(parts, code)] or openai_messages.marked_text(text, code)
     kind, caller = str(member(call, "type") or "function_call"), member(call, "caller")
@@ -266,7 +266,7 @@ def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, .
 
 
 def _marked(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
-    """Return the parts of a result. If it is an error, its first text carries the mark."""
+    """Return the parts of a result. If the result is an error, put the error mark before the first text."""
     if not parts:
         return ()
     first = parts[0].text if isinstance(parts[0], Text) else None

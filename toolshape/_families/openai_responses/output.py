@@ -1,7 +1,7 @@
 """Writes ``text.format`` for OpenAI's Responses API, and finds the answer in the items of a response.
 
-Types read in openai 3.57.0 on 2026-11-25. ``strict`` is always sent, as for tools: what the server does without it is not
-documented.
+The types are those of openai 3.57.0, read on 2026-11-25. toolshape always sends ``strict``, as for tools, because the
+documentation does not say what the server does without it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the messages, without those of another phase than the final answer."""
+    """Return the text of all messages, except messages of a phase other than the final answer."""
     messages = [
         item for item in assistant if item.get("type") == "message" and item.get("phase") in (None, "final_answer")
     ]

@@ -1,4 +1,4 @@
-"""Requests that Responses refuses by one rule, each with its twin."""
+"""Requests that one rule of the Responses API refuses, each with a twin that it accepts."""
 
 from toolshape._calls import JsonObject
 from toolshape._wire.server import RequestProbe

@@ -1,6 +1,6 @@
 """Reads responses of OpenAI's Responses API, and assembles its streams.
 
-Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions.
+The types are those of openai 3.51.0, read on 2026-11-20. The dialect and the names are those of Chat Completions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """Read the calls. A response has a status, but no finish reason; an incomplete response states a reason."""
+    """Read the calls. A response has a status instead of a finish reason; an incomplete response states a reason."""
     body = whole(body)
     if body is None:
         return None
@@ -40,7 +40,7 @@ def read(body: Any) -> Reading | None:
     # A call has two ids: a result names the call_id, never the id.
     calls = [read_call(item) for item in output if _is_call(item)]
     why = member(member(body, "incomplete_details"), "reason")
-    # A request accepts no item without a type or a role.
+    # A request accepts no item that has neither a type nor a role.
     items = [item for item in plain(output) if "type" in item or "role" in item]
     sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
     sent = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent]
@@ -50,14 +50,14 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Items arrive by index; each is sent once more, whole, when it is done."""
+    """Merge an event. Items arrive by index. When an item is done, the server sends it once more, whole."""
     kind = str(event.get("type", ""))
     output = body.setdefault("output", [])
     positions: dict[int, int] = body.setdefault("x-calls", {})
     body.setdefault("object", "response")
     if isinstance(event.get("response"), dict):
         given = event["response"].get("output") or output
-        whole_output = given if _calls_in(given) >= _calls_in(output) else output  # keep calls that were announced
+        whole_output = given if _calls_in(given) >= _calls_in(output) else output  # keep announced calls
         body.update({**event["response"], "output": whole_output})
         return list(enumerate(map(read_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
     if kind == "error":
@@ -88,11 +88,11 @@ _TEXT_KEYS = {
     "response.output_text.delta": ("output_text", "text"),
     "response.refusal.delta": ("refusal", "refusal"),
 }
-"""The events that add to the text of a message, with the type of the part and the key of its text."""
+"""The events that add text to a message, each with the type of the part and the key of the part's text."""
 
 
 def _part_at(item: JsonObject, event: JsonObject) -> tuple[list[JsonObject], int]:
-    """Return the parts of a message, the message's own list, and the position of the part that an event is about."""
+    """Return the list of parts that a message holds, and the position of the part that an event changes."""
     given = item.get("content")
     content: list[JsonObject] = list(given) if isinstance(given, list) else []
     item["content"] = content
@@ -108,7 +108,7 @@ def _begin_part(item: JsonObject, event: JsonObject) -> None:
 
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
-    """Add a piece of text to a message, so that a stream that breaks keeps what has come; the finished item replaces it."""
+    """Add a piece of text to a message, so that a broken stream keeps its text. The finished item replaces the text."""
     content, place = _part_at(item, event)
     if not isinstance(content[place].get(key), str):
         others: JsonObject = {"annotations": []} if key == "text" else {}
@@ -121,7 +121,7 @@ def _calls_in(output: Sequence[JsonObject]) -> int:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of a delta; the events that repeat a text when it is done add none."""
+    """Return the text of a delta event. An event that repeats a finished text adds no text."""
     kind, delta = event.get("type"), event.get("delta")
     if not isinstance(delta, str):
         return NO_TEXT

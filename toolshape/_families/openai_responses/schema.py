@@ -1,6 +1,6 @@
 """Writes tools and choices for OpenAI's Responses API, and groups of deferred tools.
 
-Types read in openai 3.51.0 on 2026-11-20; dialect and names as in Chat Completions.
+The types are those of openai 3.51.0, read on 2026-11-20. The dialect and the names are those of Chat Completions.
 """
 
 from collections.abc import Collection
@@ -14,18 +14,18 @@ from toolshape._wire.provider import Choice
 
 def refused_beside(native: Any, names: Collection[str]) -> str:
     if member(native, "type") == "tool_search" and member(native, "execution") == "client":
-        return "a tool_search with execution='client' has no handler here: leave out its execution"
+        return "toolshape cannot run a tool_search with execution='client': leave out its execution"
     if member(native, "type") == "namespace":
         for tool in member(native, "tools") or ():
             if member(tool, "name") in names:
                 return (
-                    f"a call of {member(tool, 'name')!r} in that namespace would run the tool of this name: rename one"
+                    f"a call of {member(tool, 'name')!r} in that namespace would run your tool of this name: rename one"
                 )
     return ""
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write an entry. ``strict`` is always sent: without it the server makes the schema strict itself (chatlas#255)."""
+    """Write an entry, always with ``strict``: without it, the server makes the schema strict itself (chatlas#255)."""
     tool: JsonObject = {"type": "function", "name": spec.name, "parameters": spec.parameters, "strict": strict}
     if spec.description:
         tool["description"] = spec.description
@@ -41,7 +41,7 @@ def deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
 
 
 def gathered(entries: list[JsonObject]) -> list[JsonObject]:
-    """Merge the groups of each name; a merged group is at the place of the first."""
+    """Merge the groups of the same name; the merged group takes the place of the first one."""
     groups: dict[str, JsonObject] = {}
     merged: list[JsonObject] = []
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Imitates the server of the Responses API. Types read in openai 3.54.0 on 2026-11-22; errors as recorded."""
+"""Imitates the server of the Responses API, with the types of openai 3.54.0 (2026-11-22) and recorded errors."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,14 +24,17 @@ ADDRESS = Address(
     "https://api.openai.com/v1/responses",
     {"authorization": "Bearer {key}"},
     ("OPENAI_API_KEY",),
-    {"max_output_tokens": 16},  # the least that it takes
+    {"max_output_tokens": 16},  # the smallest value that the API accepts
     "openai 3.57.0, 2026-11-25",
 )
 ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request. Without ``strict`` the server decides, so only ``true`` is strict."""
+    """Read the tools and the choice of a request. Only tools with ``"strict": true`` count as strict.
+
+    Without ``strict``, the server decides.
+    """
     given = listed(body.get("tools"))
     tools = list(_functions(given, "tools"))
     items = body.get("input")
@@ -48,7 +51,7 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
-    """Yield the functions among tools, and in groups of tools."""
+    """Yield the functions in a list of tools, including the functions in groups."""
     for at, entry in enumerate(given):
         if isinstance(entry, dict) and entry.get("type") == "function":
             yield openai.sent_function(entry, f"{path}[{at}]", at, entry)
@@ -68,7 +71,7 @@ def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that a function has a name, which Chat Completions has one level below."""
+    """Check that each function has a name. In Chat Completions, the name is one level deeper."""
     for tool in request.tools:
         if tool.name is None:
             path = f"{tool.path}.name"
@@ -130,7 +133,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into its events, numbered."""
+    """Split a response into its events, and number the events."""
     for number, event in enumerate(_events(body)):
         yield {**event, "sequence_number": number}
 
@@ -180,7 +183,7 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
 
 
 _PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal")}
-"""The key of the text in a part of a message, and the name of the part in events."""
+"""By the type of a message's part: the key of its text, and its name in events."""
 
 
 # openai 3.54.0 ResponseCreateParams, 2026-11-22.

@@ -1,4 +1,4 @@
-"""Defines the provider of xAI's protocol over gRPC, as its SDK uses it."""
+"""Defines the provider of xAI's gRPC protocol, as xAI's SDK uses it."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ XAI_GRPC = replace(
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
-    server=None,  # gRPC: the fake speaks HTTP only
+    server=None,  # gRPC: the fake server speaks only HTTP
     output=OUTPUT,
 )
 PROVIDERS = (XAI_GRPC,)

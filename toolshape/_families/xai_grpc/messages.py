@@ -1,6 +1,6 @@
-"""Reads and writes the messages of xAI's protocol over gRPC, its fields as JSON.
+"""Reads and writes the messages of xAI's gRPC protocol, with the protocol's fields as JSON.
 
-Read in xai-sdk 1.21.0 on 2026-11-22.
+The types are those of xai-sdk 1.21.0, read on 2026-11-22.
 """
 
 import json
@@ -44,7 +44,7 @@ _REASONING = ("reasoning_content", "encrypted_content")
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Read a message as a record. Calls that the server ran itself become provider parts."""
+    """Convert a wire message to a ``Message``. Calls that the server ran itself become provider parts."""
     role = _ROLES.get(str(item.get("role")), "user")
     content = item.get("content")
     if role == "tool":
@@ -90,7 +90,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write each result as a message of its own, then the rest as one message."""
+    """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     messages: list[WireMessage] = [
         write_result(part.id, result_text(part), part.code) if part.raw is None else part.raw for part in results
@@ -151,6 +151,6 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
-    """Write the message of a result. It holds text only; there is no error flag."""
+    """Write the message of a result, which holds only text. There is no error flag."""
     content = [{"text": openai_messages.marked_text(text, code)}]
     return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

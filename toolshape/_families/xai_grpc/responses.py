@@ -1,6 +1,6 @@
-"""Reads responses of xAI's protocol over gRPC, as its SDK uses it, and assembles its streams.
+"""Reads responses of xAI's gRPC protocol, as xAI's SDK uses it, and assembles its streams.
 
-The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20.
+Bodies are the protocol's fields as JSON. The fields are those of xai-sdk 1.21.0, read on 2026-11-20.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """Read the calls of the last output, without those that the server ran itself."""
+    """Read the calls of the last output, without the calls that the server ran itself."""
     body = whole(body)
     if body is None:
         return None
@@ -61,7 +61,7 @@ def _either(node: Any, name: str, camel: str) -> Any:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Calls come whole, in deltas of the output."""
+    """Merge an event. Calls arrive whole, in the deltas of the outputs."""
     outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT"}}])
     message = outputs[0]["message"]
     done: list[Completed] = []
@@ -83,7 +83,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of the first output's delta."""
+    """Return the text and the reasoning in the deltas of all outputs."""
     deltas = [output.get("delta") or {} for output in event.get("outputs") or ()]
     return TextDelta(
         "".join(delta.get("content") or "" for delta in deltas),

@@ -1,6 +1,6 @@
-"""Writes tools and choices for xAI's protocol over gRPC, as its SDK uses it.
+"""Writes tools and choices for xAI's gRPC protocol, as xAI's SDK uses it.
 
-The protocol's fields as JSON, read in xai-sdk 1.21.0 on 2026-11-20.
+Bodies are the protocol's fields as JSON. The fields are those of xai-sdk 1.21.0, read on 2026-11-20.
 """
 
 import json
@@ -19,7 +19,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice of a request. To choose among several tools, send only those tools."""
+    """Return the tools and the choice of a request. If the choice names several tools, send only those tools."""
     body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         body["tool_choice"] = {"function_name": choice.names[0]}
