@@ -441,7 +441,7 @@ def test_arguments_reach_their_own_parameter():
 
     with pytest.raises(DefinitionError, match="args: the function has no parameter"):
         made_of({"args": {"type": "integer"}}, rest)
-    with pytest.raises(DefinitionError, match="n: the function requires it, but the definition does not"):
+    with pytest.raises(DefinitionError, match="n: the function requires this parameter, but the definition does not"):
         made_of({"n": {"type": "string"}}, lambda n: n)
 
 

@@ -17,9 +17,9 @@ _SCALARS = (str, int, float, bool, type(None))
 class Choices(NamedTuple):
     """The values of an enum or a literal.
 
-    ``values`` are the JSON values, ``members`` the Python values that they become, in the same order. ``is_plain``:
-    pydantic itself finds the member for each value. ``mask`` has the bits of a flag that has too many combinations to
-    list.
+    ``values`` are the JSON values. ``members`` are the Python values that represent them, in the same order.
+    ``is_plain`` is true if pydantic itself finds the member for each value. ``mask`` is set if a flag has too many
+    combinations to list: it has the bits of all members.
     """
 
     values: list[Any]
@@ -43,7 +43,7 @@ def choices_of(node: Node) -> Choices:
 
 
 def _distinct(choices: Sequence[Any]) -> list[Any]:
-    """Return the choices without repetitions: pydantic lists an enum's aliases as further members."""
+    """Return the choices without repetitions: pydantic lists an enum's aliases as if they were members."""
     return [choice for index, choice in enumerate(choices) if not any(choice is earlier for earlier in choices[:index])]
 
 
@@ -69,7 +69,7 @@ def _combined(value: int, members: Sequence[enum.Flag]) -> int:
 
 
 def json_of_choice(value: Any) -> Any:
-    """Convert an enum's value to JSON; a set is ordered in the same way in every process."""
+    """Convert an enum's value to JSON; sort a set, so that its order is the same in every process."""
     plain = (
         sorted(value, key=lambda item: (type(item).__name__, repr(item))) if isinstance(value, AbstractSet) else value
     )
@@ -77,7 +77,7 @@ def json_of_choice(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Serialise a JSON value; values of different types get different texts: ``1``, ``1.0``, ``true``."""
+    """Serialise a JSON value; values of different types get different strings: ``1``, ``1.0``, ``true``."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -87,11 +87,11 @@ def key_of(value: Any) -> str:
 
 
 def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
-    """Return a function that converts a JSON value to its member; it returns a member unchanged.
+    """Return a function that converts a JSON value to its member, and returns a member unchanged.
 
     Args:
-        choices: The choices.
-        texts: If object keys are converted: the members by their keys.
+        choices: The values and members of an enum or a literal.
+        texts: The members by object key, if the function converts object keys instead of values.
     """
     listed = ", ".join(map(as_text, choices.values))
     pairs = list(zip(choices.values, choices.members, strict=True))

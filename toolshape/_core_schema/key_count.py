@@ -1,6 +1,6 @@
-"""Counts the keys behind a validated model, so that the fast path detects repeated keys in the JSON text.
+"""Counts the JSON keys that a validated model was parsed from, so that the fast path can detect repeated keys.
 
-A model loses a repeated key, so the JSON text then has more colons than the model has keys.
+Parsing drops a repeated key. The JSON text then has more colons than the model has keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ _FieldCount: TypeAlias = tuple[str, KeyCount]
 
 
 class UndecidableError(Exception):
-    """The answer cannot be derived from the core schema."""
+    """The core schema does not tell how many keys a value had, or how to replace its nulls."""
 
 
 KEYLESS = frozenset(
@@ -24,14 +24,15 @@ KEYLESS = frozenset(
 
 
 def count_of_flat(model: Any) -> int:
-    """Return the number of keys that a model was given, if its fields contain no keys themselves."""
+    """Return the number of keys that a model was parsed from, if the values of its fields contain no keys."""
     return len(model.__pydantic_fields_set__)
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Compile a function that counts the keys behind a validated model, or return ``None`` if that is impossible.
+    """Compile a function that counts the keys that a model was parsed from; return ``None`` if that is impossible.
 
-    It is impossible if the model contains a union, an untyped map, itself, or a value that a user validator may change.
+    Counting is impossible if the model contains a union, an untyped map, or itself. It is also impossible if a user
+    validator may change a value that contains keys.
     """
     try:
         return _Compiler(definitions_of(schema)).count_of(schema, frozenset())
@@ -111,7 +112,7 @@ def _in_each(of_item: KeyCount) -> KeyCount:
     if of_item is not count_of_flat:
         return lambda items: sum(map(of_item, items))
 
-    # Most lists of models are of flat ones: inlining ``count_of_flat`` saves a call for each item.
+    # Most lists of models contain flat models, so inlining ``count_of_flat`` saves a call for each item.
     def count(items: Any) -> int:
         keys = 0
         for item in items:
@@ -126,7 +127,10 @@ def _of_map(of_value: KeyCount | None) -> KeyCount:
 
 
 def _of_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
-    """Return the count function of a model with keys inside its fields; fields with defaults count only if given."""
+    """Return the count function of a model whose fields contain keys.
+
+    The keys inside a field with a default count only if the field was given.
+    """
     only, of_only = (*required, *optional)[0]
     if len(required) == 1 and not optional:
         return lambda model: len(model.__pydantic_fields_set__) + of_only(model.__dict__[only])

@@ -1,6 +1,7 @@
-"""Decides which JSON texts are valid keys of a map, based on the core schema of its keys.
+"""Decides which strings are valid keys of a map in JSON, based on the core schema of the keys.
 
-Read in pydantic-core 2.46 and 2.50: ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date pass, strict or not.
+pydantic-core accepts the keys ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date, strict or not (read in its versions
+2.46 and 2.50).
 """
 
 import re
@@ -12,9 +13,9 @@ from toolshape._core_schema.enum_values import choices_of, key_of, lookup_of
 from toolshape._core_schema.nodes import Definitions, Node, inside
 from toolshape._schema.values import INTEGER_KEY
 
-_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no number that overflows a float
+_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no number overflows a float
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
-"""Matches text that pydantic reads as a number of seconds, since 1970 or of a duration."""
+"""Matches text that pydantic reads as a number of seconds: since 1970, or in a duration."""
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 _NEVER = frozenset(
     {"list", "tuple", "set", "frozenset", "dict", "model", "dataclass", "typed-dict", "named-tuple", "none"}
@@ -24,10 +25,10 @@ Admits: TypeAlias = Callable[[str], bool]
 
 
 class KeyRule(NamedTuple):
-    """The rule for which texts are keys of a map.
+    """The rule that decides which strings are valid keys of a map.
 
-    ``schema`` is the rule as JSON Schema, ``admits`` tests one text. ``read`` converts a key if pydantic itself cannot.
-    ``converts``: a key may become a value other than its text.
+    ``schema`` is the rule as JSON Schema, and ``admits`` tests one key. ``read`` converts a key if pydantic itself
+    cannot. ``converts`` is true if a key may become a value other than its text.
     """
 
     schema: JsonSchema | None = None

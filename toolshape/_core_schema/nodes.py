@@ -1,6 +1,6 @@
-"""Walks pydantic's core schemas. It is the only module that knows which keys of a node contain other nodes.
+"""Walks pydantic's core schemas. Only this module knows which keys of a node contain other nodes.
 
-Read in pydantic-core 2.46 and 2.50.
+The structure of the nodes was read in pydantic-core 2.46 and 2.50.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ Node: TypeAlias = Mapping[str, Any]
 Definitions: TypeAlias = Mapping[str, Node]
 
 WRAPPER = "toolshape wrapper"
-"""The tag of the only branch of a wrapper (see ``tighten``); it appears in the locations of errors."""
+"""The tag of the only branch of a wrapper (see ``tighten``); this tag appears in the locations of errors."""
 CHOICES = "toolshape_choices"
 """The key of a node's metadata that lists the JSON values of an enum or literal."""
 TAGS = "toolshape_tags"
@@ -25,13 +25,13 @@ TRANSPARENT = frozenset(
     {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap",
      "model-field", "dataclass-field", "typed-dict-field", "named-tuple-field", "missing-sentinel"}
 )  # fmt: skip
-"""The types of nodes that wrap another node and keep the kind of value."""
+"""The types of nodes that wrap another node without changing its kind of value."""
 
 
 def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every node of a pydantic core schema, outermost first; never a value that the user wrote."""
+    """Yield every node of a pydantic core schema, outermost first; the user's own objects are not searched."""
     if isinstance(schema, Mapping):
-        is_node = isinstance(schema.get("type"), str)  # otherwise a map with the user's keys: fields, choices
+        is_node = isinstance(schema.get("type"), str)  # otherwise a map with the user's keys, such as fields
         if is_node:
             yield schema
         for key, value in schema.items():
@@ -52,7 +52,7 @@ def rebuilt(
 
     Args:
         schema: A core schema, or a part of one.
-        change: Returns the new node; it takes a node with changed children, and the config of the model around it.
+        change: Takes a node with rebuilt children, and the config of the model around it; returns the new node.
         left_alone: The keys of a node that are not searched.
         config: The config around ``schema``.
     """
@@ -107,11 +107,11 @@ def takes_no_alias(config: Node | None) -> bool:
 
 
 def sets_extra(cls: type[Any]) -> bool:
-    """Whether a model, dataclass or TypedDict configures the treatment of unknown fields itself."""
+    """Whether a model, dataclass or TypedDict itself configures how to treat unknown fields."""
     return class_config(cls).get("extra") is not None
 
 
 def class_config(cls: type[Any]) -> Mapping[str, Any]:
-    """Return the configuration that a model, dataclass or TypedDict declares itself."""
+    """Return the configuration that a model, dataclass or TypedDict itself declares."""
     own: Any = getattr(cls, "model_config" if issubclass(cls, BaseModel) else "__pydantic_config__", None)
     return own if isinstance(own, Mapping) else {}

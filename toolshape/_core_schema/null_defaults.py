@@ -1,4 +1,4 @@
-"""Compiles a validator that reads null as "omitted", in one parse."""
+"""Compiles a validator that treats a field with null as omitted, and parses the JSON text only once."""
 
 import copy
 from collections.abc import Callable
@@ -16,7 +16,8 @@ Forget: TypeAlias = Callable[[Any], None]
 class NullAdmitting(NamedTuple):
     """A model's validator that also accepts null for each field that has a default and does not admit null itself.
 
-    ``count_keys`` counts the keys behind its result, nulls included; ``forget`` then replaces the nulls with defaults.
+    ``count_keys`` counts the keys that a result was parsed from, including keys with null. ``forget`` then replaces the
+    nulls in the result with defaults.
     """
 
     validate_json: Callable[..., Any]
@@ -25,11 +26,11 @@ class NullAdmitting(NamedTuple):
 
 
 def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None:
-    """Compile the validator.
+    """Compile a validator that accepts null for fields with a default.
 
     Args:
         core: The core schema.
-        dropped: The fields, by object, that the lens drops if they are null; they must be those of the core schema.
+        dropped: The fields, by object, that the lens drops if they are null. The core schema must have the same fields.
 
     Returns:
         The validator, or ``None`` if some nulls cannot be replaced after validation.
@@ -49,7 +50,7 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
 
 def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
-    """Return the node with null admitted for its fields with defaults; record these fields in ``seen``."""
+    """Return a node whose fields with defaults also accept null; record these fields in ``seen``."""
     if node["type"] != "model-fields":
         return node
     fields = node["fields"]
@@ -112,7 +113,10 @@ def _inside(node: Node, definitions: Definitions) -> Node:
 
 
 def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
-    """Return a function that replaces the nulls in a value; it supports the same nodes as ``compile_key_count``."""
+    """Return a function that replaces the nulls in a value, or ``None`` if no null needs to be replaced.
+
+    It supports the same nodes as ``compile_key_count``.
+    """
     kind = node["type"]
     if kind in KEYLESS or kind == "none" or CHOICES in node.get("metadata", {}):
         return None
@@ -125,7 +129,7 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
             raise UndecidableError
         return _of_model(node["schema"], definitions, seen)
     if kind == "function-after":
-        looks_around = node["function"]["type"] != "no-info"  # it may read earlier fields, which may be null
+        looks_around = node["function"]["type"] != "no-info"  # the validator may read earlier fields, which may be null
         if looks_around or _forget(node["schema"], definitions, seen) is not None:
             raise UndecidableError
         return None

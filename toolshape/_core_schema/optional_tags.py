@@ -11,18 +11,19 @@ from toolshape._core_schema.nodes import MAPS, TAGS, WRAPPER, Definitions, Node,
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     """If a tag with a default is omitted, let a tagged union choose the only branch that matches the fields.
 
-    pydantic always requires the tag, although its JSON Schema makes the tag optional.
+    pydantic always requires the tag, although the JSON Schema that pydantic generates makes it optional.
     """
     names = tag_names(node["discriminator"])
     choices = {_json_of(tag): branch for tag, branch in node["choices"].items()}
     node = node if choices.keys() == node["choices"].keys() else {**node, "choices": choices}
     optional = {tag: _without_tag(branch, names, definitions) for tag, branch in choices.items()}
-    if not names or not any(optional.values()) or None in choices:  # a null tag could not be told from an omitted one
+    if not names or not any(optional.values()) or None in choices:  # a null tag would look like an omitted tag
         return node
 
-    # An omitted tag selects a branch only if exactly one fits. A branch is a candidate if it requires no field that the
-    # value lacks. Candidates whose fields all match in type are preferred; if none does, those that know most of the
-    # value's fields, so that the errors of the likely branch are reported.
+    # If the tag is omitted, a branch is chosen only if exactly one fits. A branch is a candidate if the value has every
+    # field that the branch requires. Candidates that match the types of all the value's fields come first. If there are
+    # none, the candidates that know most of the value's fields come next, so that pydantic reports the errors of the
+    # likely branch.
     def tag_of(value: Any) -> Any:
         if not isinstance(value, dict):
             return next((tag for name in names if (tag := getattr(value, name, None)) is not None), None)
@@ -45,11 +46,11 @@ def _json_of(tag: Any) -> Any:
 
 
 _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
-"""Fields by the name in JSON: whether the field is required, and its node. ``_OPEN`` means that others are admitted."""
+"""Fields by JSON name: whether the field is required, and its node. The key ``_OPEN`` admits other fields."""
 
 
 def _without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions) -> list[_Fields]:
-    """Return the fields, without the tag, of each object that a branch admits without a tag."""
+    """For each object that a branch admits without a tag, return the fields except the tag."""
     objects = _fields_of_each_object(branch, definitions)
     return [
         {name: field for name, field in fields.items() if name not in names}
@@ -59,7 +60,10 @@ def _without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions)
 
 
 def tag_names(discriminator: Any) -> tuple[str, ...]:
-    """Return the names of the discriminator field. If it has an alias, pydantic lists paths, the field's name first."""
+    """Return the names of the discriminator field.
+
+    If the field has an alias, pydantic lists paths, and the first path is the field's own name.
+    """
     if isinstance(discriminator, list):
         return tuple(path[0] for path in discriminator if len(path) == 1 and isinstance(path[0], str))
     return (discriminator,) if isinstance(discriminator, str) else ()
@@ -119,7 +123,7 @@ def _fits(value: dict[str, Any], fields: _Fields, definitions: Definitions) -> b
 
 
 def _may_be(value: Any, node: Node, definitions: Definitions) -> bool:
-    """Whether a value may have the JSON type of a node; its contents are not checked."""
+    """Whether a value may have the JSON type of a node; the contents of the value are not checked."""
     while node["type"] not in _TYPES:
         if node["type"] in ("literal", "enum"):
             return any(type(value) is type(choice) and value == choice for choice in choices_of(node).values)

@@ -31,15 +31,15 @@ from toolshape._core_schema.nodes import (
 from toolshape._core_schema.optional_tags import with_optional_tag
 from toolshape._schema.values import UnreadableError, is_finite, read_json, require_unique_keys
 
-_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # every JSON key is a string: the map's wrapper checks the keys
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # JSON keys are strings, so the map's wrapper checks them
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
 def tighten(model: type[BaseModel]) -> None:
     """Tighten a model in place, before anything else refers to it.
 
-    Nested models have their own validators, which pydantic would reuse (``_use_prebuilt``, since 2.13). Here they are
-    compiled again from the tightened schema.
+    Nested models have their own validators, which pydantic would reuse (``_use_prebuilt``, since 2.13). Here, all
+    validators are compiled again from the tightened schema.
     """
     core = model.__pydantic_core_schema__
     changed = tightened(core)
@@ -63,19 +63,19 @@ def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -
     return changed
 
 
-# One case for each kind of value that pydantic should reject, but accepts.
+# One case for each kind of value that pydantic accepts, but should reject.
 def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912
     """Tighten one node whose children are already tightened.
 
     Args:
         definitions: The targets of references, before tightening.
-        node: The node.
+        node: The core schema node.
         config: The config of the model around the node.
     """
     match node["type"]:
         case "model-fields" | "typed-dict" | "dataclass-args":
             return _with_schema_names(node, config)
-        case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which overflows to it
+        case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which becomes infinity
             return {**node, "allow_inf_nan": False}
         case "any":
             return {**core_schema.no_info_after_validator_function(_finite, cast("Any", node)), **_metadata(node)}
@@ -87,7 +87,7 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
             return _wrapped(node, _text_matching(NUMBER_TEXTS[node["type"]]))
         case "complex":
             return _wrapped(node, _is_complex_text)
-        case "named-tuple":  # the schema has an array; pydantic also takes an object
+        case "named-tuple":  # an array in the JSON Schema, but pydantic also accepts an object
             return _wrapped(node, lambda value: not isinstance(value, dict))
         case "literal" | "enum" if not choices_of(node).is_plain:
             return _looking_up(node)
@@ -122,19 +122,19 @@ def _with_schema_names(node: Node, config: Node | None) -> Node:
     return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
 
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no number that overflows a float
+_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no number overflows a float
 NUMBER_TEXTS = {
-    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # the largest exponent of a Decimal
+    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # no exponent is too large for a Decimal
     "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
     "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
 }
 """Patterns of valid numbers in JSON notation, by node type. Python's own parsers also accept blanks, underscores and
-digits of other alphabets; they also accept exponents for which a fraction exhausts the memory."""
+digits of other alphabets. They even accept exponents that are so large that a ``Fraction`` exhausts the memory."""
 _BASE64_TEXTS: Mapping[Any, str] = {
     Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
     Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
 }
-"""Patterns of valid text by encoder; the decoders silently skip other characters."""
+"""Patterns of valid Base64 text, by encoder; the decoders silently skip invalid characters."""
 
 
 def _text_matching(pattern: str) -> Callable[[Any], bool]:
@@ -146,12 +146,12 @@ _matches_complex = re.compile(NUMBER_TEXTS["complex"].removesuffix("$"), re.ASCI
 
 
 def _is_complex_text(value: Any) -> bool:
-    """Whether a value is the text of a complex number; pydantic also accepts JSON numbers."""
+    """Whether a value is the text of a complex number; a JSON number, which pydantic also accepts, is not."""
     return isinstance(value, str) and _matches_complex(value) is not None
 
 
 def _tightened_function(node: Node) -> Node:
-    """Tighten pydantic's own validator of a type: admit only strings, and turn its exceptions into rejections."""
+    """Tighten pydantic's own validator function for a type: admit only strings, and turn exceptions into rejections."""
     function = node["function"]["function"]
     if not getattr(function, "__module__", "").startswith(_PYDANTIC):
         return node
@@ -170,23 +170,23 @@ _VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, TypeErro
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that exceptions for unchecked values (too long a path, a huge exponent) become rejections."""
+    """Wrap a function so that its exceptions (for a huge exponent, or a path that is too long) become rejections."""
 
     def guarded(*args: Any) -> Any:
         try:
             return function(*args)
         except _VALUE_ERRORS as error:
-            raise PydanticCustomError("refused", "it is refused") from error
+            raise PydanticCustomError("refused", "the value is rejected") from error
 
     return guarded
 
 
 _Steps: TypeAlias = dict[Any, Any]
-"""A tree of the steps of alias paths from a value on; a subtree is empty where a field reads its value."""
+"""The alias paths of an object, as a tree of their steps; a subtree is empty where a field reads the whole value."""
 
 
 def _refusing_strays(node: Node) -> Node:
-    """Make an object reject extra values beside those that its alias paths read: pydantic silently drops them."""
+    """Make an object reject nested values that none of its alias paths reads; pydantic silently drops such values."""
     fields = node
     while fields["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
         if "schema" not in fields:
@@ -195,8 +195,8 @@ def _refusing_strays(node: Node) -> Node:
     listed: Any = fields["fields"]
     aliases = [field.get("validation_alias") for field in (listed.values() if isinstance(listed, Mapping) else listed)]
     paths = [path for alias in aliases if isinstance(alias, list) for path in alias]
-    # Longest paths first: a shorter path that ends inside a longer one then clears the steps below, since its field
-    # reads everything there.
+    # Insert the longest paths first. A shorter path that ends inside a longer path then clears the steps below its end,
+    # because its field reads everything there.
     tree: _Steps = {}
     for path in sorted((path for path in paths if isinstance(path, list)), key=len, reverse=True):
         at = tree
@@ -242,7 +242,7 @@ def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
 
 
 def _looking_up(node: Node) -> Node:
-    """Replace a choice by a lookup from JSON values to members, because pydantic itself cannot find the members."""
+    """Replace an enum or literal by a lookup from JSON values to members, which pydantic itself cannot find."""
     choices = choices_of(node)
     outer_keys = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
@@ -251,7 +251,7 @@ def _looking_up(node: Node) -> Node:
 
 
 def _says_one_thing(text: Any) -> bool:
-    """Whether a JSON text has no repeated key and no NaN or infinity; pydantic itself rejects text that is not JSON."""
+    """Whether a JSON text has no repeated key, NaN or infinity; pydantic itself rejects text that is not JSON."""
     try:
         return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
     except (UnreadableError, RecursionError):
@@ -265,7 +265,10 @@ def _sets_extra(node: Node) -> bool:
 
 
 def _with_finite_extras(node: Node) -> Node:
-    """Add a check that extra fields are finite JSON to the fields node of a model, inside any validators."""
+    """Make a model check that its extra fields contain no NaN or infinity.
+
+    The check is added to the fields node, inside any validators.
+    """
     if node["type"] not in ("model-fields", "typed-dict"):
         return {**node, "schema": _with_finite_extras(node["schema"])} if "schema" in node else node
     if "extras_schema" in node:
@@ -306,7 +309,7 @@ def _finite(value: Any) -> Any:
 
 
 def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
-    """Return a check that a value has the type of a choice, because ``True == 1 == 1.0`` in Python.
+    """Return a check that a value has the same type as one of the choices, because ``True == 1 == 1.0`` in Python.
 
     Returns:
         The check, or ``None`` if no choice is a boolean or a number.
@@ -323,7 +326,7 @@ def _is_no_number(value: Any) -> bool:
 
 
 def _is_json_object(value: Any) -> bool:
-    """Whether a value is a JSON object, not the result of the author's validator."""
+    """Whether a value is a JSON object, and not an object that the author's validator returned."""
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 

@@ -1,4 +1,4 @@
-"""Builds the record of a tool from a definition that was written elsewhere; its JSON Schema validates the calls.
+"""Builds the record of a tool from a definition that was written elsewhere; the schema in it validates the calls.
 
 Needs the extra ``schema``.
 """
@@ -29,14 +29,15 @@ def build_definition(
     """Read a definition and match a function to it.
 
     Args:
-        given: One definition of any form: a dict, an SDK object, or JSON text.
-        choose: Returns the function for the name in the definition, or ``None``; it is called with keyword arguments.
-        name: The tool's name, if the definition has none or another name is wanted.
+        given: One definition in any format: a dict, an SDK object, or JSON text.
+        choose: Takes the name in the definition; returns the function, or ``None``. The tool calls the function with
+            keyword arguments.
+        name: The tool's name, if the definition has no name or the tool should have another name.
         frame: The caller's frame, for annotations that name local classes.
 
     Raises:
-        DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept its
-            arguments.
+        DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept the
+            arguments in the schema.
     """
     try:
         return _defined(given, choose, name, frame)
@@ -100,7 +101,7 @@ def each_of(given: Any) -> list[Any]:
     """Return the definitions in a list, a request, a list of tools or a single definition.
 
     Raises:
-        DefinitionError: A part of it is not a definition.
+        DefinitionError: A part of ``given`` is not a definition.
     """
     try:
         return list(entries(given))
@@ -151,14 +152,14 @@ def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
 
 
 def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
-    """Return a problem for each difference between the parameters of the definition and those of the function."""
+    """Return a problem for each difference between the definition's parameters and the function's parameters."""
     properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
     known = _known(signature)
     problems = [
         Problem(
             path=parameter.name,
             rule="injected",
-            message="it is injected into the function: a model must not set it",
+            message="this parameter is injected into the function: a model must not set it",
         )
         for parameter in signature.parameters
         if parameter.injected and parameter.name in properties
@@ -173,7 +174,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
         Problem(
             path=parameter.name,
             rule="not_in_definition",
-            message="the function requires it, but the definition lacks it",
+            message="the function requires this parameter, but the definition does not have it",
         )
         for parameter in signature.parameters
         if parameter.name not in properties and _is_needed(parameter) and not in_branches
@@ -183,7 +184,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
         Problem(
             path=parameter.name,
             rule="may_be_left_out",
-            message="the function requires it, but the definition does not",
+            message="the function requires this parameter, but the definition does not",
         )
         for parameter in signature.parameters
         if (parameter.name in properties or in_branches) and parameter.name not in required and _is_needed(parameter)

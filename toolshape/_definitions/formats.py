@@ -1,4 +1,4 @@
-"""Reads a tool definition in any provider's format: detects the format and extracts the parts of the record."""
+"""Reads a tool definition in any provider's format: detects the format and extracts the parts of the definition."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,10 +21,11 @@ class ForeignError(Exception):
 
 
 class Foreign(NamedTuple):
-    """A definition as it was read.
+    """The parts of a tool definition.
 
-    ``form`` is the provider that uses its format, ``entry`` the whole definition as written. ``entry_name`` and
-    ``schema`` are the name and parameters in it. ``keys`` holds the further keys, which only this provider understands.
+    ``form`` is the provider whose format the definition has. ``entry`` is the whole definition as written;
+    ``entry_name`` and ``schema`` are the name and the parameters in it. ``keys`` holds the remaining keys, which only
+    this provider understands.
     """
 
     form: str
@@ -51,7 +52,7 @@ _INNER = ("function", "toolSpec")
 
 
 def entries(given: Any) -> Iterator[Any]:
-    """Yield every single definition in a list, a request, a list of tools, or a definition."""
+    """Yield each definition in a list, in a request or in a list of tools; yield a single definition itself."""
     given = _as_json(given)
     if isinstance(given, list):
         for item in given:
@@ -72,9 +73,9 @@ def entries(given: Any) -> Iterator[Any]:
 
 
 def names_in(request: Any) -> list[str]:
-    """Return the names of the tools in a request, in order; a tool without a name has an empty one.
+    """Return the names of the tools in a request, in order; the name of an unnamed tool is an empty string.
 
-    Anything that is not a request has no names.
+    For a value that is not a request, the list is empty.
     """
     if not isinstance(request, dict):
         return []
@@ -104,7 +105,7 @@ def _as_json(given: Any) -> Any:
 
 
 class _DefinitionForm(NamedTuple):
-    """One format of an entry: the keys that hold its parts."""
+    """A definition format: the keys that hold the parts of an entry."""
 
     provider: str
     inner: str | None
@@ -112,7 +113,7 @@ class _DefinitionForm(NamedTuple):
     output: str | None = None
 
 
-# The formats in the order in which they are tried. The last ones are those of test sets and registries.
+# The formats, in the order in which they are tried. The last formats come from test sets and registries.
 _FORMS = (
     _DefinitionForm("openai", "function", "parameters", "return"),
     _DefinitionForm("bedrock", "toolSpec", "inputSchema"),
@@ -132,7 +133,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
 
     Args:
         given: A dict, an SDK object, or JSON text.
-        name: The tool's name, if the definition has none: a bare JSON Schema.
+        name: The tool's name, if the definition has no name, such as a bare JSON Schema, or should get another name.
 
     Raises:
         ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
@@ -187,7 +188,7 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         if isinstance(inner, dict) and (form.schema in inner or form.inner is not None):
             return form, inner
     kind = entry.get("type")
-    if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:  # it has no parameters
+    if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:  # no parameters
         return _DefinitionForm("anthropic" if kind == "custom" else "json-schema", None, "parameters"), entry
     if not entry and name:  # an empty schema: the tool has no parameters
         return _DefinitionForm("json-schema", None, ""), entry
@@ -197,9 +198,9 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         and "name" not in entry
     ):
         return _DefinitionForm("json-schema", None, ""), entry
-    message = f"not a known definition format: it has {', '.join(map(repr, sorted(map(str, entry)))) or 'nothing'}"
+    message = f"not a known definition format: its keys are {', '.join(map(repr, sorted(map(str, entry)))) or 'none'}"
     if isinstance(kind, str):
-        message += f"; a tool of type {kind!r} is the provider's own: send it separately"
+        message += f"; the provider itself defines tools of type {kind!r}: send this tool separately"
     raise ForeignError(str(name or entry.get("name") or "a definition"), Problem(path="", rule="form", message=message))
 
 
@@ -235,12 +236,12 @@ _EFFECTS: Mapping[str, tuple[Effect, Effect | None]] = {
 
 
 def _effects(annotations: Any) -> frozenset[Effect]:
-    """Return the effects that MCP's hints declare; a hint that is not given declares nothing."""
+    """Return the effects that MCP's hints declare; an absent hint declares nothing."""
     hints = annotations if isinstance(annotations, dict) else {}
     declared: set[Effect | None] = {
         effects[0] if hints[hint] else effects[1] for hint, effects in _EFFECTS.items() if hint in hints
     }
-    if "read" in declared:  # then the hints about writing are meaningless
+    if "read" in declared:  # a read-only tool makes the hints about writing meaningless
         declared -= {"destructive", "write"}
     return frozenset(effect for effect in declared if effect is not None)
 
@@ -256,7 +257,7 @@ _READ = frozenset({"type", "name", "title", "description", "strict", "input_exam
 
 
 def _keys(form: _DefinitionForm, inner: JsonObject) -> JsonObject:
-    """Return the remaining keys of the entry, which only its own provider understands."""
+    """Return the remaining keys of the entry, which only the entry's provider understands."""
     if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
         return {}
     return {key: copied(value) for key, value in inner.items() if key not in _READ | {form.schema, form.output}}

@@ -46,7 +46,7 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
 
 
 def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
-    """Return findings for patterns that are sent, but that Python cannot compile or match in bounded time."""
+    """Return a finding for each constraint that is sent but not checked, because Python cannot handle its pattern."""
     findings: list[Finding] = []
     for node, at in nodes_of(schema, constraints=True):
         for pattern in (*_patterns(node), *node.get("patternProperties", ())):
@@ -64,7 +64,10 @@ def _patterns(node: JsonSchema) -> list[str]:
 
 
 def _is_unbounded(pattern: str) -> bool:
-    """Whether Python may take unbounded time for a pattern; jsonschema uses it beside ``unevaluatedProperties``."""
+    """Whether Python may take unbounded time for a pattern.
+
+    For ``unevaluatedProperties``, jsonschema itself matches the patterns beside it, with Python's engine.
+    """
     return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
 
 
@@ -77,14 +80,14 @@ def _is_pattern(pattern: str) -> bool:
 
 
 def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Drop ``not`` and ``if`` that hold an unchecked pattern: ignoring it there would invert the meaning."""
+    """Drop a ``not`` or ``if`` that contains an unchecked pattern: there, ignoring the pattern inverts the meaning."""
     unsure = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
     dropped = {*unsure, *(("then", "else") if "if" in unsure else ())}
     return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
 
 
 def _checkable(node: JsonSchema, at: Place) -> Change | None:
-    """Drop patterns that Python cannot compile; a field that one of them may match does not count as unknown."""
+    """Drop patterns that Python cannot compile; a field that such a pattern may match does not count as unknown."""
     patterns = node.get("patternProperties", {})
     if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
         return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
@@ -107,11 +110,11 @@ def compile_validation(
     switched: Mapping[str, Mapping[str, bool]],
     settings: ValidationSettings,
 ) -> Validate:
-    """Compile the function that validates a model's arguments; pydantic models have ``compile_model_validation``.
+    """Compile the function that validates a model's arguments; for pydantic, see ``compile_model_validation``.
 
     Args:
         schema: The canonical schema of the arguments.
-        known: The names that the function accepts; ``None``: any name.
+        known: The names that the function accepts, or ``None`` if it accepts any name.
         never: The names that no model may set.
         switched: The coercion rules that the function's parameters switch on or off, by name.
         settings: How the arguments are validated.
@@ -158,7 +161,10 @@ _INVERTING = ("not", "if", "oneOf", "contains", "dependentSchemas", "unevaluated
 
 
 class _Standard(NamedTuple):
-    """The validator that accepts ``3.0`` as an integer, and whether it may reject values that the strict one admits."""
+    """The validator that accepts ``3.0`` as an integer.
+
+    ``may_refuse``: this validator may reject values that the strict validator admits.
+    """
 
     validator: Any
     may_refuse: bool
@@ -169,12 +175,12 @@ def _checked(
 ) -> Any:
     """Validate a value, and return it.
 
-    ``validator`` is strict: it does not accept ``3.0`` as an integer, so that the number is coerced and recorded. Only
-    the standard reading decides whether a value with such numbers is valid at all: ``not`` inverts a strict rejection,
-    and ``contains`` rejects a value as a whole, without a place to coerce.
+    ``validator`` is strict: it rejects ``3.0`` as an integer, so that the number is coerced and the coercion recorded.
+    But only the standard validator decides whether a value with such numbers is valid at all. A strict rejection would
+    make a value valid inside ``not``, and ``contains`` would reject the value as a whole, without a place to coerce.
 
     Raises:
-        InvalidError: The value is invalid, or it is valid only by the standard reading.
+        InvalidError: The value is invalid, or only the standard validator accepts it.
         TooMuchWrongError: There are too many errors.
     """
     errors, by_strict_reading = _errors(validator, value), False
@@ -217,7 +223,7 @@ def _errors(validator: Any, value: Any) -> list[Any]:
 
 
 def _leaves(error: Any) -> Iterator[Any]:
-    """Yield the innermost errors of an error: for a union, those of its branches."""
+    """Yield the innermost errors of an error: for a union, the errors of its branches."""
     if error.context:
         for inner in error.context:
             yield from _leaves(inner)
@@ -243,7 +249,7 @@ def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
 
 
 def _told(error: Any) -> Iterator[Fault]:
-    """Yield the faults to report to the model: for a union, those of the branch that the model most likely meant."""
+    """Yield the faults to report to the model: for a union, the faults of the branch that was most likely meant."""
     location = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and error.context:
         branches: dict[int, list[Fault]] = {}
@@ -256,7 +262,7 @@ def _told(error: Any) -> Iterator[Fault]:
 
 
 def _faults(error: Any) -> Iterator[Fault]:
-    """Yield the faults of an error; an error inside a union is a fault of the whole union."""
+    """Yield the faults of an error; an error inside a union becomes a fault of the whole union."""
     location = tuple(error.absolute_path)
     keyword, asked = str(error.validator), error.validator_value
     if keyword == "required":
@@ -300,7 +306,7 @@ class Places:
         self.compiled: dict[int, tuple[Checker, ...]] = {}
 
     def __call__(self, location: Location) -> Expected | None:
-        """Return what the schema expects at a place, or ``None`` if the schema does not decide that."""
+        """Return what the schema expects at a place, or ``None`` if the schema does not determine it."""
         node, is_optional = self.resolve(self.schema), False
         for index, step in enumerate(location):
             node, is_nullable = _without_null(node, self.resolve)
@@ -314,7 +320,7 @@ class Places:
         return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
 
     def of_node(self, node: Any, location: Location) -> Expected:
-        """Return what a subschema expects, anywhere in the schema: in ``allOf``, ``then`` or ``patternProperties``."""
+        """Return what a subschema expects; it may be inside ``allOf``, ``then`` or ``patternProperties``."""
         inner, is_nullable = _without_null(self.resolve(node), self.resolve)
         return self.asked(inner if isinstance(inner, dict) else {}, location, False, is_nullable)
 
@@ -385,7 +391,10 @@ def _branches(node: JsonSchema) -> list[Any]:
 
 
 def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
-    """Return a node without its null branch, and whether it had one; a single remaining branch replaces the node."""
+    """Return a node without its null branch, and whether it had a null branch.
+
+    If only one other branch remains, this branch replaces the node.
+    """
     is_nullable = False
     while isinstance(node, dict) and (branches := _branches(node)):
         others = [branch for branch in branches if not _is_null(branch, resolve)]

@@ -1,4 +1,4 @@
-"""Validates JSON Schema keywords as strictly as for a decorated tool, and in bounded time.
+"""Validates JSON Schema keywords in bounded time, and as strictly as the arguments of a decorated tool.
 
 Needs the extra ``schema``.
 """
@@ -27,7 +27,7 @@ _MOST_REFUSED = 2_000  # rejected parts of a value
 
 
 class _CheckedReferences:
-    """The results of the references checked so far: errors by reference and part, and the number of rejected parts."""
+    """The references checked so far: errors by reference and part of the value, and the number of rejected parts."""
 
     __slots__ = ("errors", "refused")
 
@@ -69,7 +69,7 @@ def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """Whether a value is an integer; ``3.0`` is not, so that it is coerced and recorded, as for a decorated tool."""
+    """Whether a value is an integer; ``3.0`` is not, so it is coerced and recorded, as for a decorated tool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -115,7 +115,7 @@ def additional(schema: Any, instance: Any) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _search(pattern: str) -> Callable[[str], bool]:
-    """Compile a search for a pattern with Rust's engine, which takes linear time, or otherwise with Python's.
+    """Compile a search for a pattern with Rust's engine, which takes linear time, or else with Python's engine.
 
     If Python's engine may take too long for a text, the pattern is not checked and counts as matched.
     """
@@ -135,7 +135,7 @@ def _is_valid(validator: SchemaValidator, text: str) -> bool:
 
 
 def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """Check ``uniqueItems`` by the standard's equality, in linear time."""
+    """Check ``uniqueItems`` in linear time, with equality as the standard defines it."""
     if unique and isinstance(instance, list) and len({_key(item) for item in instance}) < len(instance):
         yield SchemaError("the items are not unique")
 
@@ -161,4 +161,4 @@ Validator: Any = extend(  # type: ignore[no-untyped-call]
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
 StandardValidator: Any = extend(Draft202012Validator, _KEYWORDS)  # type: ignore[no-untyped-call]
-"""The same validator, but ``3.0`` is an integer and equals ``3``, as in the standard."""
+"""Like ``Validator``, but ``3.0`` is an integer and equals ``3``, as in the standard."""

@@ -20,15 +20,15 @@ class WrongResultError(ValueError):
 
 
 def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool], None]:
-    """Compile the check of results.
+    """Compile the function that checks a tool's results.
 
     Args:
         tool: The tool's name, for the error.
-        schema: The schema of its results, in draft 2020-12.
+        schema: The schema of the tool's results, in draft 2020-12.
 
     Returns:
-        A function of the text that is sent, and of whether that text is the value itself rather than JSON. The function
-        raises ``WrongResultError``.
+        A function that takes the text of a result, and whether this text is the value itself rather than JSON. The
+        function raises ``WrongResultError``.
     """
     validator, quick = Validator(checkable(schema)), compile_quick_check(schema)
 

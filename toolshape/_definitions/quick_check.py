@@ -1,6 +1,7 @@
 """Compiles a fast, conservative validator: it returns true only for valid values, but not for all of them.
 
-A full validator takes fifty times as long. It decides where this check does not know a keyword or a value.
+A full validator takes fifty times as long. If this check does not support a keyword, or returns false for a value, the
+full validator decides.
 """
 
 import math
@@ -66,7 +67,8 @@ def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[A
 def _reference(ref: str, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
     """Return the check of a definition, which may be recursive.
 
-    The check is looked up when it runs: for a recursive reference it does not exist yet, but its list does.
+    The check is stored in a list and looked up when it runs. If the reference is recursive, the check is still being
+    compiled at this point, but the list already exists.
     """
     name = ref.removeprefix("#/$defs/")
     if ref == name or name not in definitions or "/" in name or "~" in name or "%" in name:

@@ -9,14 +9,14 @@ from toolshape._function.result_form import ResultForm
 from toolshape._function.signature import Kind
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
-"""Returns the function that answers a tool's calls, for the name in its definition; ``None`` if there is none."""
+"""Takes the name in a tool's definition; returns the function that answers the tool's calls, or ``None``."""
 
 
 class SchemaDefinition(NamedTuple):
     """A tool that was defined elsewhere, with the function that answers its calls, if there is one.
 
     It has the attributes that ``FunctionDefinition`` has for a decorated function, except the pydantic model. ``known``
-    holds the names that the function accepts (``None``: any name), ``never`` the names that no model may set.
+    holds the names that the function accepts (``None``: any name). ``never`` holds the names that no model may set.
     ``switched`` holds the coercion rules that the function's parameters switch on or off.
     """
 

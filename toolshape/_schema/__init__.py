@@ -1,1 +1,1 @@
-"""JSON Schema and JSON values: schema rewrites that can be inverted on arguments. Uses only the standard library."""
+"""Rewrites JSON Schemas, maps arguments back, and handles JSON values. Uses only the standard library."""

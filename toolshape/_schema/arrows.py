@@ -8,11 +8,11 @@ from toolshape._schema.values import UnreadableError
 Arrow: TypeAlias = Callable[[Any], Any]
 """A function that maps a JSON value to another JSON value."""
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
-"""For an arrow that only drops null fields: per object, the names of all fields and of the dropped fields."""
+"""The fields that an arrow drops if they are null: per object, the names of all fields and of the dropped fields."""
 
 
 def chained(arrows: Sequence[Arrow]) -> Arrow | None:
-    """Return one arrow that applies all of them in order, or ``None`` if there are none."""
+    """Return one arrow that applies all given arrows in order, or ``None`` if there are no arrows."""
     if not arrows:
         return None
     if len(arrows) == 1:
@@ -36,7 +36,7 @@ def _at(step: int | str, arrow: Arrow, item: Any) -> Any:
 
 
 def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
-    """Return an arrow that applies each arrow to the object field of its name."""
+    """Return an arrow that applies to each object field the arrow of the same name."""
     active = {name: arrow for name, arrow in arrows.items() if arrow is not None}
     if not active:
         return None
@@ -63,7 +63,7 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
 
 
 def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str], bool]) -> Arrow | None:
-    """Return an arrow that applies each arrow to the object fields whose names match its pattern."""
+    """Return an arrow that applies each arrow to the object fields whose names match the arrow's pattern."""
     active = {pattern: arrow for pattern, arrow in arrows.items() if arrow is not None}
     if not active:
         return None
@@ -82,7 +82,7 @@ def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str]
 
 
 def in_array(prefix: Sequence[Arrow | None], rest: Arrow | None) -> Arrow | None:
-    """Return an arrow that applies the ``prefix`` arrows to the first items and ``rest`` to the others."""
+    """Return an arrow that applies the ``prefix`` arrows to the first items and ``rest`` to the other items."""
     if rest is None and not any(prefix):
         return None
 

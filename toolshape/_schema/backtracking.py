@@ -1,4 +1,4 @@
-"""Detects schemas whose validation may take exponential time, and values too deep to validate against them."""
+"""Detects schemas whose validation may take exponential time, and values that are too deep for such schemas."""
 
 import json
 from collections.abc import Callable
@@ -13,12 +13,12 @@ DEEPEST = 12
 
 
 def may_backtrack(schema: JsonSchema) -> bool:
-    """Whether a recursive definition contains a union of several objects, or of several arrays."""
+    """Whether a schema has a union of several objects, or of several arrays, that refer to recursive definitions."""
     definitions = schema.get("$defs", {})
     inside = recursive_groups(definitions).keys()
     if not inside:
         return False
-    from toolshape._schema.walk import nodes_of  # noqa: PLC0415 - few schemas contain themselves
+    from toolshape._schema.walk import nodes_of  # noqa: PLC0415 - few schemas are recursive
 
     for node, at in nodes_of(schema, constraints=True):
         branches = [at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))]
@@ -30,7 +30,7 @@ def may_backtrack(schema: JsonSchema) -> bool:
 
 
 _LONGEST_AND_DEEPEST = 2_000_000
-"""The limit for length times depth: a recursive union validates rejected parts once more at each level."""
+"""The limit for length times depth of JSON text: at each level, a recursive union validates rejected parts again."""
 
 
 def unions_recur(schema: JsonSchema) -> bool:
@@ -41,11 +41,11 @@ def unions_recur(schema: JsonSchema) -> bool:
 
 
 def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
-    """Whether a text is too deeply nested for its length, given a schema with recursive unions.
+    """Whether JSON text is too deeply nested for its length, given a schema with recursive unions.
 
     Args:
         text: The JSON text.
-        value: Returns the parsed text. It is called only if the number of brackets leaves the answer open.
+        value: Returns the parsed text. It is called only if counting brackets does not settle the answer.
     """
     opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
     return len(text) * opened > _LONGEST_AND_DEEPEST and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST

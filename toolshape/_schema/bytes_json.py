@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 _BYTES, _FLOAT = "$bytes", "$float"
-"""The key of the single-member object that encodes bytes, NaN or an infinity.
+"""The keys of the single-member objects that encode bytes, and NaN or an infinity.
 
-A user's key of this form is escaped with one more ``$``.
+If a user's own key has this form, one more ``$`` escapes it.
 """
 _OWN = frozenset({"bytes", "float"})
 _NO_JSON = frozenset({"nan", "inf", "-inf"})
@@ -29,7 +29,7 @@ def to_json_value(value: Any) -> Any:
 
 
 def _is_own(key: Any) -> bool:
-    """Whether a key is one of the two markers, or an escaped one."""
+    """Whether a key is one of the two markers, or an escaped marker."""
     return isinstance(key, str) and key[:1] == "$" and key.lstrip("$") in _OWN
 
 

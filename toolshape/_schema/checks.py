@@ -15,10 +15,10 @@ Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
 
 
 class Cited(NamedTuple):
-    """A check, and its evidence: where the provider documents the rule or where it was observed, with the date.
+    """A check, and its evidence: where the provider documents the rule, or where the rule was observed, with the date.
 
-    ``is_refused``: the server rejects a violation. Otherwise the server silently drops the violating part, so
-    toolshape does not send it.
+    If ``is_refused`` is true, the server rejects a violation. Otherwise the server silently drops the violating part,
+    so toolshape does not send this part.
     """
 
     check: Check
@@ -57,7 +57,7 @@ def root_is_object(node: JsonSchema, at: Place) -> str | None:
 
 
 def root_without(*keywords: str) -> Check:
-    """Return a check that the root has none of these keywords."""
+    """Return a check that the root has none of the given keywords."""
 
     def root_without_combinators(node: JsonSchema, at: Place) -> str | None:
         present = [key for key in keywords if key in node]
@@ -137,7 +137,7 @@ def no_references(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 
 
 def references_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Check that a ``$ref`` has no siblings but ``description`` and ``default``."""
+    """Check that a ``$ref`` has no siblings other than ``description`` and ``default``."""
     siblings = node.keys() - {"$ref", "description", "default"}
     return f"{min(siblings)} is not permitted beside $ref" if "$ref" in node and siblings else None
 
@@ -152,7 +152,7 @@ def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 
 
 def one_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Check that every object with fields requires at least one of them."""
+    """Check that every object with fields requires at least one field."""
     is_bare = node.get("properties") and not node.get("required")
     return "an object must have a required field: remove the default of one field" if is_bare else None
 

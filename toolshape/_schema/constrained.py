@@ -1,6 +1,6 @@
 """Rewrites hand-written schemas to the form that constrained decoding accepts.
 
-Schemas of decorated functions rarely need these rules; definitions from elsewhere may.
+Schemas of decorated functions rarely need these rules. Definitions that were written elsewhere may need them.
 """
 
 import json
@@ -35,7 +35,7 @@ from toolshape._schema.walk import everywhere, inlined
 
 
 def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
-    """Split several types, or a nullable object or array, into branches; each branch keeps its type's keywords."""
+    """Split a list of types, or a nullable object or array, into branches, each with the keywords of its type."""
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
         return None
@@ -61,7 +61,7 @@ _BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
 
 
 def _is_of_the_whole(branch: JsonSchema) -> bool:
-    """Whether a branch only constrains the object around it, and declares no fields of its own."""
+    """Whether a branch only constrains the object around it, and declares no fields."""
     others = set(branch) - MARKS - _OF_THE_WHOLE
     return others <= _BRANCHES and all(_is_of_the_whole(_node(inner)) for key in others for inner in branch[key])
 
@@ -87,7 +87,7 @@ def _without_marks(node: Any) -> Any:
 
 
 def branches_whole(node: JsonSchema, at: Place) -> Change | None:
-    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; where that fails, describe the union instead."""
+    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch, or else describe the union."""
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
     outside = annotations_of(node)
     beside = {key: value for key, value in node.items() if key not in outside and key != keyword}
@@ -107,7 +107,7 @@ def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
 
 
 def never_left_out(node: JsonSchema, at: Place) -> Change | None:
-    """Remove optional fields that admit no value; toolshape rejects a call that sends one."""
+    """Remove optional fields that admit no value; toolshape rejects a call that sends such a field."""
     never = [
         name
         for name, inner in node.get("properties", {}).items()
@@ -117,29 +117,29 @@ def never_left_out(node: JsonSchema, at: Place) -> Change | None:
         return None
     properties = {name: inner for name, inner in node["properties"].items() if name not in never}
     base = f"{at.path}." if at.path else ""
-    note = "a field that is never valid is not sent; toolshape rejects it"
+    note = "the schema of a field that is never valid is not sent; toolshape rejects the field"
     losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in never)
     return Change(node={**node, "properties": properties}, losses=losses)
 
 
 def patterns_as_maps(schema: JsonSchema) -> Lens:
-    """Apply ``_pattern_as_map`` until no pattern is left.
+    """Replace every ``patternProperties`` by ``additionalProperties``, in as many walks as needed.
 
-    A walk does not enter ``patternProperties``, because it cannot lift arrows from there. The next walk reaches the
-    schemas of the patterns, now as the values of a map; they may contain patterns themselves.
+    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk turns the schemas inside into
+    the values of a map, where the next walk reaches them. These schemas may contain ``patternProperties`` themselves.
     """
     losses: list[Loss] = []
     while mentions(schema, "patternProperties"):
         lens = everywhere(_pattern_as_map)(schema)
         losses.extend(lens.losses)
-        if lens.schema == schema:  # the remaining mentions are fields or values of this name
+        if lens.schema == schema:  # the remaining mentions are fields or values with this name
             break
         schema = lens.schema
     return Lens(schema=schema, losses=tuple(losses))
 
 
 def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
-    """Replace ``patternProperties`` by ``additionalProperties``: fields with any name."""
+    """Replace ``patternProperties`` by ``additionalProperties``, which admits fields with any name."""
     patterns = node.get("patternProperties")
     if not patterns:
         return None
@@ -160,7 +160,7 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
 
 
 def possible_enum(node: JsonSchema, at: Place) -> Change | None:
-    """Move an enum to the description if none of its values is of the declared type: it cannot be meant literally."""
+    """Move an enum to the description if no value in it has the declared type: it cannot be meant literally."""
     if (
         "enum" not in node
         or "type" not in node
@@ -171,7 +171,7 @@ def possible_enum(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
-    """Drop required names that are not properties, for providers that reject the whole schema because of one."""
+    """Drop required names that are not properties, for providers that reject schemas with such names."""
     missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
     if not missing:
         return None
@@ -183,7 +183,7 @@ def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
-    """Give required fields without a schema one; if the object is closed, do not require them."""
+    """Add a schema for each required field that has none; if the object is closed, stop requiring the field."""
     properties = node.get("properties", {})
     missing = [name for name in node.get("required", ()) if name not in properties]
     if node.get("type") != "object" or not missing:
@@ -206,7 +206,7 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
 def wrapped_root_with_items(schema: JsonSchema) -> Lens:
     """Apply ``wrapped_root``, and add ``items`` to arrays that lack it, for providers that reject such arrays.
 
-    Only definitions with ``unevaluatedItems`` have such arrays: with ``items``, no item would be unevaluated.
+    Only definitions with ``unevaluatedItems`` have arrays without ``items``, because ``items`` evaluates every item.
     """
     lens = wrapped_root(schema)
     if not mentions(schema, "unevaluatedItems"):
@@ -228,16 +228,17 @@ _CONDITIONS = ("not", "if", "then", "else", "contains", "dependentSchemas", "une
 
 
 def references_inlined(schema: JsonSchema) -> Lens:
-    """Inline every reference, and send what contains itself as JSON text.
+    """Inline every reference, and send recursive definitions as JSON text.
 
-    No arrow can be lifted from a condition: a value inside it would be asked for as text, and stay text. So conditions that
-    mention what contains itself are described first; toolshape still checks them.
+    A condition such as ``not`` or ``if`` has no arrows. If it contained a recursive definition, its schema would ask
+    for JSON text, but no arrow would parse that text. So conditions that refer to a recursive definition are first
+    moved to the description. toolshape still checks these conditions.
     """
     recursive = _reaching_recursion(schema.get("$defs", {}))
 
     def describe(node: JsonSchema, at: Place) -> Change | None:
         found = {keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive}
-        if found & {"if", "then", "else"}:  # none of them means anything without the others
+        if found & {"if", "then", "else"}:  # each of these is meaningless without the others
             found |= {"if", "then", "else"}
         return say_instead(*[keyword for keyword in _CONDITIONS if keyword in found])(node, at) if found else None
 
@@ -247,7 +248,7 @@ def references_inlined(schema: JsonSchema) -> Lens:
 
 
 def _reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
-    """Return the names of the definitions that contain themselves, or refer to such a definition at any depth."""
+    """Return the names of the recursive definitions, and of definitions that refer to these at any depth."""
     found = set(recursive_groups(definitions)) if definitions else set[str]()
     grown = bool(found)
     while grown:
@@ -261,7 +262,7 @@ FIELD = "arguments"
 
 
 def wrapped_root(schema: JsonSchema) -> Lens:
-    """Wrap arguments that are a union of objects in an object with one field, since a root must not have ``anyOf``."""
+    """Wrap arguments that are a union of objects in an object with one field: a root must not have ``anyOf``."""
     if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)

@@ -1,4 +1,4 @@
-"""Generates values that a JSON Schema admits, from a seeded random. It ignores keywords that are hard to satisfy."""
+"""Generates values that a JSON Schema admits, from a seeded random source; some hard keywords are ignored."""
 
 import json
 import math
@@ -21,7 +21,7 @@ _PRINTABLE = [chr(code) for code in range(32, 127)]
 
 
 def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
-    """Return a text that a pattern matches, or an empty text if the pattern has unsupported parts (lookaround).
+    """Return a string that matches a pattern, or an empty string if a part of the pattern is unsupported (lookaround).
 
     Args:
         pattern: A regular expression.
@@ -40,14 +40,14 @@ def _named(parsed: Any) -> list[tuple[str, Any]]:
 
 
 class _Matching:
-    """Generates one text from a bounded number of pieces."""
+    """Generates one string for a pattern, from a bounded number of pieces."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
         self._left = _MOST_PIECES
 
     def all(self, parsed: Any, least: int) -> str:
-        """Return the text of a sequence of pieces."""
+        """Return a string for a parsed sequence of pattern pieces."""
         return "".join(self._piece(name, given, least) for name, given in _named(parsed))
 
     def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one case for each kind
@@ -81,7 +81,7 @@ class _Matching:
 
 
 def _class(members: Any) -> list[str]:
-    """Return the characters of a class; for a negated class, only printable characters and a few others."""
+    """Return the characters of a character class; if it is negated, only printable characters and a few others."""
     characters: list[str] = []
     is_negated = False
     for name, given in _named(members):
@@ -155,18 +155,19 @@ _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
 _LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
-_MOST_MADE, _LONGEST = 6_000, 200_000  # nested values of one value, and characters of a text
+_MOST_MADE, _LONGEST = 6_000, 200_000  # values in one generated value, and characters in a string
 _MOST_LOOKED_AT = 2_000  # schemas visited to find the minimum depth of a value
 _TYPES = ("string", "integer", "number", "boolean")
 
 
 def generated(schema: Any, chance: random.Random) -> Any:
-    """Generate a value. If keywords depend on each other, one value in some hundreds may not be valid.
+    """Generate a value that a schema admits.
 
-    If a schema requires a huge value, the generated value is smaller than required.
+    If keywords depend on each other, about one value in several hundred may be invalid. If a schema requires a huge
+    value, the generated value is smaller than required.
 
     Args:
-        schema: The schema; its references point into itself.
+        schema: The schema; it also contains the targets of its references.
         chance: The random source.
     """
     return _Generator(schema, chance).value(schema, 0)
@@ -200,7 +201,7 @@ class _Generator:
             case "integer" | "number":
                 return self.number(node, is_integer=kind == "integer")
             case "boolean":
-                return self.chance.random() < 0.5  # noqa: PLR2004 - a coin
+                return self.chance.random() < 0.5  # noqa: PLR2004 - a coin flip
             case _:
                 return None
 
@@ -323,13 +324,13 @@ class _Generator:
         least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
         if isinstance(node.get("pattern"), str):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about patterns that our user did not write
+                warnings.simplefilter("ignore")  # warnings about patterns that the user did not write
                 for _ in range(32):
                     text = matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
                         return text
                     if not text:
-                        break  # the pattern cannot be followed
+                        break  # no string can be generated for the pattern
         text = FORMATS[node["format"]](self.chance) if node.get("format") in FORMATS else ""
         if text and least <= len(text) <= most:
             return text
@@ -377,12 +378,12 @@ def _is_of(value: Any, kinds: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return a key for comparing values: equal values, and no others, have equal keys; ``1`` is not ``true``."""
+    """Return a key for comparing values: values with equal keys are equal, and ``1`` is not ``true``."""
     return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
 
 
 def _both(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Merge two nodes: unite their properties and required names; any other keyword of the second node wins."""
+    """Merge two nodes: unite their properties and required names; for other keywords, the second node's value wins."""
     merged = {**one, **other}
     if "properties" in one and "properties" in other:
         merged["properties"] = {**one["properties"], **other["properties"]}

@@ -1,4 +1,4 @@
-"""Intersects two schemas: returns one schema, without ``allOf``, that admits the values that both admit."""
+"""Intersects two schemas: returns one schema without ``allOf`` that admits the values that both schemas admit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEEPEST = 20  # levels of differing schemas: without a limit, a recursive schema would never end
+_DEEPEST = 20  # levels of differing schemas: without a limit, intersecting recursive schemas would not end
 _LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 
@@ -27,10 +27,10 @@ def intersected(
         depth: The number of enclosing schemas that are being intersected.
 
     Raises:
-        UnsupportedError: The intersection needs an ``allOf``, or it admits nothing.
+        UnsupportedError: The intersection cannot be written without ``allOf``, or it admits nothing.
     """
     if depth > _DEEPEST:
-        raise UnsupportedError("allOf whose parts contain themselves: merge them by hand", path=path, rule="allOf")
+        raise UnsupportedError("the parts of allOf contain themselves: merge them by hand", path=path, rule="allOf")
 
     def both(ours: Any, theirs: Any) -> Any:
         return _schemas(ours, theirs, resolve, annotations, path, depth)
@@ -53,14 +53,14 @@ def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
         ours, theirs = ({key: part[key] for key in group & part.keys()} for part in (one, other))
         if ours and theirs and not is_equal_json(ours, theirs) and {*ours, *theirs} != {"items"}:
             raise UnsupportedError(
-                f"allOf whose parts differ in {min(ours)!r}: merge them by hand", path=path, rule="allOf"
+                f"the parts of allOf differ in {min(ours)!r}: merge them by hand", path=path, rule="allOf"
             )
     for ours, theirs in ((one, other), (other, one)):
         if "unevaluatedProperties" in ours and theirs.keys() & _FIELDS:
-            raise UnsupportedError("allOf with unevaluatedProperties: merge it by hand", path=path, rule="allOf")
+            raise UnsupportedError("allOf has unevaluatedProperties: merge the parts by hand", path=path, rule="allOf")
         if "patternProperties" in theirs and ours.get("additionalProperties", True) not in (True, {}):
             raise UnsupportedError(
-                "allOf of objects with patternProperties: merge them by hand", path=path, rule="allOf"
+                "allOf has patternProperties and limits other fields: merge the parts by hand", path=path, rule="allOf"
             )
 
 
@@ -97,7 +97,7 @@ def _keyword(  # noqa: PLR0911 - one branch for each keyword
     if key in ("items", "additionalProperties", "propertyNames"):
         return both(ours, theirs)
     raise UnsupportedError(
-        f"the parts of allOf have different values for {key!r}, and cannot be merged: merge them by hand",
+        f"toolshape cannot merge the parts of allOf, because their values for {key!r} differ: merge them by hand",
         path=path,
         rule="allOf",
     )
@@ -126,13 +126,13 @@ def _closed(
             properties[name] = both(further, properties[name])
     impossible = [name for name, inner in properties.items() if inner is False]
     if set(impossible) & set(merged.get("required", ())):
-        raise UnsupportedError(f"allOf that requires {impossible[0]!r} but forbids it", path=path, rule="allOf")
+        raise UnsupportedError(f"allOf requires {impossible[0]!r} but forbids it", path=path, rule="allOf")
     kept = {name: inner for name, inner in properties.items() if inner is not False}
     return {**merged, "properties": kept} if "properties" in merged else merged
 
 
 def _common_types(ours: Any, theirs: Any) -> list[str]:
-    """Return the types that both lists admit; an integer is also a number."""
+    """Return the types that both schemas admit; an integer is also a number."""
     first, second = ([kinds] if isinstance(kinds, str) else kinds for kinds in (ours, theirs))
     narrow = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
     return list(dict.fromkeys([*narrow, *(kind for kind in second if kind == "integer" and "number" in first)]))

@@ -24,10 +24,10 @@ class UnsupportedError(Exception):
 class Change(NamedTuple):
     """The result of a rule for one node.
 
-    ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical form, ``out`` the
-    other way; ``None`` means that values do not change. If a value is not in wire form, ``back`` must return it
-    unchanged. If ``back`` only drops null fields, ``drops`` holds the names of the object's fields and of the dropped
-    fields.
+    ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical form, and ``out`` maps
+    them from canonical form to wire form. ``None`` means that values do not change. If a value is not in wire form,
+    ``back`` must return it unchanged. If ``back`` only drops null fields, ``drops`` holds the names of all the object's
+    fields, and the names of the dropped fields.
     """
 
     node: JsonSchema
@@ -51,14 +51,14 @@ class Place(NamedTuple):
 
     @property
     def is_root(self) -> bool:
-        """Whether this is the schema of the arguments itself, which must stay an object."""
+        """Whether this is the root: the schema of all arguments, which must stay an object."""
         return not self.keyword
 
 
 class Lens(NamedTuple):
     """A rewritten schema, and the arrows for whole values; an arrow is ``None`` if no value changes.
 
-    If ``back`` only drops null fields, ``drops`` lists them by object; it is ``None`` if ``back`` does more.
+    If ``back`` only drops null fields, ``drops`` lists these fields by object. Otherwise ``drops`` is ``None``.
     """
 
     schema: JsonSchema
@@ -73,7 +73,7 @@ Pass: TypeAlias = Callable[[JsonSchema], Lens]
 
 
 def each(*rules: Rule) -> Rule:
-    """Combine rules that change no values into one rule, so that one walk applies them all to each node in order."""
+    """Combine rules that change no values into one rule: a single walk then applies all rules to each node in order."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         losses: list[Loss] = []

@@ -1,4 +1,4 @@
-"""Measures the size of a schema as providers count it, and checks their limits."""
+"""Measures the size of a schema as providers count it, and checks the providers' limits."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -32,7 +32,7 @@ def grammar_size(schema: JsonSchema) -> GrammarSize:
 
 
 def at_most(optional: int, unions: int) -> Check:
-    """Return a check that a schema has at most this many optional properties and unions."""
+    """Return a check that a schema has at most the given numbers of optional properties and unions."""
 
     def grammar(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:
@@ -46,7 +46,7 @@ def at_most(optional: int, unions: int) -> Check:
 
 
 def sizes(properties: int, levels: int, characters: int = 120_000, choices: int = 1000) -> Check:
-    """Return a check of a schema's total properties, nesting levels, characters in names and choices, and choices."""
+    """Return a check that limits a schema's properties, nesting, choices, and the characters in names and choices."""
 
     def too_large(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:
@@ -68,7 +68,7 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
 
 
 def _levels(schema: JsonSchema) -> int:
-    """Return the nesting depth of the objects and arrays of a schema, with definitions counted where they are used."""
+    """Return how deep the objects and arrays of a schema are nested; a definition counts where it is used."""
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
@@ -79,9 +79,10 @@ def _levels(schema: JsonSchema) -> int:
             if isinstance(node.get("$ref"), str):
                 references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))
 
-    # ``own`` is the depth of each definition without its references, ``references`` the depth at which it refers to
-    # others. Without recursion, the depth of a definition is the longest path through these. A recursive definition has
-    # no longest path, so each member of its group counts once, at the depth where it is first reached.
+    # ``own`` holds the depth of each definition without its references, ``references`` the depths at which it refers to
+    # other definitions. Without recursion, the depth of a definition is the longest path through its references. A
+    # recursive definition has no longest path. So each member of its group counts once, at the depth where it is first
+    # reached.
     groups = recursive_groups(definitions)
     known: dict[str, int] = {}
 
@@ -105,7 +106,7 @@ def _levels(schema: JsonSchema) -> int:
 def _members(
     name: str, groups: Mapping[str, int], references: Mapping[str, Sequence[tuple[str, int]]]
 ) -> dict[str, int]:
-    """Return the members of a definition's recursive group, itself included, with the depth of their first use."""
+    """Return the members of a definition's recursive group (with the definition), and the depth of their first use."""
     depths, queue = {name: 0}, [name]
     for member in queue:
         for target, further in sorted(references.get(member, ()), key=lambda pair: pair[1]):

@@ -1,7 +1,7 @@
 """Normalises a JSON Schema of any draft to draft 2020-12, with all references pointing into its own ``$defs``.
 
 Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``, keywords of older drafts,
-``required`` on the field itself. A deviation is accepted if it can mean only one thing.
+``required`` on the field itself. A deviation is accepted if it can only have one meaning.
 """
 
 import re
@@ -28,12 +28,12 @@ _TYPES: Mapping[str, str] = {
     **dict.fromkeys(("integer", "int", "long", "short", "byte", "bigint"), "integer"),
     **dict.fromkeys(("boolean", "bool"), "boolean"),
     "null": "null",
-    # the numbers of the enum google.ai.generativelanguage.v1beta.Type, which its gRPC form uses
+    # Gemini's gRPC form uses the numbers of the enum google.ai.generativelanguage.v1beta.Type
     **dict(zip("1234567", ("string", "number", "integer", "boolean", "array", "object", "null"), strict=True)),
 }
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
 _OLD_DRAFT = re.compile(r"draft-0?[1-7]\b|/draft[1-7]\b")
-# The siblings that constrain a value in addition to a reference; annotations beside it do not change its meaning.
+# The siblings of a reference that also constrain the value; annotations beside a reference do not change its meaning.
 _CONSTRAINTS = frozenset(
     {
         "type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "format", "pattern",
@@ -52,7 +52,7 @@ _EVALUATES_FIELDS = frozenset(
 )
 _DEFINITIONS = ("$defs", "definitions")
 _DROPPED = frozenset({*_DEFINITIONS, "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"})
-# The Python types that a keyword's value may have; with any other type, it is not a schema.
+# The Python types that a keyword's value may have. If a value has another type, the node is not a schema.
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("patternProperties", "dependentSchemas", "dependentRequired", "dependencies"), dict),
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems", "enum"), list),
@@ -78,7 +78,10 @@ class SchemaReader:
         self.completes_arrays = True
 
     def arguments(self, schema: Any) -> JsonSchema:
-        """Return the canonical schema of a tool's arguments, an object; accepts a list or a map of parameters too."""
+        """Return the canonical schema of a tool's arguments, whose type is object.
+
+        ``schema`` may also be a list of named parameters, or a map from names to parameters.
+        """
         if isinstance(schema, list) and _are_parameters(schema):
             schema = _of_a_list(schema)
         elif isinstance(schema, dict) and _is_map_of_parameters(schema):
@@ -120,7 +123,7 @@ class SchemaReader:
         self.names = {}
         self.definitions = {}
         canonical = self.typed(self.inner(self.root, ""))
-        # These keywords may refer to any definition, and there an implied type would change which values are valid.
+        # These keywords may refer to any definition. Inside them, an implied type would change which values are valid.
         if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):
             self.definitions = {name: self.typed(node, name) for name, node in self.definitions.items()}
         return without_secret_defaults({**canonical, "$defs": self.definitions} if self.definitions else canonical)
@@ -140,7 +143,7 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """Rewrite one node to draft 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
-        # Without a keyword that evaluates further fields, both keywords mean the same.
+        # Without a keyword that evaluates further fields, this keyword means the same as ``additionalProperties``.
         if "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS:
             node["additionalProperties"] = node.pop("unevaluatedProperties")
         steps = (
@@ -211,12 +214,12 @@ class SchemaReader:
         """Move a reference with constraining siblings into ``allOf``, which means the same.
 
         Since 2019-09, a value must be valid for the definition and for the siblings of the ``$ref``. The rewrites
-        support ``allOf``, so they need not support this second notation.
+        support ``allOf``, so they need not support siblings as well.
         """
         target = self.definitions.get(definition_name(node["$ref"]))
         if isinstance(target, dict) and "type" in node and target.get("type") == node["type"]:
             del node["type"]
-        is_mark = isinstance(node.get("required"), (bool, str))  # it marks this field itself as required
+        is_mark = isinstance(node.get("required"), (bool, str))  # the flag marks this field itself as required
         if not (node.keys() - {"required"} if is_mark else node.keys()) & _CONSTRAINTS:
             return
         reference = {"$ref": node.pop("$ref")}
@@ -236,7 +239,7 @@ class SchemaReader:
     def texts(self, node: JsonSchema, at: Place) -> None:
         """Drop titles and descriptions that are not strings, and empty enums.
 
-        Synonyms are renamed to ``description``, ``enum`` and ``examples``.
+        Synonyms of ``description``, ``enum`` and ``examples`` are renamed to these keywords.
         """
         if "desc" in node and "description" not in node:
             node["description"] = node.pop("desc")
@@ -304,10 +307,10 @@ class SchemaReader:
     def typed(self, schema: JsonSchema, base: str = "") -> JsonSchema:
         """If no type is declared, infer object from fields and array from items.
 
-        By the standard, such a schema also admits any string and number; no author means that. The walk does not enter
-        ``not`` and ``if``, where a type would admit more values. A branch of ``oneOf`` excludes values of the other
-        branches, so a type inside one would also admit more. The walk starts at the leaves: when it reaches a
-        ``oneOf``, it removes the types that it has added inside.
+        By the standard, such a schema also admits any string and number, but authors do not mean that. The walk does
+        not enter ``not`` and ``if``: an added type there would make more values valid. A branch of ``oneOf`` excludes
+        values of the other branches, so a type added inside would also make more values valid. The walk starts at the
+        leaves. When it reaches a ``oneOf``, it removes the types that it has added inside.
         """
         self.base = base
         marked = everywhere(self.implied_type)(schema).schema
@@ -326,7 +329,7 @@ class SchemaReader:
         return Change(node=completed)
 
     def noted_type(self, node: JsonSchema, at: Place) -> Change | None:
-        """Remove the mark, and record a finding."""
+        """Remove the mark of an implied type, and record a finding."""
         if _IMPLIED not in node:
             return None
         if self.base or not at.is_root:
@@ -360,7 +363,7 @@ class SchemaReader:
                 node.setdefault("dependentSchemas", {})[name] = self.inner(wanted, self.path(at))
 
     def fields(self, node: JsonSchema, at: Place) -> None:
-        """Move ``required`` from the fields to their object; rewrite boolean fields as objects."""
+        """Move ``required`` from the fields to their object; rewrite boolean schemas of fields as objects."""
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: _as_object(inner) for name, inner in properties.items()}
@@ -386,7 +389,7 @@ class SchemaReader:
                 del node["required"]
 
     def null(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
-        """Rewrite OpenAPI's ``nullable`` as one more type or one more branch."""
+        """Rewrite OpenAPI's ``nullable`` as an additional type or branch."""
         if node.pop("nullable", False) is not True:
             return
         if node.keys() & {"$ref", "oneOf", "allOf", "const"}:
@@ -461,7 +464,7 @@ def _of_a_list(parameters: list[JsonSchema]) -> JsonSchema:
 
 
 def _is_map_of_parameters(schema: JsonSchema) -> bool:
-    """Whether this maps parameter names to schemas and is not itself a schema; a parameter may be named ``type``."""
+    """Whether a dict maps parameter names to schemas and is not itself a schema; a parameter may be named ``type``."""
     words = SCHEMA_WORDS | {
         "required",
         "additionalProperties",

@@ -18,7 +18,7 @@ _MOST_MATCHING = 1_000_000  # steps to match one text
 
 
 def is_bounded(pattern: str, text: str) -> bool:
-    """Whether Python can match a text in bounded time: no nested repetitions, and few of them in sequence.
+    """Whether Python can match a pattern in bounded time: it has few repetitions, and none of them is nested.
 
     Raises:
         re.error: Python cannot parse the pattern.
@@ -35,8 +35,8 @@ def _repetitions(pattern: str) -> int | None:
 
 # A backtracking engine retries the rest of a pattern for every length that an open-ended repetition can take. With n
 # such repetitions in sequence, a text of length L takes about (L + 1) ** (n + 1) steps: the bound in ``is_bounded``. A
-# repetition or a choice inside a repetition takes exponential time, and back-references have no useful bound: both give
-# ``None``. A lookaround is tried at every position of the text, so it counts as one more repetition.
+# repetition or a choice inside a repetition takes exponential time, and back-references have no useful bound: for both,
+# the count is ``None``. A lookaround is tried at every position of the text, so it counts as one more repetition.
 def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
     count = 0
     for operator, argument in parsed:

@@ -23,7 +23,7 @@ def definition_name(reference: str) -> str:
 
 
 def mentions(node: Any, keyword: str) -> bool:
-    """Whether a keyword occurs anywhere in a schema; a field or a value of that name counts as well."""
+    """Whether a keyword occurs anywhere in a schema; a field or a value with this name counts too."""
     if isinstance(node, list):
         return any(mentions(inner, keyword) for inner in node)
     return isinstance(node, dict) and (keyword in node or any(mentions(inner, keyword) for inner in node.values()))
@@ -57,7 +57,7 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
 
 
 def in_field(schema: JsonSchema, name: str) -> JsonSchema:
-    """Return the schema of an object that holds a value in its one field; the definitions stay at the root."""
+    """Return the schema of an object with a single field for the value; the definitions stay at the root."""
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     return {"type": "object", "properties": {name: value}, "required": [name], **definitions}
@@ -99,7 +99,7 @@ def follow(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
 
 
 def pruned(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without the definitions that nothing refers to."""
+    """Return the schema without its unused definitions."""
     definitions = schema.get("$defs")
     if not definitions:
         return {key: value for key, value in schema.items() if key != "$defs"}

@@ -24,7 +24,7 @@ ANNOTATIONS = frozenset(
 )
 """The keywords that constrain nothing."""
 WIRE_FORM = "wire_form"
-"""The rule name of the error for a value that is not in the form of the sent schema, so that no inverse applies."""
+"""The rule of the error for a value that does not have the form of the sent schema, so that no inverse applies."""
 
 
 def described(node: JsonSchema, *texts: str) -> JsonSchema:
@@ -34,11 +34,11 @@ def described(node: JsonSchema, *texts: str) -> JsonSchema:
 
 
 def misread(message: str, path: str, *location: int | str) -> UnreadableError:
-    """Return the error for an inverse that cannot be applied.
+    """Return the error for a value that cannot be mapped back to canonical form.
 
     Args:
-        message: What is wrong.
-        path: The path of the rewrite in the canonical schema.
+        message: The message of the error.
+        path: The path of the rewritten node in the canonical schema.
         location: The place in the value as it was sent.
     """
     return UnreadableError(message, rule=WIRE_FORM, location=location, schema_path=path)
@@ -58,13 +58,13 @@ def is_open(node: JsonSchema) -> bool:
 
 
 def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
-    """Send a node as a string that holds JSON; ``back`` raises ``UnreadableError`` if a key is repeated in it.
+    """Send a node as a string that holds JSON; ``back`` raises ``UnreadableError`` if the JSON repeats a key.
 
     Args:
         node: The node.
         at: The node's place.
-        of: What the JSON is, for the description.
-        text_is_meant: Whether the value itself may be a string, so that a string in canonical form may be misread.
+        of: A phrase for the description that says what the JSON is.
+        text_is_meant: Whether the value itself may be a string. A string in canonical form may then be misread.
     """
     rewritten = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
 
@@ -91,7 +91,7 @@ def _to_json_text(value: Any) -> str:
 
 
 _TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
-"""The keywords that each determine which values are possible; a node with none of them has no type."""
+"""The keywords that determine which types of values are possible; a node with none of these keywords has no type."""
 
 
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -119,7 +119,7 @@ def empty_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
-    """Send a recursive reference, or a union of them, as JSON text where references are inlined."""
+    """Send a recursive reference, or a union of such references, as JSON text, because it cannot be inlined."""
     parts = node.get("anyOf", [node])
     names = [definition_name(part["$ref"]) for part in parts]
     text_is_meant = any(_admits_text(part, at) for part in parts)
@@ -144,7 +144,7 @@ def of_a_form(node: JsonSchema, at: Place) -> Change:
 
 
 def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """Send a map as a list of ``{key, value}`` pairs, for providers whose objects must name their fields."""
+    """Send a map as a list of ``{key, value}`` pairs, for providers that require objects to name their fields."""
     values = node.get("additionalProperties")
     if at.is_root or node.get("type") != "object" or node.get("properties") or not isinstance(values, dict):
         return None
@@ -211,11 +211,11 @@ EXTRAS = "additional_properties"
 
 
 def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """Send the fields that are not in ``properties`` as one more field, which holds a list of pairs."""
+    """Send the fields that are not in ``properties`` in an additional field, which holds a list of pairs."""
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
-    if values is None:  # the schema of a pydantic model that ignores unknown fields, or a definition silent about them
+    if values is None:  # a pydantic model that ignores unknown fields, or a definition that does not mention them
         loss = Loss(
             path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields are not admitted"
         )
@@ -257,7 +257,7 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
     """Return the fields that are not in ``properties``, which are sent as pairs in the field ``name``.
 
     Raises:
-        UnreadableError: ``pairs`` is not a list of pairs, a field is repeated, or a field is one of the named ones.
+        UnreadableError: ``pairs`` is not a list of pairs, a field is repeated, or a field is a named field.
     """
     if not isinstance(pairs, list):
         message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
@@ -277,9 +277,9 @@ _ABSENT = object()
 
 
 def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
-    """Return the arrow from an object with one field per item to a tuple; an omitted item takes its default.
+    """Return the arrow that maps an object with one field per item to a tuple; an omitted item takes its default.
 
-    If a later item is present, an earlier one may only be omitted if it has a default.
+    If a later item is present, an earlier item may only be omitted if it has a default.
     """
 
     def back(value: Any) -> Any:
@@ -293,7 +293,7 @@ def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset
             raise misread(f"expected array, got {kind_of(rest)}", path, "rest")
         last = len(names) - 1 if rest else max((index for index, name in enumerate(names) if name in value), default=-1)
         given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
-        if _ABSENT in given:  # it has no default, and a later item is present
+        if _ABSENT in given:  # an item has no default, and a later item is present
             missing = names[given.index(_ABSENT)]
             raise misread("missing, but a later item is present", path, missing)
         return given + rest
@@ -340,14 +340,14 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         )
     if any(name not in defaults for name in names[least:]):
         losses.append(
-            Loss(path=at.path, keyword="prefixItems", kind="widened", note="an item before others may be omitted")
+            Loss(path=at.path, keyword="prefixItems", kind="widened", note="an item may be omitted before a later item")
         )
     back = _from_places(names, defaults, frozenset(properties), at.path)
     return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved.losses))
 
 
 def _rest(node: JsonSchema, others: Any, places: int) -> JsonSchema:
-    """Return the schema of the items after those that have their own field."""
+    """Return the schema of the items that do not have a field of their own."""
     rest: JsonSchema = {"type": "array", "items": {} if others is True else others}
     for keyword in ("minItems", "maxItems"):
         if node.get(keyword, 0) > places:
@@ -360,7 +360,7 @@ def _as_dict(node: Any) -> JsonSchema:
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
-    """Make every field required; an optional field then admits null, which means that the model omits it."""
+    """Make every field required; if an optional field does not admit null, null then means that it is omitted."""
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
@@ -427,7 +427,7 @@ def _nullable(node: Any) -> JsonSchema:
 
 
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Remove null from optional fields whose default is null, for providers without null; omission replaces null."""
+    """Remove null from optional fields whose default is null, for providers without null; omit the field instead."""
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
@@ -451,8 +451,8 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
 
     If a field has a default other than null, that field is required, and the model sends its value explicitly.
     Otherwise the object is sent as JSON text. The root must stay an object, so there one field becomes required and is
-    sent as JSON text. The text ``null`` means that the field is omitted; if null is a valid value of the field, an
-    empty string means that.
+    sent as JSON text. The text ``null`` means that the field is omitted. If null is a valid value of the field, an
+    empty string means that the field is omitted.
     """
     properties = node.get("properties", {})
     if not properties or node.get("required"):
@@ -477,7 +477,7 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
     name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
     place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
-    # If null is a value with its own meaning, it cannot mean that the field is omitted: an empty string does then.
+    # If null is a value with its own meaning, an empty string, not null, means that the field is omitted.
     is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
     sentence, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
     rewritten = described(change.node, sentence)
@@ -520,7 +520,7 @@ def open_objects(node: JsonSchema, at: Place) -> Change | None:
 
 
 def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Add empty ``properties`` to closed objects without any."""
+    """Add empty ``properties`` to closed objects that have no ``properties``."""
     if node.get("type") != "object" or "properties" in node or node.get("additionalProperties") is not False:
         return None
     return Change(node={**node, "properties": {}})
@@ -550,7 +550,7 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
             if old != new
         )
         if is_open(node):
-            note = "a field may be sent under both of its names; toolshape rejects it"
+            note = "a field may be sent under both of its names; toolshape rejects such a call"
             losses = (*losses, Loss(path=at.path, keyword="properties", kind="widened", note=note))
         return Change(
             node=renamed, back=_renaming(originals, at.path), out=_renaming(new_names, at.path), losses=losses
@@ -635,7 +635,7 @@ def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: AR
 
 
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """Apply ``enum_as_strings`` if the choices have several types, or are null, objects or arrays."""
+    """Apply ``enum_as_strings`` if the choices have several types, or include null, objects or arrays."""
     kinds = {type(choice) for choice in node.get("enum", ())}
     return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
 
@@ -663,12 +663,12 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     pairs = [(branch, earlier) for index, branch in enumerate(branches) for earlier in branches[:index]]
     losses: tuple[Loss, ...] = ()
     if not all(are_disjoint(branch, earlier, at.resolve) for branch, earlier in pairs):
-        losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value of two branches is admitted"),)
+        losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value may fit two branches"),)
     return Change(node={**outside, "anyOf": branches}, losses=losses)
 
 
 def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
-    """Whether a part of ``allOf`` and its siblings can be one node: they share no keyword, and it is no reference."""
+    """Whether a part of ``allOf`` and its siblings can be one node: no shared keyword, no ``$ref`` with siblings."""
     return not beside & part.keys() and not (beside and "$ref" in part)
 
 
@@ -676,7 +676,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     """Merge ``allOf`` and its siblings into one schema by intersecting them.
 
     Raises:
-        UnsupportedError: JSON Schema cannot express the intersection without ``allOf``, or it admits nothing.
+        UnsupportedError: The intersection cannot be written without ``allOf``, or it admits nothing.
     """
     parts = node.get("allOf")
     if not parts:
@@ -687,14 +687,17 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     merged: JsonSchema = {}
     for part in [*(at.resolve(part) for part in parts), outside]:
         if part is False:
-            raise UnsupportedError("allOf that admits nothing", path=at.path, rule="allOf")
+            raise UnsupportedError("allOf admits nothing", path=at.path, rule="allOf")
         if isinstance(part, dict):
             merged = intersected(merged, part, at.resolve, ANNOTATIONS, path=at.path)
     return Change(node=merged)
 
 
 def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
-    """Merge ``allOf``; if that fails, move it to the description (with named fields) or send the node as JSON text."""
+    """Merge ``allOf``; if that fails, move it to the description or send the node as JSON text.
+
+    It is moved to the description if the node has a type, and is the root or has named fields.
+    """
     try:
         return merge_all_of(node, at)
     except UnsupportedError:
@@ -715,7 +718,7 @@ _TYPES_OF: Mapping[str, str] = {
     **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
     **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
 }
-"""Keywords that apply to one type only."""
+"""The keywords that apply to only one type, and this type."""
 
 
 def _speaks_of(keyword: str, name: str) -> bool:
@@ -752,7 +755,7 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 
 
 def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Rewrite a null branch beside one other branch as one more type."""
+    """If a union has only one branch besides null, add null to the type of this branch."""
     branches = node.get("anyOf", ())
     others = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
     if len(branches) != len(others) + 1 or len(others) != 1 or not isinstance(others[0].get("type"), str):
@@ -785,7 +788,7 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
 
 
 def _plain(keyword: str, value: Any) -> Any:
-    """Return a keyword's value, with our marks removed from the schemas in it."""
+    """Return a keyword's value without toolshape's marks in its schemas."""
     if keyword in ("enum", "const", "default", "dependentRequired", "discriminator", "examples"):
         return value
     if isinstance(value, list):
@@ -796,7 +799,7 @@ def _plain(keyword: str, value: Any) -> Any:
 
 
 def say_formats_but(*formats: str) -> Rule:
-    """Return a rule that moves formats to the description, except for the given ones that a provider knows."""
+    """Return a rule that moves formats to the description, except for the given formats, which a provider knows."""
     return say_instead("format", unless=lambda _, value: value in formats)
 
 
@@ -848,7 +851,7 @@ def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG0
 
 
 def only_keywords(*allowed: str) -> Rule:
-    """Return a rule for keywords off a provider's list: it moves constraints to the description, and drops the rest."""
+    """Return a rule for keywords that a provider does not know: move constraints to the description, drop the rest."""
     known = frozenset(allowed)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:

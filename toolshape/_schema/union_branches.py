@@ -31,7 +31,7 @@ def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bo
         value: The value.
         schema: The schema.
         resolve: Follows its references.
-        levels: The number of levels of the value to check; by default all of them.
+        levels: The number of levels of the value to check; by default, all levels.
     """
     return _Fit(resolve).fits(value, schema, levels, _DEPTH)
 
@@ -144,7 +144,7 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def matches(pattern: Any, value: str) -> bool:
-    """Whether a text may match a pattern; true if matching may take too long, or if Python cannot compile it."""
+    """Whether a string may match a pattern; true if that may take too long, or if Python cannot compile the pattern."""
     try:
         return not isinstance(pattern, str) or not is_bounded(pattern, value) or re.search(pattern, value) is not None
     except (re.error, RecursionError, OverflowError):
@@ -157,9 +157,9 @@ def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool
 
 
 def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
-    """Whether the branches differ in the constants of one field that all of them require, or of the value itself.
+    """Whether the branches differ in the constants of a field that all branches require, or of the value itself.
 
-    At most one branch may be null, if no other branch admits null as a constant.
+    At most one branch may be null, and only if no other branch admits null as a constant.
     """
     resolved = [resolve(branch) for branch in branches]
     others = [branch for branch in resolved if not (isinstance(branch, dict) and branch.get("type") == "null")]
@@ -169,7 +169,7 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
     ):
         return False
     names = set(constants[0]).intersection(*constants[1:]) if constants else set[str]()
-    # The sets of constants are disjoint if their union is as large as all of them together.
+    # The sets of constants are disjoint if their union has as many members as the sets have together.
     return any(
         len(set[str]().union(*(by_name[name] for by_name in constants)))
         == sum(len(by_name[name]) for by_name in constants)
@@ -178,7 +178,7 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
 
 
 def _values_by_name(schema: Any) -> dict[str, set[str]]:
-    """Return the constants, as JSON texts, of a value (key ``""``) and of its required fields (key ``.name``)."""
+    """Return the constants, as JSON text, of a value (key ``""``) and of its required fields (key ``.name``)."""
     if not isinstance(schema, dict):
         return {}
     schemas: dict[str, Any] = {"": schema}

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
-"""The pattern of object keys that are integers: JSON keys are always strings."""
+"""The pattern of object keys that represent integers, because JSON keys are always strings."""
 
 
 class UnreadableError(ValueError):
-    """A text is not unambiguous JSON, or a value cannot be mapped back; ``rule`` and ``location`` say why and where.
+    """A text is invalid or ambiguous JSON, or a value cannot be mapped back.
+
+    ``rule`` says why, and ``location`` says where.
 
     ``location`` is the place in the value as it was sent. ``schema_path`` is the path in the canonical schema, in the
     same form as in losses.
@@ -47,7 +49,7 @@ class WrittenFloat(float):
         return WrittenFloat, (self.text,)
 
     def is_whole(self) -> bool:
-        """Whether the float represents all digits of the text."""
+        """Whether the float keeps all digits of the text."""
         try:
             return Decimal(self.text) == Decimal(repr(float(self)))
         except ArithmeticError:  # the exponent is too large for a Decimal
@@ -77,7 +79,7 @@ class WrittenObject(dict[str, Any]):
 
 
 class WrittenSet(list[Any]):
-    """The items of a set as a JSON list, whose order means nothing. A copy or a pickle is a plain list."""
+    """The items of a set as a JSON list; their order has no meaning. A copy or a pickle is a plain list."""
 
     __slots__ = ()
 
@@ -105,7 +107,7 @@ class WrittenText(str):
 
 
 def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
-    """Parse a JSON text; ``WrittenObject`` and ``WrittenFloat`` keep what plain values would lose.
+    """Parse JSON text; ``WrittenObject`` and ``WrittenFloat`` keep repeated keys and digits.
 
     Args:
         text: The text.
@@ -126,7 +128,7 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
 
 
 def as_json(text: str) -> Any:
-    """Parse a JSON text; return the text itself if it is not JSON, or if it contains NaN or an infinity."""
+    """Parse JSON text; return the text itself if it is not JSON, or if it contains NaN or an infinity."""
     for decoder in (_FINITE_JSON, _FINITE_JSON_WITH_LONG_INTEGERS):
         try:
             return decoder.decode(text)
@@ -138,9 +140,9 @@ def as_json(text: str) -> Any:
 
 
 def as_plain_json(text: str) -> Any:
-    """Parse a JSON text like ``as_json``, but without ``WrittenObject`` and ``WrittenFloat`` if plain parsing succeeds.
+    """Parse JSON text like ``as_json``, but without ``WrittenObject`` and ``WrittenFloat`` if plain parsing succeeds.
 
-    Plain parsing is several times as fast; everything else falls back to ``as_json``.
+    Plain parsing is several times as fast. If it fails, or might produce an infinity, ``as_json`` parses the text.
     """
     if _MAY_BE_INFINITE.search(text) is None:
         try:
@@ -230,7 +232,7 @@ def is_finite(value: Any) -> bool:
 #   validation.pydantic_faults.is_same not     not      equal     equal      lists      which value was rejected
 #   contract.inclusion.is_same_json    not     not      not       not        lists      the contract, of schemas
 #
-# The last two stay in their modules: the first knows WrittenFloat, the second the text of a lock file.
+# The last two functions stay in their modules: is_same depends on WrittenFloat, is_same_json on a lock file's text.
 
 
 def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]) -> bool:
@@ -292,7 +294,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_same_leaf(one: str, other: str) -> bool:
-    """Whether two texts, or the values they represent, are equal; a plain text is parsed as the other value's type."""
+    """Whether two strings, or the values they represent, are equal; a plain string is parsed as the other's type."""
     if isinstance(one, WrittenText) and isinstance(other, WrittenText):
         return _is_same_object(one.value, other.value)
     if str(one) == str(other):
@@ -330,7 +332,7 @@ def _held(value: Any) -> dict[str, Any]:
 
 
 _READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _datetime, time: _time}
-"""Parsers for the types that are written as text and whose equal values may have different texts."""
+"""Parsers for types that are written as text, and whose equal values may be written differently."""
 
 
 def _read_with(read: Callable[[str], Any], text: str) -> Any:
@@ -353,7 +355,7 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
 
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
-    """Remove an equal item from the remaining ones; return whether there was one."""
+    """Remove an item equal to ``item`` from the remaining items; return whether there was such an item."""
     for items in itertools.chain([left.get(_key(item), [])], left.values()):  # the item's own group first
         for number, candidate in enumerate(items):
             if is_same_value(item, candidate):
@@ -363,7 +365,7 @@ def _take(left: dict[Any, list[Any]], item: Any) -> bool:
 
 
 def _key(value: Any) -> str:
-    """Return a text that equal values usually share; it ignores the order of lists, since either side may be a set."""
+    """Return a string that equal values usually share; it ignores the order of lists, which may represent sets."""
     if isinstance(value, dict):
         return f"{{{','.join(sorted(f'{_key(name)}:{_key(item)}' for name, item in value.items()))}}}"
     if isinstance(value, list):
@@ -387,7 +389,7 @@ def _is_equal_scalar(one: Any, other: Any) -> bool:
 
 
 def is_whole(arguments: Any) -> bool:
-    """Whether streamed arguments are complete: an object, or the complete JSON text of one."""
+    """Whether streamed arguments are complete: an object, or the complete JSON text of an object."""
     if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
         return isinstance(arguments, dict)
     try:
@@ -453,4 +455,4 @@ _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
 )
 _SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_no_json), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
-"""These are built once: ``json.loads`` builds a decoder for each text, which takes as long as parsing a short text."""
+"""The decoders are built once: ``json.loads`` would build one for each text, which takes as long as a short parse."""

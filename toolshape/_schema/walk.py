@@ -17,8 +17,8 @@ from toolshape._schema.references import definition_name, follow, is_reference, 
 from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
 from toolshape._schema.values import copied
 
-MOST_NODES = 50_000  # a definition from elsewhere may be hostile: inlined references can double the size at every step
-_MOST_INLINED = 2_000  # the limit if references may also stay
+MOST_NODES = 50_000  # a definition from elsewhere may be hostile: each inlined reference can double the size
+_MOST_INLINED = 2_000  # the limit of ``inlined_but_recursion``, which may also leave references in place
 _SEVERAL = 2
 
 
@@ -78,11 +78,11 @@ class _Everywhere:
         """Whether the rule changes any of the nodes that a walk of the schema visits.
 
         A provider has about twenty-five passes, and most of them change nothing in most schemas. A walk rebuilds the
-        whole schema and its arrows, which costs many times what asking the rule about each node does. As long as a rule
-        changes no node, it sees the nodes as they were before, so that its answers here are those of the walk.
+        whole schema and its arrows. That takes many times as long as calling the rule on each node. As long as a rule
+        changes no node, a walk would pass it the original nodes. So this method gets the same answers as a walk.
         """
         rule = self.rule
-        for node, at in nodes:  # noqa: SIM110 - a generator would be half of the time
+        for node, at in nodes:  # noqa: SIM110 - a generator would take up half of the time
             if rule(node, at) is not None:
                 return True
         return False
@@ -94,7 +94,7 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
     Args:
         rule: The rule.
         constraints: Whether to also visit subschemas that only constrain (``not``, ``if``, ``patternProperties``). Of
-            these, only ``patternProperties`` keeps its arrows.
+            these subschemas, only those of ``patternProperties`` keep their arrows.
     """
     return _Everywhere(rule, constraints)
 
@@ -117,10 +117,10 @@ def nodes_of(schema: JsonSchema, *, constraints: bool = False) -> list[_NodeAt]:
 
 
 def inlined(at_recursion: Rule) -> Pass:
-    """Return a pass that inlines every ``$ref``, and rewrites the recursive references that remain by a rule.
+    """Return a pass that inlines every ``$ref``, and applies a rule to the recursive references that remain.
 
     Each definition of a mutually recursive group is inlined once, at its shallowest position. The rule rewrites every
-    other reference to it, or a union of several references. So recursion does not multiply the size of the schema.
+    other reference to this definition, or a union of such references. So recursion does not multiply the schema's size.
     """
 
     def apply(schema: JsonSchema) -> Lens:
@@ -140,7 +140,7 @@ def inlined_but_recursion(schema: JsonSchema) -> Lens:
 
 
 def unmarked(schema: JsonSchema) -> JsonSchema:
-    """Return a schema without our marks, as the provider sees it."""
+    """Return a schema without toolshape's marks, as the provider sees the schema."""
     clean: JsonSchema = copied(schema)
     for node, _ in nodes_of(clean, constraints=True):
         for mark in MARKS:
@@ -149,10 +149,10 @@ def unmarked(schema: JsonSchema) -> JsonSchema:
 
 
 def _marked(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
-    """Return a copy of a schema whose nodes hold their paths, and these nodes."""
+    """Return a copy of a schema in which each node holds its path, and a list of these nodes with their places."""
     marked: JsonSchema = copied(schema)
     if "$defs" in marked:
-        marked["$defs"] = marked.pop("$defs")  # last, where each pass puts them
+        marked["$defs"] = marked.pop("$defs")  # move the definitions to the end, where each pass puts them
     nodes = nodes_of(marked)
     for node, at in nodes:
         node[PATH] = at.path
@@ -186,7 +186,7 @@ _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
 
 
 class _Nodes:
-    """Collects the nodes of one schema: innermost first, and a definition when the first reference to it is met."""
+    """Collects the nodes of one schema, innermost first; visits a definition at the first reference to it."""
 
     __slots__ = ("constraints", "definitions", "nodes", "resolve", "schema")
 
@@ -261,7 +261,7 @@ def _sequence(node: JsonSchema, keyword: str) -> Sequence[Any]:
 
 
 def _too_large(most: int, path: str) -> UnsupportedError:
-    return UnsupportedError(f"more than {most} nodes: split the tool", path=path, rule="too_large")
+    return UnsupportedError(f"the schema has more than {most} nodes: split the tool", path=path, rule="too_large")
 
 
 class _Walk:
@@ -271,8 +271,8 @@ class _Walk:
     reference looks them up when it maps a value. So a recursive definition may refer to arrows that do not exist yet.
 
     If ``inline`` is set, references are replaced by their definitions instead. A recursive definition cannot be inlined
-    everywhere: ``inlined_at`` holds, for each group that the walk is inside of, the references that are inlined. All
-    other references into the group are cut, and the ``inline`` rule rewrites them.
+    everywhere. For each recursive group around the current node, ``inlined_at`` holds the references that are inlined.
+    All other references into the group are cut, which means that the ``inline`` rule rewrites them.
     """
 
     def __init__(self, rule: Rule, inline: Rule | None, schema: JsonSchema, constraints: bool) -> None:
@@ -294,7 +294,7 @@ class _Walk:
         step = self.visit(self.schema, "", "", ())
         after = {key: value for key, value in step.after.items() if key != "$defs"}
         if self.inline is not None and "$defs" in self.schema:
-            after = pruned({**after, "$defs": self.schema["$defs"]})  # for the references that were kept
+            after = pruned({**after, "$defs": self.schema["$defs"]})  # for the references that remain
         elif "$defs" in self.schema:
             definitions = {name: self.definition(name) for name in self.schema["$defs"]}
             after["$defs"] = {name: inner.after for name, inner in definitions.items() if inner is not None}
@@ -314,7 +314,7 @@ class _Walk:
         return follow(node, find, self.schema)
 
     def definition(self, name: str) -> _Step | None:
-        """Return the rewritten definition of this name; ``None`` while it is being rewritten, or if there is none."""
+        """Return the rewritten definition of this name; ``None`` if it is missing, or still being rewritten."""
         if name not in self.definitions and name in self.schema.get("$defs", {}):
             self.definitions[name] = None
             depth, self.depth = self.depth, 0
@@ -375,7 +375,7 @@ class _Walk:
         return name in stack or (is_inside and id(node) not in self.inlined_at.get(group or 0, ()))
 
     def cut(self, node: JsonSchema, place: Place) -> _Step:
-        """Apply the rule to a reference that is cut, or to a union of several."""
+        """Apply the rule to a reference that is cut, or to a union of such references."""
         change = (self.inline or _unchanged)(node, place) or Change(node=node)
         self.losses.extend(change.losses)
         self.record_value_change(change)
@@ -432,7 +432,7 @@ class _Walk:
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
         """Rewrite the children of a node, and combine their arrows into arrows for its values."""
-        refers = "$ref" in node and is_reference(node)  # it may have siblings
+        refers = "$ref" in node and is_reference(node)  # a reference may have siblings
         step = self.reference(node) if refers else _Step(before=node, after=dict(node))
         if (refers and len(node) == 1) or node.keys().isdisjoint(_WITH_SCHEMAS):
             return step
@@ -507,7 +507,7 @@ class _Walk:
                     yield self.union(branches)
 
     def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
-        """Rewrite the branches; several references that are cut become one branch."""
+        """Rewrite the branches of a union; if several references are cut, they become one branch."""
         cut = [
             branch for branch in node[keyword] if self.inline and is_reference(branch) and self.is_cut(branch, stack)
         ]
@@ -522,8 +522,11 @@ class _Walk:
         return [*others, self.cut({"anyOf": cut}, place)]
 
     def reference(self, node: JsonSchema) -> _Step:
-        """Give a ``$ref`` the arrows of its definition, looked up at each call: they may not exist yet."""
-        name, arrows = definition_name(node["$ref"]), self.arrows  # not ``self``: the arrows outlive the schemas
+        """Give a ``$ref`` the arrows of its definition.
+
+        The arrows are looked up at each call, because they may not exist yet.
+        """
+        name, arrows = definition_name(node["$ref"]), self.arrows  # keep no ``self``: the arrows outlive the schemas
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))
@@ -549,7 +552,7 @@ class _Walk:
                 changes = branch.back or other.back
                 if changes and not are_disjoint(other.after, branch.after, self.resolve_after):
                     note = (
-                        f"branches {first + 1} and {second + 1} look alike once rewritten; the first that fits is taken"
+                        f"branches {first + 1} and {second + 1} look alike once rewritten; the first that fits is used"
                     )
                     self.losses.append(Loss(path=path, keyword=keyword, kind="narrowed", note=note, ambiguous=True))
 

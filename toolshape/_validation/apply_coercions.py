@@ -11,7 +11,7 @@ from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is
 from toolshape._validation.faults import Fault, Location, path_of
 
 _MOST_ROUNDS = 6  # JSON text may contain more JSON text: each round coerces one layer
-_MOST_WORK = 1_000_000  # units of about a fifth of a microsecond; a hostile value has very many faults
+_MOST_WORK = 1_000_000  # units of about a fifth of a microsecond; a hostile value may have very many faults
 _WORK_OF_TRYING = 200  # per union branch, independent of the size of the value
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
@@ -26,8 +26,8 @@ class InvalidError(Exception):
     """A value is invalid: ``faults`` are the places to coerce, ``explained`` returns the faults to report to the model.
 
     ``value`` is the value after the coercions that succeeded. ``work`` is the cost of finding the faults. If
-    ``by_strict_reading``, the faults are numbers such as ``3.0`` where an integer is expected; if they cannot be
-    coerced, the value is valid.
+    ``by_strict_reading`` is true, all faults are numbers such as ``3.0`` where an integer is expected. If the rule
+    ``integral_float`` is on but coerces none of these numbers, the value counts as valid.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Coercer:
             raise TooMuchWrongError
 
     def at(self, expected: Expected) -> "Coercer":
-        """Return the coercer for a place, with the rules that the author switched there."""
+        """Return the coercer for a place, with the rules that the author switched on or off there."""
         if not expected.switched:
             return self
         on = {rule for rule, is_on in expected.switched.items() if is_on}
@@ -108,7 +108,7 @@ def coerced_scalars(
     """Coerce scalars only, which is enough for nearly all invalid arguments.
 
     Args:
-        value: A JSON value that we own; it is changed in place.
+        value: A JSON value that this function may change in place.
         refused: The places that a validator rejects, and the values there.
         expected: Returns what is expected at a place.
         rules: The rules that are on.
@@ -134,7 +134,7 @@ def coerced_scalars(
 
 
 class Coerced(NamedTuple):
-    """A value that is valid now: the validated value, its JSON, and the coercions."""
+    """The result of a successful coercion: the validated value, its JSON, and the coercions that were made."""
 
     validated: Any
     value: Any
@@ -148,7 +148,7 @@ def coerced_until_valid(
 
     Args:
         checker: Validates the value.
-        value: A JSON value that we own; it is changed in place.
+        value: A JSON value that this function may change in place.
         coercer: The rules and the work budget.
         at: The location of the value in the arguments, for the records of the coercions.
         already: The checker's error for this value, if it is already known.
@@ -182,7 +182,7 @@ def coerced_until_valid(
 def _coerced(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
-    """Coerce the places of the faults, each place once."""
+    """Coerce the value at the place of each fault, each place only once."""
     made: list[Coercion] = []
     seen: set[Location] = set()
     for fault in faults:
@@ -221,7 +221,7 @@ def _without_unknown(
 def _with_best(
     holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
-    """Coerce a place by the first rule that applies, or to the single value on which its union's branches agree."""
+    """Coerce a place by the first rule that applies; in a union, use the value on which its branches agree."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if proposed := proposal(found, expected, coercer.rules, coercer.parse, item):
@@ -256,8 +256,8 @@ def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coerce
 
 def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
     """Return the value coerced by the branches of a union, if all branches that accept it yield the same value."""
-    # The value is coerced for each branch by itself. Two different outcomes are ambiguous: choosing one would be a
-    # guess, so the place stays invalid.
+    # The value is coerced separately for each branch. Two different outcomes are ambiguous: choosing one outcome would
+    # be a guess, so the place stays invalid.
     text = to_json(found)
     outcomes: dict[bytes, Coerced] = {}
     for branch in expected.branches:
@@ -280,7 +280,7 @@ def value_at(value: Any, location: Location) -> Any:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether a value is the value that the validator saw: a user validator may have passed on another value.
+    """Whether a value is the value that the validator saw; a user validator may have passed on another value.
 
     For two objects or two arrays, only the kind is compared.
     """
@@ -295,14 +295,14 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def has(value: Any, step: int | str) -> bool:
-    """Whether a JSON value has a member or item for a step of a location."""
+    """Whether a JSON value has a field or an item at a step of a location."""
     if isinstance(value, list):
         return isinstance(step, int) and step < len(value)
     return isinstance(value, dict) and step in value
 
 
 def _can_be_left_out(value: Any, location: Location) -> bool:
-    """Whether a value can be removed without moving others: always for a field, for an item only if it is the last."""
+    """Whether a value can be removed without moving others: any field can, but only the last item of an array."""
     around = value_at(value, location[:-1])
     return not isinstance(around, list) or location[-1] == len(around) - 1
 

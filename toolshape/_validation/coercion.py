@@ -26,7 +26,7 @@ RULES: Mapping[str, bool] = {
     "ignore_extra": False,
     "repair_json": False,
 }
-"""Every rule, and whether it is on by default."""
+"""Every coercion rule, and whether it is on by default."""
 
 _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 
@@ -54,15 +54,15 @@ SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decima
 class Expected(NamedTuple):
     """What the schema expects at one place.
 
-    ``location`` is the place in the JSON value. ``kinds`` are the JSON types accepted there, and also ``list`` (an
-    array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a
+    ``location`` is the place in the JSON value. ``kinds`` are the JSON types accepted there. Further kinds are ``list``
+    (an array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a
     string that contains JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules
-    that the author switched with ``Coerce``, at this place or around it. ``fields`` returns the field names of an
-    object. ``tags`` are the names of a union's discriminator; with ``has_optional_tag`` it may be left out. ``steps``
-    is the number of steps of a fault's location that lead to this place. ``part`` compiles a checker for this place
-    alone, ``content`` a checker for the JSON in a string. ``is_scalar``: the fault is exactly at this place, a scalar
-    is expected, and neither strict mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the
-    function gets if the field is left out.
+    that the author switched on or off with ``Coerce``, here or around this place. ``fields`` returns an object's field
+    names. ``tags`` are the names of a union's discriminator; if ``has_optional_tag`` is true, the tag may be omitted.
+    ``steps`` is the number of steps of a fault's location that lead to this place. ``part`` compiles a checker for this
+    place alone, ``content`` a checker for the JSON in a string. ``is_scalar``: the fault is exactly at this place, a
+    scalar is expected, and neither strict mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the
+    function gets if the field is omitted.
     """
 
     location: Location = ()
@@ -95,7 +95,7 @@ class Expected(NamedTuple):
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
-"""Maps a location in a validator's error to what is expected there; ``None`` if that is unknown."""
+"""Returns what is expected at a location from a validator's error, or ``None`` if that is unknown."""
 
 
 @dataclass(frozen=True, init=False)
@@ -160,7 +160,7 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
 
 def is_installed(library: str) -> bool:
     """Whether a library that belongs to an extra is installed."""
-    import importlib.util  # noqa: PLC0415 - costs a thirtieth of our import time, and few callers need it
+    import importlib.util  # noqa: PLC0415 - costs a thirtieth of toolshape's import time, and few callers need it
 
     try:
         return importlib.util.find_spec(library) is not None
@@ -181,14 +181,14 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
 def proposal(
     found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
 ) -> Proposal | None:
-    """Return the coercion of the first rule that is on and applies, or ``None``.
+    """Return the coercion by the first rule that is on and applies, or ``None`` if no rule does.
 
     Args:
         found: The value at the place.
-        expected: What is expected at the place.
+        expected: What the schema expects at the place.
         rules: The coercion rules that apply here.
         parse: Parses JSON text, and repairs it if the rules allow that.
-        item: What is expected of an item, if a list is expected.
+        item: If a list is expected, what the schema expects of its items.
     """
     for proposal_ in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
         if proposal_[0] in rules:
@@ -210,7 +210,7 @@ def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | Non
     elif isinstance(found, float) and (number := _integral(found)) is not None:
         proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
     if "list" in kinds and item is not None:
-        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # the outer list is missing
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # the outer list may be missing
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))
     return proposals
@@ -223,7 +223,7 @@ def _from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
     elif len(found) <= _LONGEST_NUMBER:
         proposals = _from_word(found, expected)
     if expected.nullable and found in _NULLS:
-        # "null" may mean null or a choice spelt "NULL"; choosing one of the two would be a guess.
+        # "null" may mean null or a choice spelt "NULL"; choosing one meaning would be a guess.
         return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
     return proposals
 

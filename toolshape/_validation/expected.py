@@ -46,7 +46,7 @@ _LONGEST_STEP = 100
 
 
 class _Unwrapped:
-    """A core schema node without its wrappers, the options that they set, and the node behind its user validators."""
+    """A core schema node without its wrappers, the wrappers' options, and the node behind its user validators."""
 
     __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
 
@@ -70,13 +70,13 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         compile_part: Compiles a ``Checker`` from a part of the schema and the config that applies to the part.
     """
     find = _ExpectedPlaces(schema, compile_part)
-    kept: dict[Location, Expected] = {}  # every call that is coerced asks for the same places
+    kept: dict[Location, Expected] = {}  # coerced calls look up the same places again and again
 
     def expected(location: Location) -> Expected | None:
         place = kept.get(location)
         if place is None:
             place = find(location)
-            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # else the model made the key up
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # otherwise the model invented the key
             if place is not None and is_short:
                 if len(kept) == _MOST_KEPT:
                     kept.clear()
@@ -87,7 +87,7 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
 
 
 class _ExpectedPlaces:
-    """The places of one core schema."""
+    """Looks up what one core schema expects at each place."""
 
     def __init__(self, schema: Node, compile_part: Compile) -> None:
         self.schema = schema
@@ -95,8 +95,9 @@ class _ExpectedPlaces:
         self.definitions = definitions_of(schema)
 
     # pydantic's location has more steps than the JSON value is deep: the tag of a branch, and a ``WRAPPER`` step for
-    # each check that ``tighten`` puts around a node. The walk consumes the steps one by one, and ``place`` keeps those
-    # that lead through the JSON value. It ends at a union without tags: the next step only names one of its branches.
+    # each check that ``tighten`` puts around a node. The walk consumes the steps one by one, and ``place`` keeps the
+    # steps that lead through the JSON value. The walk ends at a union without tags, because the next step only names a
+    # branch of the union.
     def __call__(self, location: Location) -> Expected | None:
         unwrapped = _unwrapped(self.schema, self.definitions, None)
         place: list[int | str] = []
@@ -121,7 +122,7 @@ class _ExpectedPlaces:
                 return None
             in_object = kind in _WITH_FIELDS
             unwrapped = _unwrapped(inner, self.definitions, unwrapped.config)
-            unwrapped.has_default = unwrapped.has_default and in_object  # items and map values are never left out
+            unwrapped.has_default = unwrapped.has_default and in_object  # items and map values cannot be omitted
             switched |= unwrapped.switched
         expected = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
         if expected is None:
@@ -144,7 +145,7 @@ class _ExpectedPlaces:
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
-        """Return the default of a field as JSON; ``None`` if an author's function makes it."""
+        """Return the default of a field as JSON; ``None`` if there is none or a function creates it."""
         node = unwrapped.default
         return None if node is None else written_default(node, self.definitions, unwrapped.config)
 
@@ -169,7 +170,7 @@ def _expected(
     if kind == "function-plain":
         if listed is None:
             return None
-        # A flag with too many combinations to list has no choices, and accepts any integer of its bits.
+        # A flag with too many combinations to list has no choices, and accepts any integer made of its bits.
         kinds, choices = frozenset({"choice" if listed else "integer"}), listed
     if kind == "union":
         kinds = frozenset({"union"})
@@ -272,7 +273,7 @@ def named_fields(node: Node) -> list[tuple[str, Node]]:
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
-    """Return the field that a step names by its Python name despite an alias, or by one of several aliases."""
+    """Return the field that a step names by its Python name, although it has an alias, or by one of several aliases."""
     fields = node.get("fields", {})
     items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)

@@ -45,7 +45,7 @@ _SlowPath: TypeAlias = Callable[..., Validated]
 
 
 def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
-    """Return the slow path, which is imported and compiled for the first arguments that need it."""
+    """Return the slow path, which is imported and compiled when arguments first need it."""
     compiled: list[_SlowPath] = []
 
     def slow_path(arguments: Any, error: ValueError | None = None) -> Validated:
@@ -59,14 +59,14 @@ def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath
 
 
 def _of_bounded_depth(name: str, validate: Validate) -> Validate:
-    """Reject arguments that are nested so deeply that validation would take too long, before it starts."""
+    """Return a validator that first rejects arguments whose nesting is so deep that validation would take too long."""
 
     def bounded(arguments: Any) -> Validated:
         text = parser_input(arguments)
         try:
             text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
             is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
-        except ValueError:  # not JSON: ``validate`` reports that
+        except ValueError:  # the text is not JSON, which ``validate`` reports
             is_too_much = False
         if is_too_much:
             problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
@@ -77,7 +77,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
 
 
 def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
-    """Validate text, bytes and objects; ``back`` first maps the provider's wire form to canonical form."""
+    """Return a validator of text, bytes and objects; ``back`` first maps the provider's wire form to canonical form."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     count_keys, reserved = traits.count_keys, traits.reserved
 
@@ -102,7 +102,7 @@ def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) 
 
 
 def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
-    """Validate text, which nearly all providers send, with as little overhead on top of pydantic as possible."""
+    """Return a validator of text, which nearly all providers send, with minimal overhead on top of pydantic."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
 
@@ -124,10 +124,13 @@ def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, an
 def _of_text_with_nulls(
     traits: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
-    """Validate text in which null means "left out": in one parse, if defaults can replace the nulls afterwards."""
-    # The provider's schema lists optional fields as required and nullable, so null means that the field is left out.
-    # A second validator accepts these nulls; ``forget`` then replaces them with defaults in the validated model. It is
-    # compiled for the first null that arrives, and is None if the model's schema does not allow this.
+    """Return a validator of text in which null means "omitted".
+
+    It parses the text only once, if defaults can replace the nulls in the validated model.
+    """
+    # The provider's schema lists optional fields as required and nullable, so null means that the field is omitted.
+    # A second validator accepts these nulls; ``forget`` then replaces them with defaults in the validated model. This
+    # validator is compiled when the first null arrives. It is None if the model's schema does not allow that.
     compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:

@@ -10,9 +10,9 @@ class Fault(NamedTuple):
     """One violation that a validator found in a value.
 
     ``at`` is the location as the validator names it, ``location`` the location in the JSON value, ``found`` the value
-    there. ``rule`` is the validator's name for the violated rule; ``missing`` and ``unknown`` are our own names, for
-    fields. ``message`` is reported unchanged; ``otherwise`` is reported only if the schema gives no better wording.
-    ``node`` is the violated part of the schema, if the validator knows it.
+    there. ``rule`` is the validator's name for the violated rule; ``missing`` and ``unknown`` are toolshape's
+    own names, for fields. ``message`` is reported unchanged. ``otherwise`` is reported only if the schema gives no
+    better wording. ``node`` is the violated part of the schema, if the validator knows it.
     """
 
     at: Location

@@ -1,4 +1,4 @@
-"""Writes the feedback on invalid arguments for the model: path, expected and got; bounded, and without secrets."""
+"""Writes the feedback on invalid arguments for the model: path, expected and got, bounded and without secrets."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -195,9 +195,10 @@ def _meant_name(fault: Fault, schema: JsonSchema) -> str:
 
 
 def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
-    """Return the faults of the union branch that was probably meant, or ``None`` if no branch clearly was.
+    """Return the faults of the union branch that was probably meant, or ``None`` if that is unclear.
 
-    The branch meant is the branch of the value's type and tag with the fewest faults, unless two have as few.
+    Of the branches that match the value's type and tag, the branch with the fewest faults was probably meant. If two
+    branches have equally few faults, that is unclear.
 
     Args:
         branches: The faults of each branch.
@@ -226,10 +227,10 @@ _LONGEST_TEXT = 4_000
 
 
 def annotated(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
-    """Return the model's own JSON with a comment at each fault; secrets and long parts without faults are left out.
+    """Return the model's own JSON with a comment at each fault; secrets and long parts without faults are omitted.
 
     Args:
-        value: The arguments as they were read.
+        value: The parsed arguments.
         problems: The problems with the arguments.
         schema: The canonical schema of the arguments.
 
@@ -248,7 +249,7 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
     label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
     comment = f"  // {comments[path]}" if path in comments else ""
     inside = [place for place in comments if place != path and (not path or place.startswith((f"{path}.", f"{path}[")))]
-    if inside and not isinstance(value, (dict, list)):  # the value is a text that contains JSON
+    if inside and not isinstance(value, (dict, list)):  # the value is a string that contains JSON
         comment = "  // " + "; ".join(f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inside)
     if not isinstance(value, (dict, list)) or not inside:
         text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)

@@ -1,4 +1,4 @@
-"""Parses JSON text, and tells truncated text, malformed text and repeated keys apart."""
+"""Parses JSON text, and distinguishes truncated text, malformed text and repeated keys."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Repair: TypeAlias = Callable[[str, type[float]], Any]
 
 
 def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
-    """Parse a text, keeping numbers as they were written; return the value and whether the text was repaired.
+    """Parse JSON text and keep numbers as written; return the value, and whether the text was repaired.
 
     Args:
         text: The text; an empty text is not JSON.
@@ -49,11 +49,11 @@ _PLAIN_WORDS = {
     "unexpected end of hex escape": "half of a surrogate pair",
     "recursion limit exceeded": "nested too deeply",
 }
-"""The parser's messages, and plain words for a model or a developer."""
+"""The parser's messages, each with a plainer wording for a model or a developer."""
 
 
 def _plain(message: str) -> str:
-    """Return the parser's message in plain words, with the place."""
+    """Return the parser's message in plain words, with the place that it names."""
     wording = next(
         (plain + message[len(word) :] for word, plain in _PLAIN_WORDS.items() if message.startswith(word)), message
     )
@@ -85,7 +85,7 @@ def keys_in(value: Any) -> int:
 
 
 def has_every_key(text: str | bytes, keys: int) -> bool:
-    """Whether a text from which ``keys`` keys were read certainly repeats no key.
+    """Whether a JSON text certainly repeats no key, if a parser read ``keys`` keys from it.
 
     Every key has its own colon, and a parser drops repeated keys. If the two numbers are equal, no key was dropped.
     """

@@ -1,4 +1,4 @@
-"""Finds the nodes of a schema that describe a place in a value; a union on the way yields several nodes."""
+"""Finds the nodes of a schema that describe a place in a value; in a union, there are several."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from toolshape._schema.write_only import is_secret
 from toolshape._validation.faults import Location
 
 MASKED = "[hidden]"
-"""Replaces a value that may be a secret."""
+"""The text that replaces a value that may be secret."""
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500
 _DEEPEST = 16  # nested unions and references at one place
@@ -106,7 +106,7 @@ class Secrets:
         if not self.are_there:
             return value
         if isinstance(value, (dict, list)) and any(map(_is_marked, along(self.schema, location))):
-            return MASKED  # the object or array is secret as a whole
+            return MASKED  # the whole object or array is secret
         if isinstance(value, dict):
             return {name: self.masked(item, (*location, name)) for name, item in value.items()}
         if isinstance(value, list):
@@ -119,7 +119,7 @@ def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
 
 
 def is_scalar(node: JsonSchema) -> bool:
-    """Whether a node describes only scalars, and no text that contains JSON with its own schema."""
+    """Whether a node describes only scalars, but not a string that contains JSON with a schema."""
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     return (

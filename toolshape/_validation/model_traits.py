@@ -14,10 +14,10 @@ from toolshape._schema.backtracking import DEEPEST, may_backtrack, unions_recur
 class ModelTraits(NamedTuple):
     """The traits of a model that decide how its arguments are validated.
 
-    ``count_keys`` counts the JSON keys of a validated model; ``None`` if the model does not keep them.
+    ``count_keys`` counts the JSON keys of a validated model; ``None`` if the model does not show them.
     ``has_decimals``: a place expects a Decimal. ``lax``: the author made a place lax, or gave it a before, wrap or
-    plain validator. ``unions_recur``: a union contains itself. ``deepest`` limits how deep arguments may be nested, if
-    the validator's work multiplies with each level.
+    plain validator. ``unions_recur``: a union contains itself. ``deepest`` is the maximum nesting depth of the
+    arguments, if the validator's work multiplies with each level.
     """
 
     model: type[BaseModel]
@@ -49,4 +49,4 @@ _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plai
 
 
 def _is_lax(node: Node) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # pydantic sets it there itself
+    return node.get("strict") is False and node["type"] != "tagged-union"  # there, pydantic itself sets it

@@ -20,20 +20,20 @@ from toolshape._validation.settings import Validated, ValidationSettings
 from toolshape._validation.slow_path import validate_with_coercions
 
 _WORK_OF_STEP = 3
-_LONGEST_WITH_SCALARS = 10_000  # characters; longer texts go through the path that bounds its work
+_LONGEST_WITH_SCALARS = 10_000  # characters; longer text takes the path that bounds its work
 
 
 def compile_slow_path(
     traits: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, ValueError | None], Validated]:
-    """Compile the slow path: a function of the arguments as sent, and of the fast path's error or ``None``."""
+    """Compile the slow path: a function that takes the arguments as sent, and the fast path's error or ``None``."""
     checker = _checker_of(traits)
     is_odd = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
     is_plain = not (is_odd or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: ValueError | None) -> Validated:
         refused = None
-        if isinstance(error, ValidationError) and not traits.lax:  # a lax model may still accept it
+        if isinstance(error, ValidationError) and not traits.lax:  # a lax model may still accept the arguments
             if is_plain and type(arguments) is str:
                 validated = _with_coerced_scalars(traits, checker.expected, settings.rules, arguments, error)
                 if validated is not None:
@@ -54,7 +54,7 @@ def compile_slow_path(
 def _with_coerced_scalars(
     traits: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
-    """Coerce scalars only; return ``None`` if there are other faults too."""
+    """Coerce scalars only, and validate again; return ``None`` if that is not enough."""
     if len(text) > _LONGEST_WITH_SCALARS or "\\" in text:  # an escape may hide a colon
         return None
     try:
@@ -65,7 +65,7 @@ def _with_coerced_scalars(
         return None
     errors = error.errors(include_url=False, include_context=False)
     refused = [(detail["loc"], detail["input"]) for detail in errors if detail["type"] not in OF_FIELDS]
-    if float in [type(found) for _, found in refused]:  # the text may have more digits than a float
+    if float in [type(found) for _, found in refused]:  # the text may have more digits than a float can keep
         value = read_json(text, keeps_keys=False)
     made = coerced_scalars(value, refused, expected, rules, _parsed) if len(refused) == len(errors) else None
     if not made:
@@ -140,7 +140,7 @@ def _checked(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel
 def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt) -> BaseModel:
     """Validate laxly if the author's own validators make strict mode expect Python objects such as dates.
 
-    Each rejected place is first validated strictly, as JSON, against its own part of the schema. Only if all of them
+    Each rejected place is first validated strictly, as JSON, against its own part of the schema. If all these places
     pass, the whole value is validated laxly.
 
     Raises:
@@ -160,7 +160,7 @@ def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: A
         except InvalidError as inner:
             if is_same(written_value, seen):
                 inside.append((place, at, inner))
-            else:  # a user validator made the value
+            else:  # a user validator returned this value
                 wrong.append(error)
     if wrong or inside:
         faults = [fault for place, at, inner in inside for fault in _outside(place, at, inner.faults)]
@@ -185,10 +185,10 @@ def _part_of(
     """Return the place of an error, or ``None`` if the place cannot be validated by itself.
 
     Returns:
-        What is expected there, the function that compiles its checker, its location as pydantic names it, the value
-        that the validator saw, and the value that the model sent.
+        What is expected there, the function that compiles the place's checker, and its location as pydantic names it;
+        then the value that the validator saw, and the value that the model sent.
     """
-    is_of_keys = KEY in error["loc"]  # and perhaps the name of a branch
+    is_of_keys = KEY in error["loc"]  # the location may also name a branch
     at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
     place = expected(at)
     if place is None or place.part is None:
@@ -241,7 +241,7 @@ def _exact_number(value: WrittenFloat, found: Expected | None, location: Locatio
         if found and is_there
         else frozenset()
     )
-    if "decimal" in kinds and not kinds & {"number", "string", "text", "json"}:  # these would accept the text too
+    if "decimal" in kinds and not kinds & {"number", "string", "text", "json"}:  # these types would accept the text too
         return value.text
     if kinds and "decimal" not in kinds:
         return float(value)
@@ -252,7 +252,7 @@ def _exact_number(value: WrittenFloat, found: Expected | None, location: Locatio
 
 
 def _exact_json(text: str, expected: ExpectedAt) -> str:
-    """Apply ``_exact`` to a JSON text; a text that is not JSON is returned unchanged, and the validator rejects it."""
+    """Apply ``_exact`` to JSON text; text that is not JSON is returned unchanged, and the validator rejects it."""
     try:
         return write_json(_exact(require_unique_keys(read_json(text)), expected, ()))
     except (ValueError, RecursionError):

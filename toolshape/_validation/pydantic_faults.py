@@ -1,4 +1,4 @@
-"""Converts pydantic's errors into faults: one list for the coercions, one list to explain to the model."""
+"""Converts pydantic's errors into faults: one list for the coercions, and one list for the feedback to the model."""
 
 import itertools
 import opcode
@@ -16,9 +16,9 @@ from toolshape._validation.feedback import meant
 
 KEY = "[key]"
 """The step in a pydantic location that marks an error about a key, not about the value under the key."""
-_MOST_ERRORS = 10_000  # including those of all branches of a union
+_MOST_ERRORS = 10_000  # including the errors of all branches of unions
 _MOST_STEPS = 500_000  # in the locations of all errors together
-_DEEPEST_TOLD = 8  # unions in unions; deeper faults are reported for the union around them
+_DEEPEST_TOLD = 8  # nested unions; deeper faults are reported for the union around them
 
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
@@ -31,9 +31,9 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
     """Return the faults to report to the model: for a union, the faults of the branch that was probably meant.
 
-    A user validator may pass on its own value, or validate a value with another model; pydantic adds that model's
-    errors to these. The feedback shows only values that the model wrote. For an error about any other value, it says
-    only that the value is rejected.
+    A user validator may pass on another value. It may also validate with another pydantic model, whose errors pydantic
+    then adds to the list. The feedback shows only values that the language model wrote. For an error about any other
+    value, the feedback says only that the value is rejected.
     """
     outside, unions = _sorted(errors, expected)
     is_same_at: dict[Location, bool] = {}
@@ -52,14 +52,14 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 def _sorted(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
-    """Split errors into those outside unions, each with its rule and what is expected, and those of each union."""
+    """Split errors into errors outside unions, each with its rule and what is expected, and errors of each union."""
     outside: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
         place = expected(parent)
-        if place is not None and place.branches and place.steps < len(at):  # else a validator around it failed
+        if place is not None and place.branches and place.steps < len(at):  # else a validator around the union failed
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
             outside.append((error, rule, place))
@@ -114,7 +114,7 @@ def _fault(
 
 
 def _unknown_to_all(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
-    """Return faults for fields that no branch of a union has, if the tag that would choose a branch is left out."""
+    """Return faults for fields that no branch of a union has, if the tag that would choose a branch is omitted."""
     if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
         return []
     location, found = _in_value(error["loc"], value)
@@ -134,7 +134,7 @@ def _is_of_model(
     found: Any,
     is_same_at: dict[Location, bool],
 ) -> bool:
-    """Whether an error is about the value that the model wrote: ``found`` is the value at the error's place."""
+    """Whether an error is about ``found``, the value that the model wrote at the error's place."""
     seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)
@@ -166,7 +166,7 @@ def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth
     whole = _of_whole_union(place, errors, value)
     branches: list[list[Fault]] = []
     groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
-    if len(groups) == len(place.branches):  # a branch, named in the location, has at least one error
+    if len(groups) == len(place.branches):  # every branch has errors, and their locations name it
         for branch, group in zip(place.branches, groups, strict=True):
             inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
             faults = explained_faults(inside, whole.found, branch.expected, depth + 1)
@@ -178,7 +178,7 @@ def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
     """Return a pydantic location without the names of branches and wrappers, and the value there.
 
-    The model never saw these names. The location may continue into a text that contains JSON.
+    The model never saw these names. The location may continue inside a string that contains JSON.
     """
     steps: list[int | str] = []
     found: Any = value
@@ -198,7 +198,7 @@ OF_FIELDS: Mapping[str, str] = {
     "missing": "missing",
     "missing_argument": "missing",
 }
-"""pydantic's error types for unknown and missing fields, and our own names for them."""
+"""pydantic's error types for unknown and missing fields, and toolshape's own names for these types."""
 _SAID_BY_SCHEMA = frozenset({
     "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
     "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
@@ -208,7 +208,7 @@ _SAID_BY_SCHEMA = frozenset({
 
 
 def _message(error: ErrorDetails, rule: str) -> str:
-    """Return the author's message, or pydantic's if no JSON Schema keyword expresses the rule; else an empty text."""
+    """Return the author's message, pydantic's if no JSON Schema keyword expresses the rule, or else an empty string."""
     if rule in ("missing", "unknown", "inexact"):
         return ""
     if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
@@ -224,7 +224,7 @@ def _is_by_pydantic(error: ErrorDetails) -> bool:
     kind = error["type"]
     try:
         known = PydanticKnownError(cast("Any", kind), error.get("ctx"))
-        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # JSON input has other words
+        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # JSON input words it otherwise
     except (KeyError, TypeError, ValueError):
         return False
 

@@ -28,11 +28,11 @@ class TruncatedError(ValueError):
 
 
 def read_repaired(text: str, number: type[float] = float) -> Any:
-    """Parse a text with common deviations from JSON.
+    """Parse text with common deviations from JSON.
 
-    It accepts trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's
+    The parser accepts trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's
     ``True``, ``False`` and ``None``, and a Markdown fence around the text. JSON5's grammar decides what the text means:
-    nothing is guessed, closed or left out.
+    nothing is guessed, closed or omitted.
 
     Args:
         text: The text.
@@ -65,7 +65,7 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
 
 def _refuse_broken_names(value: Any) -> None:
-    """Reject a name that contains a line break: the text is broken there, because no field has such a name."""
+    """Reject a name that contains a line break: no field has such a name, so the text must be broken there."""
     if isinstance(value, dict):
         for name in value:
             if "\n" in name or "\r" in name:
@@ -90,7 +90,7 @@ def _in_json5(match: re.Match[str]) -> str:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join the surrogate pairs it splits."""
+    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join surrogate pairs, which it splits."""
     first, second = match.groups()
     if second is not None:
         return bytes.fromhex(first + second).decode("utf-16-be")

@@ -1,4 +1,4 @@
-"""Defines how one tool validates the arguments of one provider: name, rules, and the mapping to canonical form."""
+"""Defines how one tool validates the arguments from one provider: name, rules, and the mapping to canonical form."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -17,10 +17,10 @@ Validate: TypeAlias = Callable[[Any], Validated]
 class ValidationSettings(NamedTuple):
     """How the payloads of one tool are validated.
 
-    ``name`` is the tool's name as sent to the model; ``rules`` are the coercion rules that are on. ``back`` maps
-    arguments in a provider's wire form to canonical form (``None``: the two are the same). If ``drops`` is set,
-    ``back`` only drops null fields from the objects listed there. If ``annotates``, an error quotes the model's own
-    JSON, with comments.
+    ``name`` is the tool's name as the model sees it; ``rules`` are the coercion rules that are on. ``back`` maps
+    arguments in a provider's wire form to canonical form (``None``: both forms are the same). If ``drops`` is set,
+    ``back`` only drops null fields from the objects listed there. If ``annotates`` is true, an error quotes the
+    model's own JSON, with comments.
     """
 
     name: str

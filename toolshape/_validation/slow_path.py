@@ -1,4 +1,4 @@
-"""The slow path: parses, maps back, coerces and validates arguments, or raises the ``CallError`` about them."""
+"""The slow path: parses, maps back, coerces and validates arguments, or raises ``CallError``."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,7 +34,7 @@ def validate_with_coercions(
         settings: How the arguments are validated.
         arguments: The payload as sent.
         deepest: The maximum nesting depth, if the validator's work multiplies with each level.
-        refused: Takes the parsed arguments and returns the error that the checker already raised for them as sent.
+        refused: Takes the parsed arguments; returns the error that the fast path already raised for them.
 
     Raises:
         CallError: The payload is not an object, or it is invalid and no rule applies.
@@ -70,7 +70,7 @@ def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep"
 
 
 def _repair_text(text: str, number: type[float]) -> Any:
-    """Parse a text that is almost JSON; see ``repair.read_repaired``."""
+    """Parse text that is almost JSON; see ``repair.read_repaired``."""
     from toolshape._validation import repair  # noqa: PLC0415 - needs an extra
 
     return repair.read_repaired(text, number)
@@ -100,7 +100,7 @@ class _PayloadReader:
         if value is None and "empty_as_no_arguments" in self.rules:
             self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
             value = {}
-        if isinstance(value, Mapping):  # the caller's own object must not be changed
+        if isinstance(value, Mapping):  # parse a copy: the caller's own object must not change
             return self.parsed(self.written(value)) if value is arguments else value
         problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=preview(value))
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
@@ -110,7 +110,7 @@ class _PayloadReader:
         return parse_json(text, _repair_text if may_repair else None)
 
     def parsed(self, text: str | bytes) -> Any:
-        """Return the value of a text, ``None`` if the text is blank; record a repair as a coercion."""
+        """Parse JSON text, or return ``None`` if it is blank; record a repair as a coercion."""
         if not text.strip():
             return None
         repair = _repair_text if "repair_json" in self.rules else None
