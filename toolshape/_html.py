@@ -1,4 +1,4 @@
-"""Writes HTML pages that load no other files. Without JavaScript, only the search does not work."""
+"""Writes HTML pages that load no other files. Only the search needs JavaScript."""
 
 import base64
 import hashlib
@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Text breaks between words, and in names after ``_``, ``.`` and the like (see ``name``), but never inside a word: a
-# table that is wider than the screen scrolls instead, below its head and beside its first column.
+# Text breaks between words. Names also break after ``_``, ``.`` and similar characters (see ``name``). Text never
+# breaks inside a word: a table that is too wide scrolls instead, and its head and first column stay in view.
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886 }
 html { background: Canvas; color: CanvasText }
@@ -57,7 +57,7 @@ document.querySelectorAll('td a, th a').forEach(link => link.addEventListener('c
 def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str], skip: tuple[str, str]) -> str:
     """Write a page.
 
-    The search field is the first stop of the keyboard, and a link past the tables the second.
+    The Tab key first reaches the search field, and then a link that skips the tables.
 
     Args:
         title: The title, which is also the heading.
@@ -65,9 +65,9 @@ def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]
             and hides the table rows whose ``data-entry`` is the id of a hidden entry. Links in tables open the
             ``details`` elements that they point into.
         style: CSS rules of this page, in addition to the rules of all pages.
-        keys: Labels and ids of checkboxes, as for ``checkboxes``. An unchecked box hides the elements whose class is
-            its id.
-        skip: The id that the link past the tables points to, and the text of the link.
+        keys: The labels and the ids of the checkboxes, as for ``checkboxes``. An unchecked box hides the elements
+            whose class is its id.
+        skip: The id of the element that the skip link points to, and the text of the link.
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -91,10 +91,10 @@ def checkboxes(keys: Mapping[Any, str]) -> str:
 
 
 def table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -> str:
-    """Write a table that scrolls by itself below its head and beside its first column.
+    """Write a table that scrolls separately from the page. Its head and its first column stay in view.
 
     Args:
-        label: What the table shows, for readers who do not see it.
+        label: A description of the table for screen readers.
         head: The cells of the head, as markup.
         rows: The rows, as markup.
         key: The id of the table.
@@ -105,26 +105,26 @@ def table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -
 
 
 def escaped(value: Any) -> str:
-    """Escape a text for the content of an element."""
+    """Escape text for the content of an element."""
     return html.escape(str(value), quote=False)
 
 
 def text(value: Any) -> str:
-    """Escape a text, and isolate its writing direction from the text around it."""
+    """Escape text, and isolate its writing direction from the surrounding text."""
     return f"<bdi>{escaped(value)}</bdi>"
 
 
 def name(value: Any) -> str:
-    """Escape a name, which may break between its parts."""
+    """Escape a name, and allow line breaks between its parts."""
     return f"<bdi>{_parted(value)}</bdi>"
 
 
 def code(value: Any) -> str:
-    """Write a text as code, or any other value as one line of JSON."""
+    """Write a string as code, or any other value as one line of JSON."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"<code>{_parted(shown)}</code>"
 
 
 def _parted(value: Any) -> str:
-    """Escape a text that may break after punctuation, and before capitals within a word."""
+    """Escape text, and allow line breaks after punctuation and before capitals within a word."""
     return "<wbr>".join(map(escaped, re.split(r"(?<=[_./,:-])(?=[\w\"\[{])|(?<=[a-z])(?=[A-Z])", str(value))))

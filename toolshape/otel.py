@@ -1,4 +1,4 @@
-"""Records calls as OpenTelemetry spans and metrics, by its GenAI conventions. Needs the extra ``otel``."""
+"""Records calls as OpenTelemetry spans and metrics, following its GenAI conventions. Needs the extra ``otel``."""
 
 import functools
 import json
@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
-        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, read 2026-11. They
-        # are in development.
+        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, read 2026-11. The
+        # conventions are in development.
         "operation": "gen_ai.operation.name",
         "tool": "gen_ai.tool.name",
         "type": "gen_ai.tool.type",
@@ -45,14 +45,14 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "provider": "gen_ai.provider.name",
         "error": "error.type",
         "duration": "gen_ai.execute_tool.duration",
-        # toolshape's own.
+        # These names are toolshape's own: the conventions do not define them.
         "replayed": "toolshape.call.replayed",
         "coercions": "toolshape.coercions",
         "refusals": "toolshape.refusals",
         "rule": "toolshape.coercion.rule",
     }
 )
-"""The names of all span attributes and metrics, by their meaning."""
+"""Maps a short key to the full name of each span attribute and metric."""
 _OPERATION = "execute_tool"
 _BUCKETS = [0.01 * 2**power for power in range(14)]  # 0.01 s to 81.92 s, as the conventions advise
 
@@ -66,15 +66,15 @@ def instrument(
 ) -> None:
     """Record a span for every call that runs, and count durations, coercions and refusals.
 
-    This adds a hook around every call, inside the hooks added before, and an observer of responses. It does not cover
-    plans of tools that were bound before.
+    This adds a hook around every call, inside the hooks that were added earlier, and an observer of responses. If tools
+    were bound before this call, their plans are not recorded.
 
     Args:
         tools: The tools.
-        content: Whether spans include arguments, results, and the exceptions of tools with their texts; values marked
-            as secret are masked.
-        tracer_provider: The provider of tracers; by default the global one.
-        meter_provider: The provider of meters; by default the global one.
+        content: Whether spans include arguments, results, and the exceptions of tools with their messages. Values
+            marked as secret are masked.
+        tracer_provider: The tracer provider. The default is OpenTelemetry's global tracer provider.
+        meter_provider: The meter provider. The default is OpenTelemetry's global meter provider.
     """
     tracer = trace.get_tracer("toolshape", tracer_provider=tracer_provider)
     meter = metrics.get_meter("toolshape", meter_provider=meter_provider)
@@ -122,7 +122,7 @@ class _Spans:
         try:
             with trace.use_span(span, record_exception=False, set_status_on_exception=False):
                 yield end
-        except BaseException as error:  # an interrupt or a cancellation
+        except BaseException as error:  # for example an interrupt or a cancellation
             _tried(functools.partial(end_broken, error), None)
             raise
         finally:
@@ -153,7 +153,7 @@ class _Spans:
 
 
 def _tried(work: Callable[[], T], otherwise: T) -> T:
-    """Run telemetry code; log any exception of tracers, meters and processors, so that it does not fail the call."""
+    """Run telemetry code. An exception of a tracer, meter or processor is logged, so that it does not fail the call."""
     try:
         return work()
     except Exception:
@@ -162,7 +162,7 @@ def _tried(work: Callable[[], T], otherwise: T) -> T:
 
 
 def _shown(context: CallContext) -> JsonObject:
-    """Return the arguments, with values marked as secret masked."""
+    """Return the arguments. Values that are marked as secret are masked."""
     if not isinstance(context.tool, Tool):
         return context.arguments
     shown: JsonObject = record_of(context.tool).secrets.masked(context.arguments)
@@ -170,7 +170,7 @@ def _shown(context: CallContext) -> JsonObject:
 
 
 class _Counts:
-    """The observer that counts coercions and refusals, which hooks do not see."""
+    """The observer that counts coercions and refused calls, because hooks do not see refused calls."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         self._coercions = meter.create_counter(NAMES["coercions"], unit="{coercion}", description="Coerced arguments.")
@@ -180,7 +180,7 @@ class _Counts:
         if isinstance(seen.outcome, ResponseError) or seen.continues:
             return
         for result in seen.outcome:
-            # Only known tool names are labels: a model can make up any number of names, each with a series of its own.
+            # Only known tool names are labels. A model can make up any number of names, and each would add a series.
             labels = {NAMES["provider"]: bound.provider.name}
             if result.call.name is not None:
                 labels[NAMES["tool"]] = result.call.name

@@ -323,14 +323,14 @@ def test_what_was_not_scripted_is_told_apart():
     fake.says("Sunny.")
     status, content = asked(fake, keywords("openai", "What is the weather?"))
     assert status == 400
-    assert "but the request does not offer it; its tools: none" in json.loads(content)["error"]["message"]
+    assert "but the request does not offer it; tools in the request: none" in json.loads(content)["error"]["message"]
     with pytest.raises(AssertionError) as caught:
         fake.assert_done()
     text = str(caught.value)
     assert "last message (user): 'What is the weather?'; tools: none" in text
     call = "calls(weather, {'city': 'Bonn'})"
     assert f"expected next: {call}" in text
-    assert f"never asked for: {call}; says('Sunny.')" in text
+    assert f"never requested: {call}; says('Sunny.')" in text
     assert fake.exchanges[0].expected == call
 
     fake = Fake("openai", TOOLS)
@@ -640,7 +640,7 @@ def test_a_function_that_fails_is_told_of():
         with pytest.raises(AssertionError, match="ZeroDivisionError: no such luck"):
             fake.assert_done()
     fake.answers(lambda _: None)
-    assert "must return a Turn or a text, not None" in asked(fake, keywords("openai"))[1].decode()
+    assert "must return a Turn or a string, not None" in asked(fake, keywords("openai"))[1].decode()
 
 
 def test_what_is_replayed_is_a_response():

@@ -56,7 +56,7 @@ def test_scripts_are_kept_or_the_test_fails(pytester):
     found.stdout.fnmatch_lines(
         [
             "*test_more_is_scripted*",
-            "*never asked for: calls(weather, {'city': 'Bonn'})*",
+            "*never requested: calls(weather, {'city': 'Bonn'})*",
             "*'Is it warm?'*",
             "*test_fails_itself*",
             "*fake of openai*",

@@ -805,7 +805,7 @@ def test_sets_of_secrets_are_compared_without_what_is_hidden(path):
 # --- a trace that cannot be read at all ----------------------------------------------------------------------------
 
 WRONG_FILES = {
-    "another version": (lambda whole: b'{"version": 2, "outcome": []}\n' * 3, "line 1 is of version 2: this toolshape reads version 1"),
+    "another version": (lambda whole: b'{"version": 2, "outcome": []}\n' * 3, "line 1 has version 2, but this toolshape reads version 1"),
     "gzip": (gzip.compress, "compressed"),
     "bzip2": (bz2.compress, "compressed"),
     "UTF-16": (lambda whole: whole.decode().encode("utf-16"), "UTF-16"),

@@ -1,4 +1,4 @@
-"""Evaluates models: whether they call the expected tools with the arguments that the functions should receive."""
+"""Evaluates whether models call the expected tools, and whether the functions get the expected arguments."""
 
 from toolshape.evals._answer import ExpectAnswer
 from toolshape.evals._case import Case

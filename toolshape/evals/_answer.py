@@ -1,4 +1,4 @@
-"""Defines ``ExpectAnswer``, the answer that a model should give, and compares it with the answer that it gave."""
+"""Defines ``ExpectAnswer``, the answer that a model should give, and compares it with the model's actual answer."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -17,9 +17,10 @@ from toolshape.evals._verdict import Difference
 
 
 class ExpectAnswer:
-    """An expected answer: a value of the output's type, or its JSON in canonical form, with matchers at any depth.
+    """An expected answer: a value of the output's type, or canonical JSON that may contain matchers at any depth.
 
-    ``match`` says which fields of an object count: all (``"exact"``), or the named ones (``"subset"``).
+    ``match`` selects the fields of an object that are compared: all fields (``"exact"``), or only the fields that the
+    expected value names (``"subset"``).
     """
 
     __slots__ = ("match", "output", "value")
@@ -29,18 +30,18 @@ class ExpectAnswer:
         """Expect an answer.
 
         Args:
-            value: The value, or its JSON.
-            output: The ``Output`` that is asked for, or its type. The default is the type of the value.
-            match: Which fields of an object count.
+            value: The expected value, or its JSON.
+            output: The ``Output`` that the request asks for, or its type. The default is the type of ``value``.
+            match: Which fields of an object are compared: ``"exact"`` or ``"subset"``.
 
         Raises:
-            UsageError: The value does not fit the type, or ``match`` is something else.
+            UsageError: The value is not valid for the type, or ``match`` has another value.
             DefinitionError: The type cannot be an output.
         """
         given = type(value) if output is None else output
         self.output: Output[Any] = given if isinstance(given, Output) else Output(given)
         if match not in ("exact", "subset"):
-            raise UsageError(f'match= is "exact" or "subset", not {match!r}')
+            raise UsageError(f'match= must be "exact" or "subset", not {match!r}')
         self.match = match
         is_json = is_matched(value) or (match == "subset" and isinstance(value, dict))
         self.value: Any = value if is_json else _canonical(record_of_output(self.output), value)
@@ -50,7 +51,7 @@ class ExpectAnswer:
 
 
 class JudgedAnswer(NamedTuple):
-    """The comparison of an expected with an actual answer: a score from 0 to 1, the differences, and the coercions."""
+    """The comparison of an expected answer with the actual answer: a score from 0 to 1, differences, and coercions."""
 
     score: float
     differences: tuple[Difference, ...]
@@ -58,7 +59,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def judged_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
-    """Compare an expected answer with the answer of a response, if there is one."""
+    """Compare an expected answer with the answer of a response. ``None`` means that the response has no answer."""
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
 
@@ -102,7 +103,7 @@ def _differing(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, A
 
 
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
-    """Return the share of the fields of an object that are right; any other answer is right or wrong."""
+    """Return the share of an object's right fields. Any other answer scores 1 if it is right, and 0 otherwise."""
     fields = {place[0] for place in wrong if place}
     if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(fields) < len(set(wrong[:1])):
         return 0.0 if wrong else 1.0
@@ -111,16 +112,16 @@ def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
 
 
 def _canonical(record: OutputRecord, value: Any) -> Any:
-    """Validate an expected value, or its JSON, and write it as JSON.
+    """Validate an expected value (or its JSON), and convert it to canonical JSON.
 
     Raises:
-        UsageError: The value does not fit.
+        UsageError: The value is not valid for the output's type.
     """
     validator = record.definition.model.__pydantic_validator__
     try:
         model = validator.validate_python({FIELD: value})
     except ValueError as error:
-        raise UsageError(f"the expected answer is no {record.name}: {error}") from error
+        raise UsageError(f"the expected answer is not a valid {record.name}: {error}") from error
     return _of_model(model)
 
 

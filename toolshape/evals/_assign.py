@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs of a best assignment. Each row and each column is used at most once.
+    """Return the pairs of an assignment with the maximal total score. Each row and column is used at most once.
 
     Args:
         scores: One row for each expected call, one column for each actual call.
@@ -21,19 +21,19 @@ def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 class _Search:
-    """The Hungarian algorithm, which adds the rows one by one. Rows and columns count from 1.
+    """The Hungarian algorithm, which adds the rows one by one. Rows and columns are numbered from 1.
 
-    The cost of a pair is its negated score. Every row and column has a potential (``of_rows``, ``of_columns``), such
-    that the cost of a pair minus both potentials is never negative, and is zero for assigned pairs. A new row may need
-    a column that is taken: then that column's row moves to another column, and so on. The cheapest such chain of moves
-    is a shortest path, which Dijkstra's algorithm finds on the reduced costs. Each added row keeps the assignment
-    optimal for all rows so far, which ``_gains`` relies on.
+    The cost of a pair is its negated score. Every row and column has a potential (``of_rows``, ``of_columns``). The
+    reduced cost of a pair is its cost minus both potentials. It is never negative, and is zero for assigned pairs. A
+    new row may need a column that is taken. Then the row of that column moves to another column, and so on. The
+    cheapest chain of moves is a shortest path, which Dijkstra's algorithm finds on the reduced costs. After each added
+    row, the assignment is optimal for all rows so far. ``_gains`` relies on this.
     """
 
     def __init__(self, scores: Sequence[Sequence[float]], columns: int) -> None:
         self.scores, self.columns = scores, columns
         self.of_rows, self.of_columns = [0.0] * (len(scores) + 1), [0.0] * (columns + 1)
-        self.row_of = [0] * (columns + 1)  # 0: the column is free. Column 0 is not real: it holds the row to add.
+        self.row_of = [0] * (columns + 1)  # 0: the column is free. Column 0 is a dummy that holds the row to add.
 
     def add(self, row: int) -> None:
         """Assign one more row: extend the path to a free column, then make the moves backwards along the path."""
@@ -65,10 +65,10 @@ class _Search:
 
 
 def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs of a best assignment in order: a later row goes with a later column.
+    """Return the pairs of the best assignment that keeps the order: a later row gets a later column.
 
-    ``best[row][column]`` is the best sum from this row and this column on. The table is filled from the end, and the
-    pairs are read off from the start.
+    ``best[row][column]`` is the best sum for the rows from ``row`` on and the columns from ``column`` on. The table is
+    filled from the end. Then the pairs are read from the start.
     """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -90,10 +90,10 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs of a best assignment in order of steps. Columns of one step have no order among themselves.
+    """Return the pairs of the best assignment that keeps the order of steps. Columns of one step have no order.
 
-    The rows are cut into one run for each step (a run may be empty), and each run is assigned to the columns of its
-    step. Dynamic programming finds the best cuts, from the last step to the first.
+    The rows are cut into one run for each step (a run may be empty). Each run is assigned to the columns of its step.
+    Dynamic programming finds the best cuts, from the last step to the first.
 
     Args:
         scores: As for ``best_pairs``.
@@ -123,9 +123,9 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
 
 
 def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
-    """Return the sums of the best assignments of no row, the first row, the first two rows, and so on."""
+    """Return the sum of the best assignment for no rows, for the first row, for the first two rows, and so on."""
     columns = len(scores[0]) if scores else 0
-    # Extra columns with the score 0, so that every row gets a column.
+    # Extra columns with the score 0 ensure that every row gets a column.
     padded = [[*row, *[0.0] * len(scores)] for row in scores]
     search = _Search(padded, columns + len(scores))
     sums = [0.0]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolshape._conversation import Conversation
 
 
-_SAME_TOOL = 1e-6  # The score of a call of the right tool with only wrong arguments, so that it is paired at all.
+_SAME_TOOL = 1e-6  # Added to a pair with the same tool, so that a call with only wrong arguments is still paired.
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,18 @@ class Case:
 
     Args:
         name: The name in reports.
-        messages: The question: a text, or a conversation that ends with the question.
+        messages: The question as a string, or a conversation that ends with the question.
         expected: The expected and the forbidden calls. Without an expected call, the model should make no call. If you
-            compare sets of tools with different names or arguments, pass a mapping from each track to its calls.
-        order: Whether calls count in ``"any"`` order, or must have the ``"same"`` order as ``expected``. Calls of one
-            response are parallel and have no order among themselves.
+            compare sets of tools (tracks) with different names or arguments, pass a mapping from each track to its
+            calls.
+        order: ``"any"`` ignores the order of the calls. ``"same"`` requires the order of ``expected``. Calls of one
+            response are parallel and have no order.
         extra: Whether additional calls are wrong (``"none"``) or ignored (``"any"``).
-        answers: The results that the model receives, by tool: a value, or a function of the tool's arguments that
-            returns a value or raises ``ToolError``. With answers, the model is asked again until it makes no call, or
-            calls a tool without an answer. The calls of all steps count together.
+        answers: The results that the model receives, by tool. A result is a value, or a function that takes the tool's
+            arguments and returns a value or raises ``ToolError``. With answers, the model is asked again until it makes
+            no call, or calls a tool without an answer. The calls of all steps are judged together.
         most_steps: The maximal number of requests to the model.
-        answer: The expected answer: the output is asked for beside the tools, and the case ends with an answer.
+        answer: The expected answer. Requests ask for its output beside the tools, and the case ends with an answer.
     """
 
     name: str
@@ -80,16 +81,16 @@ class Case:
         """Judge a response by the arguments that the functions would receive. No function is run.
 
         Args:
-            bound: The tools as sent to the model; for an expected answer, bound with its output.
-            response: SDK object, dict, JSON text or bytes.
+            bound: The tools as sent to the model. If the case expects an answer, bind the tools with its output.
+            response: The response: an SDK object, a dict, JSON text or bytes.
             track: The set of tools in use, if ``expected`` is a mapping.
 
         Returns:
             The verdict. Its label is ``failed`` if the provider's family cannot read the response.
 
         Raises:
-            UsageError: An expected tool does not exist, or rejects the expected arguments. Or an answer is expected, and
-                the tools are bound without its output.
+            UsageError: An expected tool does not exist, or rejects the expected arguments. Or the case expects an
+                answer, but the tools are bound without an output.
         """
         check_expected(expected_of(self, track), bound.tools)
         if self.answer is not None and bound_tools_of(bound).output is None:
@@ -203,7 +204,7 @@ def _compared(
 
 
 def _stray(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
-    """Return the difference for an actual call without an expected call, or ``None`` if extra calls are allowed."""
+    """Return the difference for a call without an expected call, or ``None`` if the case ignores extra calls."""
     if made.call.name is None:
         return unknown_call(made, tools)
     return None if case.extra == "any" else difference_at("extra_call", made.call.name, made.tool, actual=made.given)
@@ -212,9 +213,9 @@ def _stray(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Diffe
 def _pairs(
     table: Sequence[Sequence[Pair]], wanted: Sequence[Expect], made: Sequence[Made], *, in_order: bool
 ) -> list[tuple[int, int]]:
-    """Pair expected with actual calls of the same tool, so that the sum of scores is maximal."""
+    """Pair expected calls with actual calls of the same tool, so that the sum of the scores is maximal."""
     in_order = in_order and len({call.step for call in made}) > 1
-    power = 2 if in_order else 1  # In order, one right call counts more than two half-right calls.
+    power = 2 if in_order else 1  # If the order matters, one right call outweighs two half-right calls.
     scores = [
         [
             pair.score**power + (_SAME_TOOL if other.call.name == call.tool else 0)

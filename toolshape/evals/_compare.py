@@ -24,9 +24,9 @@ Place = tuple[int | str, ...]
 class Made(NamedTuple):
     """A call that a model made.
 
-    ``given`` are the model's arguments in canonical form. ``received`` are the arguments that the function would
+    ``given`` holds the model's arguments in canonical form. ``received`` holds the arguments that the function would
     receive, including secrets. If the call is rejected, ``received`` is ``None``, and ``error`` is the reason. ``step``
-    is the number of the response with the call.
+    is the position of the response that contains the call.
     """
 
     call: Call
@@ -81,7 +81,7 @@ def pair_of(expected: Expect, made: Made) -> Pair:
 
 
 def _counted(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
-    """Return only the arguments that count: all arguments for an exact match, otherwise those named in ``expected``."""
+    """Return the arguments to compare: all arguments for an exact match, else the arguments that ``expected`` names."""
     if expected.match == "exact":
         return list(arguments)
     return [{name: values[name] for name in expected.arguments if name in values} for values in arguments]
@@ -96,7 +96,7 @@ def difference_at(
     expected: Any = None,
     actual: Any = None,
 ) -> Difference:
-    """Return a difference that is safe to show: plain values, with values masked that the schema marks as secret.
+    """Return a difference that is safe to show: it holds plain JSON values, and secret values are masked.
 
     Args:
         kind: The kind of difference.
@@ -140,7 +140,7 @@ def _shown(value: Any, tool: Tool[..., Any] | None, place: Place) -> Any:
 
 
 def in_plain_json(value: Any) -> Any:
-    """Convert a value to plain JSON, without the Python values attached to texts. Matchers are kept."""
+    """Convert a value to plain JSON: each ``WrittenText`` becomes a plain string. Matchers are kept."""
     if isinstance(value, dict):
         return {str(name): in_plain_json(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -157,7 +157,7 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
     """Check that the expected and the forbidden calls are possible.
 
     Raises:
-        UsageError: A tool does not exist, has no argument of this name, or rejects an argument.
+        UsageError: A tool does not exist, does not have an expected argument, or rejects an expected value.
     """
     by_name = {tool.name: tool for tool in tools}
     for call in expected:
@@ -168,14 +168,15 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
         for name in call.arguments if schema.get("additionalProperties") is False else ():
             if name not in schema.get("properties", {}):
                 hint = did_you_mean(name, schema.get("properties", {}))
-                raise UsageError(f"{call.tool}: it has no argument {name!r}{f' ({hint})' if hint else ''}")
+                raise UsageError(f"{call.tool} has no argument {name!r}{f' ({hint})' if hint else ''}")
         _check_arguments(call, by_name[call.tool])
 
 
 def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
-    """Check the arguments that are given as values.
+    """Check the expected arguments that are plain values.
 
-    Matchers and arguments that do not count are omitted, and problems with them are ignored: the model supplies them.
+    The check omits matchers, and arguments that the case does not compare, because the model supplies their values. So
+    it ignores problems with these arguments.
 
     Raises:
         UsageError: The tool rejects one of the values.
@@ -195,7 +196,7 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
 
 
 def is_happening(forbidden: Expect, made: Made) -> bool:
-    """Whether a call is forbidden: the same tool, and the arguments named in ``forbidden`` match."""
+    """Whether a call is forbidden: it calls the same tool, and every argument that ``forbidden`` names matches."""
     if made.call.name != forbidden.tool or made.tool is None:
         return False
     full, received = forbidden.arguments, made.given
@@ -205,7 +206,7 @@ def is_happening(forbidden: Expect, made: Made) -> bool:
 
 
 def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
-    """Return what the function would receive for arguments from a case, or ``None`` if the tool rejects them."""
+    """Return arguments of a case as the function would receive them, or ``None`` if the tool rejects them."""
     record = record_of(tool)
     try:
         return record.source.comparable(record.validate_uncoerced(arguments)[0], reveals=True)
@@ -214,24 +215,24 @@ def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None
 
 
 def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
-    """Return what the function would receive for the expected arguments.
+    """Return the expected arguments as the function would receive them.
 
-    Expected arguments go through validation, so that defaults and conversions apply to them, as to actual arguments. A
-    matcher is not a value, so the actual value takes its place. If a subset is expected, the actual arguments also fill
-    in the rest.
+    The expected arguments are validated like actual arguments, so that defaults and conversions apply to both. A
+    matcher is not a value, so the actual value takes its place. If a subset is expected, the actual arguments also
+    supply the arguments that ``expected`` does not name.
 
     Raises:
         UsageError: The tool rejects the expected arguments.
     """
     received, is_subset = made.received or {}, expected.match == "subset"
-    # Two attempts: the model's own arguments may need a coercion, which is off here, and the validated arguments may be
-    # values that the validator itself does not accept.
+    # Both attempts can fail: the model's own arguments may need a coercion, which is off here, and the validated
+    # arguments may contain values that the validator does not accept as input.
     for came in (made.given, received):
         filled = fill_matchers(expected.arguments, came, received)
         if (written := _validated(tool, {**came, **filled} if is_subset else filled)) is not None:
             return written
     if is_subset or is_matched(expected.arguments):
-        # The actual values are not valid together with the expected values: compare without validation.
+        # The tool rejects the actual values combined with the expected values, so compare without validation.
         return {**received, **fill_matchers(expected.arguments, received, received)}
     try:
         record_of(tool).validate_uncoerced(expected.arguments)
@@ -241,13 +242,13 @@ def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObje
 
 
 def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
-    """Replace the matchers in expected arguments by the actual values. If there is no actual value, omit the argument.
+    """Replace the matchers in expected arguments with the actual values. Without an actual value, omit the argument.
 
     Args:
         expected: The arguments, or a part of them.
         came: The same part of the actual arguments, as the model wrote them or as the function would receive them.
-        received: The same part as the function would receive it. It shows which lists are sets: their items have no
-            positions.
+        received: The same part of the actual arguments, as the function would receive it. It shows which lists are
+            sets, whose items have no positions.
     """
     if isinstance(expected, Matcher):
         return came
@@ -269,7 +270,7 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
 
 
 def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
-    """Return the items of a set in the order of the expected items, or ``None`` without a one-to-one match."""
+    """Return the items of a set in the order of the expected items, or ``None`` if they do not match one to one."""
     if len(expected) != len(received):
         return None
     table = [[float(_admits(wanted, item)) for item in received] for wanted in expected]
@@ -279,7 +280,7 @@ def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
 
 
 def _admits(expected: Any, received: Any) -> bool:
-    """Whether an item matches an expected item. Missing members do not match, unless the matcher allows that."""
+    """Whether an item matches an expected item. A missing member matches only a matcher that may be left out."""
     if isinstance(expected, Matcher):
         return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
@@ -292,12 +293,13 @@ def _admits(expected: Any, received: Any) -> bool:
 
 
 def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield the places where received and expected arguments differ, with both values.
+    """Yield each place where received and expected arguments differ, with both values.
 
     Args:
-        arguments: Three values of one place: as the case expects it (perhaps a matcher), as the function would receive
-            the expected value (with defaults), and as the function would receive the actual value.
-        place: The place of all three values.
+        arguments: Three values of one place. The first is the value in the case, perhaps a matcher. The second is the
+            expected value as the function would receive it, with defaults. The third is the actual value as the
+            function would receive it.
+        place: The place of the three values.
     """
     expected, full, received = arguments
     if isinstance(expected, Matcher):
@@ -325,7 +327,7 @@ def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
 def _differing_items(
     expected: list[Any], full: Any, received: list[Any], place: Place
 ) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield the differences of a list that contains matchers. Items of a set have no places of their own."""
+    """Yield the differences of a list that contains matchers. A set differs as a whole: its items have no places."""
     if isinstance(received, WrittenSet):
         if _aligned(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received

@@ -1,4 +1,4 @@
-"""``evaluate`` asks each model each case, several times if requested, and judges the calls."""
+"""Defines ``evaluate``, which asks each model each case, once or several times, and judges the calls."""
 
 import asyncio
 import inspect
@@ -30,7 +30,10 @@ from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
 
 Ask: TypeAlias = Callable[[JsonObject, list[Any]], Awaitable[Any] | Any]
-"""The application's call of its client: takes the keywords and the messages of a request, returns the response."""
+"""A function that calls the application's client.
+
+It takes the keywords and the messages of a request, and returns the response.
+"""
 
 
 @dataclass(frozen=True, kw_only=False, slots=True)
@@ -40,8 +43,8 @@ class Model:
     Args:
         provider: The provider of the API.
         ask: Calls the client (sync or async) and returns its response: an SDK object, a dict, or JSON text.
-        name: The provider's name for the model. It goes into the request, and selects rules for single models.
-        strict: Whether the provider constrains arguments, if neither the registry nor the tool decides.
+        name: The provider's name for the model. The request contains it, and rules for single models match it.
+        strict: Whether the provider must constrain arguments to the schema, as for ``Registry.bind``.
     """
 
     provider: AnyProvider
@@ -63,14 +66,14 @@ async def evaluate(
     """Ask each model each case, and judge its calls. No tool is run.
 
     Args:
-        tools: The tools for the models. To compare several sets of tools, pass a mapping from names to sets: each case
-            is asked with each set, and reports show these *tracks* side by side.
+        tools: The tools for the models. To compare several sets of tools (*tracks*), pass a mapping from names to
+            sets. Each case is then asked with each set, and reports show the tracks side by side.
         cases: The cases. Each needs ``messages``.
         models: The models, by their names in reports.
         trials: How often to ask each case.
         limit: The maximal number of concurrent cases.
-        record: An observer of every response, with its case, model, track, trial and label. Observers of the registry
-            receive the same.
+        record: An observer that receives every response, with its case, model, track, trial and label as notes.
+            Observers of the registry receive the same responses and notes.
         on_verdict: Called with each verdict as soon as it is known.
 
     Returns:
@@ -105,7 +108,7 @@ async def evaluate(
     tasks = [asyncio.ensure_future(verdict_on(*question)) for question in questions]
     try:
         return Run(verdicts=tuple(await asyncio.gather(*tasks)))
-    finally:  # If a task raised, stop the others, so that they make no more requests.
+    finally:  # If a task raised, cancel the other tasks, so that they send no more requests.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -123,7 +126,7 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
     if "" in tracks and len(tracks) > 1:
         raise UsageError("tools= has several sets of tools: each needs a name that is not empty")
     if silent := [case.name for case in asked if not case.messages]:
-        raise UsageError(f"the case {silent[0]!r} asks nothing: pass messages=")
+        raise UsageError(f"the case {silent[0]!r} has no messages: pass messages=")
     if twice := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
         raise UsageError(f"two cases are called {twice[0]!r}")
     for number, what in ((trials, "trials"), (limit, "limit")):
@@ -153,7 +156,7 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
 
 
 async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[ObservedResponse]]:
-    """Ask a model one case until the case ends. Return the verdict and every response."""
+    """Ask a model one case, step by step, until the case ends. Return the verdict and every response."""
 
     def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
         steps = len(plans) + 1
@@ -209,7 +212,7 @@ async def _asked(model: Model, request: JsonObject, messages: list[Any]) -> Any:
 
 
 def _unwatched(bound: Bound, response: Any) -> Plan:
-    """Plan a response without notifying observers: they are notified later, together with the verdict.
+    """Plan a response without notifying the observers: ``evaluate`` notifies them later, with the verdict.
 
     Raises:
         ResponseError: This provider's family cannot read the response.
@@ -226,9 +229,10 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 
 
 def _answer(plan: Plan, case: Case) -> bool:
-    """Answer the calls of a plan from the answers of a case.
+    """Answer the calls of a plan with the answers of a case.
 
-    Return whether the model should be asked again: the plan has calls, and all of them have an answer.
+    Return whether to ask the model again. If so, the case has answers, the plan has calls, and no call that could run
+    lacks an answer.
     """
     answers = {tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()}
     results = plan.results

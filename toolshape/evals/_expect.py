@@ -10,8 +10,8 @@ from toolshape.evals._matchers import Matcher
 class Expect:
     """An expected call of a tool. Its arguments are JSON values in canonical form, or matchers at any depth.
 
-    An omitted argument means the tool's default. ``match`` says which arguments count: all (``"exact"``), the named
-    arguments (``"subset"``), or none (``"name"``).
+    For an omitted argument, the tool's default is expected. ``match`` selects the arguments that are compared: all
+    (``"exact"``), only the named arguments (``"subset"``), or none (``"name"``).
     """
 
     __slots__ = ("arguments", "is_forbidden", "match", "tool")
@@ -22,7 +22,7 @@ class Expect:
 
         Args:
             tool: A tool, or its name in the registry (not the name on the wire).
-            given: Arguments as a mapping, for names that are not valid as keywords.
+            given: Arguments as a mapping, for names that cannot be Python keywords.
             **arguments: The arguments.
         """
         self.tool = tool if isinstance(tool, str) else tool.name
@@ -41,9 +41,9 @@ class Expect:
     def subset(
         cls, tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> "Expect":
-        """Expect a call with these arguments. The tool's other arguments do not count.
+        """Expect a call with these arguments. The tool's other arguments are not compared.
 
-        Each value is compared as a whole: if an argument is an object, give all of its fields without a default.
+        Each value is compared as a whole: if an argument is an object, give all of its fields that have no default.
         """
         expected = cls(tool, given, **arguments)
         expected.match = "subset"
@@ -56,7 +56,7 @@ class Expect:
 
 
 def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Expect:
-    """Forbid a call of a tool with these arguments. The tool's other arguments do not count."""
+    """Forbid a call of a tool with these arguments. The tool's other arguments are not compared."""
     forbidden = Expect.subset(tool, given, **arguments)
     forbidden.is_forbidden = True
     return forbidden

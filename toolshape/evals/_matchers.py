@@ -11,9 +11,9 @@ from toolshape._schema.values import WrittenText, is_same_value
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A condition on the value that a function would receive, as JSON. Differences show the matcher as ``says``.
+    """A condition on the value that a function would receive, as JSON. Differences show the text in ``says``.
 
-    ``may_be_left_out``: the model may omit the argument, even if it has no default.
+    If ``may_be_left_out`` is true, the model may omit the argument, even if the argument has no default.
     """
 
     says: str
@@ -25,13 +25,13 @@ class Matcher:
 
 
 def _number_in(value: Any) -> float | Decimal | None:
-    """Return the number that a function would receive: a JSON number, or a Decimal (in JSON a text), else ``None``."""
+    """Return the number that a function would receive (a Decimal, if JSON holds it as text), or ``None``."""
     number = value.value if isinstance(value, WrittenText) else value
     return number if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool) else None
 
 
 def anything() -> Matcher:
-    """Match any value, and an omitted argument."""
+    """Match any value. The model may also omit the argument."""
     return Matcher("anything()", lambda _: True, may_be_left_out=True)
 
 
@@ -66,14 +66,14 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
             if isinstance(number, Decimal):
                 return abs(number - Decimal(str(value))) <= Decimal(str(far))
             return number is not None and abs(number - value) <= far
-        except (ArithmeticError, ValueError):  # An integer beyond the range of floats, or a NaN of Decimal.
+        except (ArithmeticError, ValueError):  # The integer is too large for a float, or the Decimal is NaN.
             return False
 
     return Matcher(f"close_to({value!r})" if within is None else f"close_to({value!r}, within={within!r})", accepts)
 
 
 def matching(pattern: str) -> Matcher:
-    """Match a text in which a regular expression is found. ``(?i)`` in the pattern ignores case."""
+    """Match a string that contains a match of a regular expression. ``(?i)`` in the pattern ignores case."""
     compiled = re.compile(pattern)
     return Matcher(
         f"matching({pattern!r})", lambda given: isinstance(given, str) and compiled.search(given) is not None
@@ -81,7 +81,7 @@ def matching(pattern: str) -> Matcher:
 
 
 def containing(*items: Any) -> Matcher:
-    """Match a text that contains all items, a list with all of them as elements, or an object with all as keys."""
+    """Match a string that contains all items, a list with all items, or an object with all items as keys."""
 
     def accepts(given: Any) -> bool:
         if isinstance(given, str):

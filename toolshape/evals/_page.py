@@ -31,12 +31,12 @@ _STYLE = """
 
 
 def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
-    """Write the page: cases with wrong verdicts before the others.
+    """Write the page. Cases with a verdict that is not right come first.
 
     Args:
         run: The verdicts.
         title: The title of the page.
-        shares: The share of right trials of each column.
+        shares: The share of right trials for each column.
         comparisons: The comparisons of columns, each with a label.
     """
     columns = by_column(run.verdicts)
@@ -59,7 +59,7 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
 
 
 def _count(own: Numbered) -> tuple[int, int]:
-    """Return how many trials are right, and how many there are."""
+    """Return the number of right trials, and the number of all trials."""
     return sum(verdict.label in RIGHT for _, verdict in own), len(own)
 
 
@@ -78,7 +78,7 @@ def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column
 
 
 def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """Write the table of the cases. Each cell links to the first verdict that is not right."""
+    """Write the table of the cases. A cell links to the first verdict that is not right, or else to the first."""
     head = ["<th>case", *(f'<th class="{keys[column]}">{name(column)}' for column in columns)]
     rows = []
     for case, place in ids.items():
@@ -110,7 +110,7 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
 
 
 def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> str:
-    """Write a case with the verdicts of all models, wrong ones first; expanded if one is wrong."""
+    """Write a case with the verdicts of all models: verdicts that are not right come first, and expand the case."""
     own = {column: cases[case] for column, cases in columns.items() if case in cases}
     counts = ", ".join(
         f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(of_column))}</span>'
@@ -125,7 +125,7 @@ def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> 
 
 
 def _verdict(number: int, verdict: Verdict, key: str) -> str:
-    """Write a verdict with a table of its differences, expanded if the verdict is not right."""
+    """Write a verdict with tables of its differences and coercions. A verdict that is not right is expanded."""
     column = Column(verdict.track, verdict.model)
     head = f"{text(column)}, trial {text(verdict.trial + 1)}: "
     head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'

@@ -1,4 +1,4 @@
-"""Defines ``Run``: the verdicts of an evaluation. Counts them, compares runs, and writes and reads JSON lines."""
+"""Defines ``Run``, which holds the verdicts of an evaluation, counts and compares them, and reads and writes JSON."""
 
 import json
 import math
@@ -14,11 +14,13 @@ from toolshape.evals._verdict import RIGHT, Column, Difference, DifferenceKind, 
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
-_ENOUGH_CASES = 20  # if all of them differ, and 80 % in one direction, the sign test finds that in 80 % of runs
+# If 20 cases differ, each with a probability of 80 % in the same direction, the sign test finds a difference in 80 % of
+# comparisons.
+_ENOUGH_CASES = 20
 
 
 class Share(NamedTuple):
-    """How many trials were right, with the 95% confidence interval (``low`` to ``high``) of the share.
+    """The number of right trials, with the 95% confidence interval (``low`` to ``high``) of their share.
 
     ``every`` is the share of cases that were right in all of their trials (pass^k, with k = the number of trials).
     """
@@ -34,10 +36,11 @@ class Share(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The comparison of two runs of the same cases: in how many cases the first run is right more often, or less often.
+    """The comparison of two runs of the same cases.
 
-    ``chance`` is the p-value of a two-sided sign test: the probability of a split at least as uneven if both are
-    equally good. ``cases`` is the number of cases that both runs have.
+    ``better`` counts the cases in which the first run is right more often. ``worse`` counts the cases in which the
+    first run is right less often. ``chance`` is the p-value of a two-sided sign test: the probability of a split at
+    least this uneven if both runs are equally good. ``cases`` is the number of cases that both runs have.
     """
 
     better: int
@@ -68,7 +71,7 @@ def wilson(right: int, total: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """The verdicts of one evaluation, sorted by case, track, model and trial. ``str()`` is a table."""
+    """The verdicts of one evaluation, sorted by case, track, model and trial. ``str()`` returns a table."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -80,7 +83,7 @@ class Run:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, in the order of the evaluation."""
+        """The names of the models, in the order of the evaluation."""
         return tuple(dict.fromkeys(verdict.model for verdict in self.verdicts))
 
     @property
@@ -90,7 +93,7 @@ class Run:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """The cases, in their order."""
+        """The names of the cases, in the order of the evaluation."""
         return tuple(dict.fromkeys(verdict.case for verdict in self.verdicts))
 
     def of(self, model: str | None = None, track: str | None = None) -> "Run":
@@ -125,7 +128,7 @@ class Run:
                 only one model, for example ``run.of(model)``, the models may differ. The same applies to tracks.
 
         Raises:
-            UsageError: The runs have several models or tracks, and these differ.
+            UsageError: The runs have several models (or tracks), and their models (or tracks) differ.
         """
         by_model = self._is_paired("model", self.models, other.models)
         by_track = self._is_paired("track", self.tracks, other.tracks)
@@ -144,7 +147,7 @@ class Run:
         """
         is_paired = len(mine) > 1 or len(theirs) > 1
         if is_paired and set(mine) != set(theirs):
-            raise UsageError(f"the runs have several {what}s, and not the same ones: choose one {what} with of()")
+            raise UsageError(f"the runs have several {what}s, and the {what}s differ: choose one {what} with of()")
         return is_paired
 
     def to_html(self, title: str = "Evaluation") -> str:
@@ -157,12 +160,12 @@ class Run:
         return render_page(self, title, shares, [*compared_tracks(self), *compared_models(self)])
 
     def to_json_lines(self) -> str:
-        """Return the verdicts as JSON, one line each."""
+        """Return the verdicts as JSON lines: one line for each verdict."""
         return "".join(_line(_as_json(verdict)) for verdict in self.verdicts)
 
     @classmethod
     def from_json_lines(cls, given: str) -> "Run":
-        """Read a run that ``to_json_lines`` wrote. Expected matchers are read as their text.
+        """Read a run that ``to_json_lines`` wrote. Matchers in expected values are read as strings.
 
         Raises:
             UsageError: A line is not a verdict.
@@ -184,7 +187,7 @@ class Run:
 
 
 def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
-    """Compare the first track with each other track, for each model. Yield a label and the comparison."""
+    """For each model, compare the first track with every other track. Yield a label and the comparison."""
     by_model: dict[str, list[tuple[str, Run]]] = {}
     for column, own in runs_by_column(run).items():
         by_model.setdefault(column.model, []).append((column.track, own))
@@ -195,7 +198,7 @@ def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
 
 
 def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
-    """Compare the first model with each other model, for each track. Yield a label and the comparison."""
+    """For each track, compare the first model with every other model. Yield a label and the comparison."""
     by_track: dict[str, list[tuple[str, Run]]] = {}
     for column, own in runs_by_column(run).items():
         by_track.setdefault(column.track, []).append((column.model, own))
@@ -206,7 +209,7 @@ def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
 
 
 def runs_by_column(run: Run) -> dict[Column, Run]:
-    """Return a run for each column."""
+    """Split a run by column, that is by track and model."""
     return {column: _run_of(cases) for column, cases in by_column(run.verdicts).items()}
 
 
@@ -220,7 +223,7 @@ def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
 
 
 def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdict]]) -> str:
-    """Describe the first fault in one line, or return an empty text."""
+    """Describe the first verdict that is not right in one line. If all are right, return an empty string."""
     for _, verdict in own:
         if verdict.label not in RIGHT:
             fault = verdict.error or "; ".join(map(str, verdict.differences[:1]))
@@ -229,7 +232,7 @@ def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdic
 
 
 def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str, str], float]:
-    """Return the share of right trials of each case."""
+    """Return the share of right trials for each case, separately for each model or track if requested."""
     trials: dict[tuple[str, str, str], list[bool]] = {}
     for verdict in run.verdicts:
         key = (verdict.case, verdict.model if by_model else "", verdict.track if by_track else "")
@@ -241,7 +244,8 @@ def _sign_test(better: int, worse: int) -> float:
     """Return the p-value of a two-sided sign test: twice the smaller tail of a binomial distribution with p = 1/2.
 
     The terms of the tail are added from the largest on, until they no longer change the sum. Each term follows from the
-    term before it. Only the first needs factorials, as logarithms that do not overflow for long runs.
+    term before it. Only the first term needs factorials. It is computed from their logarithms, which do not overflow
+    for long runs.
     """
     number, least = better + worse, min(better, worse)
     if better == worse:
@@ -352,7 +356,7 @@ _COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything
 
 
 def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
-    """Check that the members of a JSON object are what ``to_json_lines`` writes, because pages show them to people.
+    """Check that ``to_json_lines`` could have written the members of a JSON object, because reports show the members.
 
     Raises:
         TypeError: A member is unknown.
@@ -367,7 +371,7 @@ def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Replace matchers in a value by their text."""
+    """Replace each matcher in a value with its text."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list):

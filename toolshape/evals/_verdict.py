@@ -1,4 +1,4 @@
-"""Defines ``Verdict``: the judgement of one case, with every difference from the expected calls."""
+"""Defines ``Verdict``, the judgement of one trial of a case, with every difference from the expected calls."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,10 +24,11 @@ DifferenceKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """One difference between an actual and an expected call, or between answers: then ``tool`` is the name of the output.
+    """One difference between an expected call and an actual call, or between the expected and the actual answer.
 
-    ``path`` is a place in the arguments or the answer. ``expected`` and ``actual`` are values as the function would receive them, a
-    matcher, or the arguments of a whole call.
+    ``tool`` is the name of the tool, or of the output if the answers differ. ``path`` is a place in the arguments or in
+    the answer. ``expected`` and ``actual`` are values as the function would receive them, or the arguments of a whole
+    call. ``expected`` may also be a matcher. If the arguments or the answer were refused, ``actual`` is the reason.
     """
 
     kind: DifferenceKind
@@ -59,12 +60,11 @@ class Difference:
 class Verdict:
     """The judgement of one trial of a case with a model.
 
-    ``label`` is ``right``, ``right_after_coercion`` (the arguments are right once coerced), ``wrong``, or ``failed``
-    (no readable response; ``error`` is the reason). ``score`` is from 0 to 1: the share of expected calls that were
-    made, each weighted by the share of its right arguments. An expected answer counts as a call. An extra call counts as
-    a wrong one. ``finish`` is the
-    reason why the last response ended. ``steps`` is the number of requests. ``track`` is the name of the set of tools,
-    if there are several.
+    ``label`` is ``right``, ``right_after_coercion`` (the arguments are right after coercion), ``wrong``, or ``failed``
+    (no response could be read, and ``error`` is the reason). ``score`` is from 0 to 1: the share of expected calls that
+    were made, each weighted by the share of its right arguments. An expected answer counts as a call. An extra call
+    counts as a wrong call. ``finish`` is the reason why the last response ended. ``steps`` is the number of requests.
+    ``track`` is the name of the set of tools, if there are several sets.
     """
 
     case: str
@@ -81,7 +81,7 @@ class Verdict:
 
 
 class Column(NamedTuple):
-    """A column of reports: a model and, if there are several, a set of tools."""
+    """A column of a report: a model, and the set of tools (track) if there are several sets."""
 
     track: str
     model: str
@@ -95,7 +95,7 @@ Numbered: TypeAlias = list[tuple[int, Verdict]]
 
 
 def by_column(verdicts: Iterable[Verdict]) -> dict[Column, dict[str, Numbered]]:
-    """Group verdicts by column and case, in the order of their first appearance."""
+    """Group verdicts by column and case. Columns and cases keep the order of their first appearance."""
     columns: dict[Column, dict[str, Numbered]] = {}
     for number, verdict in enumerate(verdicts):
         column = columns.setdefault(Column(verdict.track, verdict.model), {})

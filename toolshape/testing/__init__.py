@@ -1,6 +1,6 @@
-"""Fake providers for tests; checks of the lens laws for providers and tools; malformed arguments as models write them.
+"""Provides fake providers, checks of the lens laws for providers and tools, and malformed arguments as models write.
 
-The checks and ``values`` need the extra ``testing``; a fake needs no extra.
+The checks and ``values`` need the extra ``testing``. A fake needs no extra.
 """
 
 import importlib
@@ -42,7 +42,7 @@ _PLACES = {
     ),
     **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"),
 }
-"""The module of each name. Names are imported on first use, so that a fake does not load Hypothesis."""
+"""The module of each public name. Names are imported on first use, so that a fake does not load Hypothesis."""
 
 
 if not typing.TYPE_CHECKING:  # a type checker must still report misspelt names

@@ -68,7 +68,7 @@ _LONG = 20
 
 
 class LawBrokenError(AssertionError):
-    """A provider or a tool breaks a law: names the ``law``, the tool, and a ``value`` that breaks it."""
+    """A provider or a tool breaks a law. The message names the ``law``, the tool, and a ``value`` that breaks it."""
 
     def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
         self.law = law
@@ -83,7 +83,7 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     """Return a strategy for JSON values that are valid for a schema.
 
     Args:
-        schema: JSON Schema as toolshape writes it; its references point into its own ``$defs``.
+        schema: A JSON Schema as toolshape writes it. Its references point into its own ``$defs``.
     """
     valid = Draft202012Validator(in_2020_12(schema))
 
@@ -93,9 +93,9 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     return _values(schema, schema, 0).filter(is_valid)
 
 
-# ``_values`` draws from the keywords that determine most of a value, and ``values`` filters what the other keywords
-# reject. Schemas may be recursive: references are deferred, and below ``_DEEPEST`` the strategies draw no nested
-# branch, no optional property and no optional item, so that every value is finite.
+# ``_values`` draws from the keywords that determine most of a value. ``values`` then drops the values that the other
+# keywords reject. Schemas may be recursive, so references are deferred. Below ``_DEEPEST``, the strategies draw no
+# nested branch, no optional property and no optional item. So every value is finite.
 def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one per keyword
     if not isinstance(node, dict):
         return st.nothing() if node is False else _ANYTHING
@@ -109,7 +109,7 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if node.get("allOf") and depth < _DEEPEST:
         with contextlib.suppress(
             UnsupportedError
-        ):  # then draws from the other keywords; the filter of ``values`` applies allOf
+        ):  # then draw from the other keywords: the filter of ``values`` still applies allOf
             merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
             return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
@@ -214,21 +214,22 @@ _TYPED: Mapping[str, Callable[[JsonSchema, JsonSchema, int], st.SearchStrategy[A
 def check_provider(
     provider: AnyProvider, tools: Iterable[Tool[..., Any] | Callable[..., Any]], *, examples: int = 50
 ) -> None:
-    """Check that a provider keeps the laws for these tools, lenient and strict.
+    """Check that a provider keeps the laws for these tools, in lenient and in strict form.
 
-    *Sound*: if the sent schema admits a value, ``back`` makes valid arguments of it. *Sayable*: every value that the
-    function accepts has a wire form, and ``back`` restores the value. *Forgiving*: ``back`` leaves a call in canonical
-    form unchanged. *Obedient*: the sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*:
-    a response that is unfolded into stream events folds back into the same response; checked if the provider has a
-    ``server``. A provider may break a law only at the path of a loss that a rewrite declares.
+    ``back`` converts arguments from the wire form to the canonical form. *Sound*: if the sent schema admits a value,
+    ``back`` converts the value to valid arguments. *Sayable*: every value that the function accepts has a wire form,
+    and ``back`` restores the value. *Forgiving*: ``back`` leaves a call in canonical form unchanged. *Obedient*: the
+    sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*: the stream events of a response
+    fold back into the same response. This law is checked only if the provider has a ``server``. A provider may break a
+    law only at the path of a loss that a rewrite declares.
 
     Args:
-        provider: The name of a provider, or a ``Provider`` of your own.
-        tools: Tools or functions, the odder the better.
-        examples: The number of values tried per law and tool.
+        provider: The name of a provider, or your own ``Provider``.
+        tools: Tools or functions. The more unusual their types are, the more the check finds.
+        examples: The number of values to try for each law and tool.
 
     Raises:
-        LawBrokenError: A law is broken; the message names the law, the tool and a minimal value.
+        LawBrokenError: A law is broken. The message names the law, the tool and a minimal value.
         ExportError: One of the tools cannot be exported to the provider.
     """
     resolved = get(provider)
@@ -240,18 +241,18 @@ def check_provider(
 
 
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
-    """Check that a tool is *true*: its canonical schema admits a value exactly if its model accepts it.
+    """Check that a tool is *true*: its canonical schema admits exactly the values that its pydantic model accepts.
 
-    The check draws values from both sides: values that the schema admits, and values that the model's types may
-    accept, under every name of a field.
+    The check draws values from both sides: values that the schema admits, and values that the model's types may accept.
+    Values of the second kind use every name of a field.
 
-    Constraints that JSON Schema cannot express (validators in code, strings in a form without a standard format) break
-    this law too, although the tool is not at fault.
+    Some constraints cannot be expressed in JSON Schema: validators in code, and strings in a form without a standard
+    format. They break this law, although the tool is not at fault.
 
     Args:
         tool: The tool, or a function.
-        arguments: Valid arguments; the check also tries variants with an error somewhere.
-        examples: The number of values tried per side.
+        arguments: Valid arguments. The check also tries variants of them in which one place is changed.
+        examples: The number of values to try for each side.
 
     Raises:
         LawBrokenError: The schema and the model disagree on a value.
@@ -278,20 +279,20 @@ def check_slips(
     examples: int = 5,
     coerce: Mapping[str, bool] | bool | None = None,
 ) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
-    """Check that a tool never silently misreads malformed arguments: see ``slips`` and ``check_slip``.
+    """Check that a tool never silently misreads malformed arguments, which ``slips`` derives from valid arguments.
 
     Args:
         tool: The tool, or a function.
-        *arguments: Valid arguments; if none are given, they are generated from the tool's schema.
+        *arguments: Valid arguments. If you pass none, the check generates them from the tool's schema.
         examples: How many valid arguments to generate.
-        coerce: Coercion rules to switch on or off, as a registry would; the tool's own choices win.
+        coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take precedence.
 
     Returns:
-        Counts by kind of slip, outcome, and the rules that coerced it.
+        The number of slips by kind, outcome, and the rules that coerced the slip.
 
     Raises:
         SilentlyWrongError: The tool misread a slip, or refused it without naming its place.
-        ValueError: Given arguments are invalid: the tool rejects them without coercions.
+        ValueError: The tool rejects the passed arguments without coercions.
     """
     made = as_tool(tool)
     counts: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
@@ -316,7 +317,7 @@ def check_slips(
 
 
 def _is_right(takes: Validate, value: Any) -> bool:
-    """Return whether the model accepts a value: a schema cannot express everything that the model checks."""
+    """Return whether the model accepts a value. The model checks more than a schema can express."""
     try:
         takes(value)
     except CallError:
@@ -388,8 +389,8 @@ def check_shape(tool: Tool[..., Any], shown: WireTool, again: WireTool, *, examp
     Args:
         tool: The tool.
         shown: The tool as exported.
-        again: A second export of the same tool, for *still*.
-        examples: The number of values tried per law.
+        again: A second export of the same tool, for the law *still*.
+        examples: The number of values to try for each law.
 
     Raises:
         LawBrokenError: A law is broken.
@@ -410,19 +411,19 @@ def _check_laws(laws: "_Laws", again: WireTool, examples: int) -> None:
 
 
 def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 50) -> None:
-    """Check that an output keeps the laws at a provider, in every form that it has there.
+    """Check that an output keeps the laws for a provider, in lenient and in strict form if the provider has both.
 
-    The laws are those of ``check_provider``, for the answer instead of arguments. *Folding*: an answer that is written
-    into a response of the provider is read as the same value, whole and streamed; checked if the provider has a
-    ``server``.
+    The laws are the laws of ``check_provider``, with the answer instead of arguments. *Folding*: if an answer is
+    written into a response of the provider, it is read as the same value, whole and streamed. This law is checked only
+    if the provider has a ``server``.
 
     Args:
-        provider: The name of a provider, or a ``Provider`` of your own.
+        provider: The name of a provider, or your own ``Provider``.
         output: The output.
-        examples: The number of values tried per law.
+        examples: The number of values to try for each law.
 
     Raises:
-        LawBrokenError: A law is broken; the message names the law, the output and a minimal value.
+        LawBrokenError: A law is broken. The message names the law, the output and a minimal value.
         ExportError: The output cannot be exported to the provider.
     """
     found, record = get(provider), record_of_output(output)
@@ -464,7 +465,7 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
     @given(values(laws.canonical))
     def law(value: Any) -> None:
         meant, sent = laws.read(value), laws.out(value)
-        if meant is None or laws.read(laws.back(sent)) != meant:  # *sayable* says where this is excused
+        if meant is None or laws.read(laws.back(sent)) != meant:  # the law *sayable* checks these values
             return
         written = json.dumps(sent)
         call = WireCall("call00001", bound.tool or "", json.loads(written))
@@ -495,9 +496,10 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
 
 @dataclasses.dataclass
 class _Laws:
-    """Checks of single values against the laws, for one tool or output in one wire form.
+    """Checks single values against the laws, for one tool or output in one wire form.
 
-    ``read`` validates a canonical value and returns what a program gets, comparable by ``==``; ``None`` if it is rejected.
+    ``read`` validates a canonical value, and returns the value that a program receives, which ``==`` can compare. If
+    the value is rejected, ``read`` returns ``None``.
     """
 
     canonical: JsonSchema
@@ -541,9 +543,9 @@ class _Laws:
 
     def sayable(self, value: Any) -> None:
         meant = self.read(value)
-        if meant is None:  # the model rejects it by a format or a validator that the schema cannot express
+        if meant is None:  # the model rejects the value for a reason that the schema cannot express
             return
-        if self.read(value) != meant:  # a default that is another each time, such as the time of day
+        if self.read(value) != meant:  # a default changes each time, for example the time of day
             return
         shown = self.out(value)
         error = next(self.showable.iter_errors(shown), None)
@@ -582,8 +584,8 @@ def _covers(loss: str, path: str) -> bool:
 def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
     """Yield the paths of a validation error in the notation of losses, so that ``_covers`` can compare them."""
     # A loss names a place either from the root of the schema or from the definition that contains it. Jsonschema's
-    # path omits the references that the error passed through. The walk therefore follows each reference itself: it
-    # yields the path inside the definition that it leaves, and starts ``short`` again with the name of the next one.
+    # path omits the references that the error passed through. Therefore this loop follows each reference: it yields the
+    # path inside the definition that it leaves, and restarts ``short`` with the name of the next definition.
     full, short, node = "", "", schema
     steps = list(error.absolute_schema_path)
     while steps and isinstance(node, dict):

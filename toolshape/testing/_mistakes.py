@@ -19,14 +19,14 @@ SlipKind = Literal[
 Outcome = Literal["coerced", "refused"]
 _WRAPPERS = ("arguments", "input", "parameters", "args")
 _NOTE = "explanation"
-_SHORT = 3  # letters; a name this short is not recognisable without one of them
+_SHORT = 3  # In letters. A name this short is not recognisable if a letter is missing.
 
 
 class Slip(NamedTuple):
-    """One malformed payload: the ``payload`` as sent, the arguments that were ``intended``, and the kind of mistake.
+    """A malformed payload: the ``payload`` as sent, the arguments that the model ``intended``, and the kind of mistake.
 
-    A refusal must name one of ``paths`` (written as in ``Problem.path``). They are empty if the payload is wrong as a
-    whole.
+    A refusal must name one of ``paths`` (written as in ``Problem.path``). If the whole payload is wrong, ``paths`` is
+    empty.
     """
 
     kind: SlipKind
@@ -36,7 +36,7 @@ class Slip(NamedTuple):
 
 
 class SilentlyWrongError(AssertionError):
-    """A tool silently misread malformed arguments, or refused them without naming the place: see ``slip``."""
+    """A tool silently misread malformed arguments, or refused them without naming the place. ``slip`` holds them."""
 
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
@@ -48,7 +48,7 @@ class SilentlyWrongError(AssertionError):
 def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
     """Yield malformed variants of valid arguments: a few of each kind at every place, and every truncation.
 
-    A payload that the tool accepts unchanged is no slip: nothing shows that the model meant another value.
+    A payload that the tool accepts without coercion is not a slip: nothing shows that the model meant another value.
 
     Args:
         tool: The tool.
@@ -74,18 +74,18 @@ def _is_taken(takes: Any, payload: Any) -> bool:
 def check_slip(
     tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Check that a tool either coerces a slip to the intended arguments, and records it, or refuses it with its place.
+    """Check that a tool coerces a slip to the intended arguments and records that, or refuses it and names the place.
 
     Args:
         tool: The tool.
         slip: The slip.
-        coerce: Coercion rules to switch on or off, as a registry would; the tool's own choices win.
+        coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take precedence.
 
     Returns:
         The outcome, and the rules that coerced the payload.
 
     Raises:
-        SilentlyWrongError: The tool does neither.
+        SilentlyWrongError: The tool neither coerces nor refuses the slip in this way.
     """
     settings = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
     meant = _meant(tool, slip.intended)
@@ -119,9 +119,9 @@ def _fields(validated: Any) -> Any:
 
 
 def _names_the_place(error: CallError, slip: Slip) -> bool:
-    """Return whether a problem names the place of the slip, a place inside it or one around it.
+    """Return whether a problem names the place of the slip, a place inside it, or a place around it.
 
-    For truncated or malformed text the error code is enough.
+    For truncated or malformed text, the error code is enough.
     """
     if slip.kind == "truncated":
         return error.code == "truncated_arguments"
@@ -159,14 +159,14 @@ def _at_place(arguments: JsonObject, location: Location, value: Any) -> Iterator
     path = path_of(location)
     for kind, written in _written_otherwise(value):
         yield Slip(kind, _with(arguments, location, written), arguments, (path,))
-    if value is not None:  # a rejected null can only mean that the model wanted to omit the place
+    if value is not None:  # a null that the tool rejects can only mean that the model wanted to omit the place
         yield Slip("null", _with(arguments, location, None), _without(arguments, location), (path,))
     if isinstance(location[-1], str):
         yield Slip("missing", _without(arguments, location), arguments, (path,))
 
 
 def _written_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
-    """Yield other spellings of a value that models write although the schema does not ask for them."""
+    """Yield other forms in which models write a value, although the schema does not ask for these forms."""
     yield "wrapped", [value]
     yield "wrapped", {"value": value}
     if isinstance(value, (dict, list)):
@@ -254,7 +254,7 @@ def _of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
         yield Slip("not_json", written, arguments)
-    if not re.search(r"\\|'|:[^ ]", text):  # other quotes would change the meaning of any other text
+    if not re.search(r"\\|'|:[^ ]", text):  # in any other text, changing the quotes would change the meaning
         yield Slip("not_json", text.replace('"', "'"), arguments)
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
 
@@ -277,6 +277,6 @@ def _without(value: Any, location: Location) -> Any:
 
 
 def _text_with(value: Any, location: Location, text: str) -> str:
-    """Return a value as JSON text in which the text of one place is replaced: allows duplicate keys."""
+    """Return a value as JSON text, with ``text`` at one place. The replacement text may contain duplicate keys."""
     mark = "\x00here\x00"
     return json.dumps(_with(value, location, mark)).replace(json.dumps(mark), text)

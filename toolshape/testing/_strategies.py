@@ -1,7 +1,7 @@
 """Builds a Hypothesis strategy from a pydantic core schema, for JSON values that its validator may accept.
 
-Values use every name of a field, set even fields with ``init=False``, and may omit tags with a default. Needs the
-extra ``testing``.
+The values use every name of a field, and may omit tags with a default. They also set fields with ``init=False``. Needs
+the extra ``testing``.
 """
 
 import functools
@@ -40,7 +40,7 @@ _SAMPLES: Mapping[str, st.SearchStrategy[Any]] = {
 
 
 def values_for(core: Node) -> st.SearchStrategy[Any]:
-    """Return a strategy for values that a validator of this core schema may accept; it may reject some."""
+    """Return a strategy for values that a validator of this core schema may accept. The validator may reject some."""
     return _Drawn(definitions_of(core)).of(core, 0)
 
 
@@ -100,7 +100,7 @@ class _Drawn:
         return st.tuples(*strategies).map(_merged)
 
     def field(self, name: str, field: Node, depth: int) -> st.SearchStrategy[Any]:
-        """Return a strategy for an object with this field alone, under one of its names; empty if it is omitted."""
+        """Return a strategy for an object with only this field, under one of its names. An omitted field is ``{}``."""
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
         paths: list[Any] = [alias] if not isinstance(alias, list) else alias if isinstance(alias[0], list) else [alias]

@@ -30,10 +30,10 @@ _RENAMED = {
     "recorded": "read_trace",
     "stages": "compute_stages",
 }
-"""Deprecated names, which 0.2 removes, and the names that replace them."""
+"""Maps each deprecated name, which 0.2 removes, to its replacement."""
 
 
-if not typing.TYPE_CHECKING:  # a type checker is to find misspelt and old names
+if not typing.TYPE_CHECKING:  # a type checker must still report misspelt and old names
 
     def __getattr__(name: str) -> typing.Any:
         return renamed_attribute(__name__, _RENAMED, name)

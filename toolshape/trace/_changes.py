@@ -26,9 +26,9 @@ class Change:
     """A difference between a recorded call and its replay.
 
     ``line`` counts the lines of the trace from 1. ``call`` counts the calls of the response from 0, and is -1 for the
-    response as a whole. ``paths`` are the arguments that differ. ``before`` and ``after`` are, depending on ``kind``,
-    the arguments that the function received and would receive now, the errors, the rules of the coercions, the tools,
-    or the numbers of calls. ``stages`` are the stages of the replayed call.
+    response as a whole. ``paths`` are the places in the arguments that differ. ``before`` is the recorded side, and
+    ``after`` is the replayed side. Depending on ``kind``, they hold the arguments that the function receives, the
+    errors, the coercion rules, the tools, or the numbers of calls. ``stages`` holds the stages of the replayed call.
     """
 
     kind: ChangeKind
@@ -61,7 +61,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """The comparison of one recorded response: its changes, and how many calls could and could not be compared."""
+    """The comparison of one recorded response: its changes, its calls, and how many calls could not be compared."""
 
     changes: tuple[Change, ...]
     calls: int
@@ -89,7 +89,7 @@ def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
     changes: list[Change] = []
     not_compared = 0
     for at, now in enumerate(replayed):
-        if recorded.outcome[at].get("is_answer"):  # of an output, which a registry does not hold
+        if recorded.outcome[at].get("is_answer"):  # an answer cannot be compared: the registry does not hold its output
             not_compared += 1
             continue
         own = None if now.resolved is None else _hidden(tools, now.resolved, patterns)
@@ -100,7 +100,7 @@ def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
 
 
 def _sentence(change: Change) -> str:
-    """Say what changed and why. The reason of an error is never shortened: it is what the reader looks for."""
+    """Describe what changed and why. The reason of an error is never shortened, because the reader looks for it."""
     before, after = change.before, change.after
     match change.kind:
         case "now_unreadable":
@@ -134,7 +134,7 @@ def _one_line(text: Any) -> str:
 
 
 def _error(error: Any) -> str:
-    """Return the code of an error with its problems, as places and rules."""
+    """Return the code of an error, with the place and the rule of each problem."""
     if not isinstance(error, dict):
         return shortened(error)
     problems = ", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in error["problems"])
@@ -146,7 +146,7 @@ def _coercions_text(coercions: Iterable[tuple[str, str]]) -> str:
 
 
 def _at(change: Change, path: str) -> str:
-    """Say how the value at a path has changed."""
+    """Describe how the value at a path has changed."""
     values = []
     for value in (change.before, change.after):
         for step in location_of(path):
@@ -174,7 +174,7 @@ def _change(
 
 
 def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
-    """Return the changes of a call, or ``None`` if the trace does not record enough of it to compare."""
+    """Return the changes of a call, or ``None`` if the trace does not hold enough of the call to compare."""
     if now.result.get("edited") or _is_unknown(now, own):
         return None
     tool = now.result["tool"] or now.result["wire_name"]
@@ -189,8 +189,8 @@ def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | Non
 def _is_unknown(now: Stages, own: Hidden | None) -> bool:
     """Whether the trace holds too little of the arguments to tell what changed.
 
-    Hidden values were replaced by stand-ins, which may be invalid. So if every problem of the replay is at a hidden or
-    unknown place, the stand-ins may be the cause.
+    The recorder replaced hidden values with stand-ins, which may be invalid. So if every problem of the replay is at a
+    hidden or unknown place, the stand-ins may be the cause.
     """
     if now.is_whole:
         return False
@@ -223,7 +223,7 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
     paths = list(_differing(got, gets))
-    if own is not None and not now.is_whole:  # The trace does not hold names that the schema does not know.
+    if own is not None and not now.is_whole:  # The trace does not record names that the schema does not know.
         paths = [path for path in paths if known_path(path, own)]
     if paths:
         return _Differing("other_value", got, gets, paths)
@@ -234,10 +234,10 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
 def _coercions(
     then: JsonObject, now: Stages, own: Hidden | None
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the comparable places and rules of the coercions: recorded, and replayed."""
+    """Return the places and rules of the recorded and the replayed coercions, as far as they can be compared."""
     rules = [(path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced]
     before = [(path, rule) for path, rule in then["coercions"]]
-    if then.get("error", {}).get("code") == "cancelled":  # The call began, but its coercions were not recorded.
+    if then.get("error", {}).get("code") == "cancelled":  # The call began, but no coercion was recorded.
         return rules, rules
     if own is None or now.is_whole:
         return before, rules
@@ -249,7 +249,7 @@ def _coercions(
 
 
 def _said(now: Stages) -> str:
-    """Describe why the replayed call is rejected, without the log reference of a crash."""
+    """Describe why the replayed call is rejected. If a validator crashed, leave out the reference to the log."""
     assert now.refused is not None  # noqa: S101 - only called for rejected calls
     return now.refused.code if now.refused.reference else str(now.refused)
 
@@ -261,7 +261,7 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
 
 def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """Yield the places where two JSON values differ. A masked value equals any value."""
-    # In a set, equal stand-ins of hidden items have become one item.
+    # In a set, hidden items with equal stand-ins have become one item.
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
         return
     if isinstance(then, dict) and isinstance(now, dict):
@@ -281,5 +281,5 @@ def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
 
 
 def _is_list(now: Any) -> bool:
-    """Whether a value is an ordered list: the items of a set cannot be compared by position."""
+    """Whether a value is a list in which the order matters: items of a set cannot be compared by position."""
     return isinstance(now, list) and not isinstance(now, WrittenSet)

@@ -1,4 +1,4 @@
-"""Writes one observed response as a line of a trace (JSON), without secrets and redacted values."""
+"""Writes an observed response as one JSON line of a trace, without secrets and redacted values."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _IDS = ("id", "responseId", "response_id", "request_id")
 
 
 def has_failed(seen: ObservedResponse) -> bool:
-    """Whether a response was unreadable, a call or its answer was rejected or failed, or its evaluation was not right."""
+    """Whether a response was unreadable, a call or the answer was refused or failed, or the verdict is not right."""
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
         return True
     if seen.outcome.output is not None and not seen.outcome.output.ok:
@@ -31,7 +31,7 @@ _UNDECIDED = ("not_run", "pending")
 
 
 def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> bytes:
-    """Return the line, including its line break.
+    """Return the line for a response, including the line break.
 
     Args:
         bound: The tools as sent to the model.
@@ -39,10 +39,10 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
         redact: Places in arguments that must not be recorded.
 
     Raises:
-        UsageError: A tool has no such place.
+        UsageError: A pattern in ``redact`` names a tool, and a field that the tool does not have.
     """
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
-    # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as it came.
+    # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as received.
     answer = _answer_of(bound, redact)
     known = ("*", *hidden, *([] if answer is None else [answer.name]))
     is_elsewhere = any(name not in known for name, _ in redact)
@@ -84,7 +84,7 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
 
 
 class _Answer(NamedTuple):
-    """The output that the tools were bound with: its name, the tool that it is sent as, and its hidden places."""
+    """The output of the bound tools: its name, its hidden places, and the tool that takes the answer, if any."""
 
     name: str
     tool: str | None
@@ -104,7 +104,7 @@ def _answer_of(bound: Bound, redact: Sequence[Pattern]) -> _Answer | None:
 
 
 def _outcome_of_answer(answer: _Answer, read: ReadAnswer) -> JsonObject:
-    """Return what came of the answer; the value stands in the body, unless something is hidden."""
+    """Return the outcome of the answer, without its value. The body holds the value if nothing is hidden."""
     outcome: JsonObject = {
         "output": answer.name,
         "ok": read.ok,
@@ -169,10 +169,10 @@ def _digest_of_body(response: Any) -> JsonObject:
 
 
 def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> JsonObject:
-    """Return the record of a call, when the body is not recorded.
+    """Return the record of a call, for a trace line without the body.
 
-    If its tool has no hidden places, the arguments are recorded as they came. Otherwise they are recorded in canonical
-    form without the hidden values, or, if they cannot be read, only as a length and a hash.
+    If the tool has no hidden places, the arguments are recorded as received. Otherwise they are recorded in canonical
+    form, without the hidden values. If they cannot be read, only their length and hash are recorded.
     """
     call, error = result.call, result.error
     if call.name is None:  # The call may have been meant for a tool with hidden places.
@@ -192,7 +192,7 @@ def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> 
 
 
 def _is_read(result: Result) -> bool:
-    """Whether the arguments were read without repair: in repaired arguments, the hidden parts are unknown."""
+    """Whether the arguments were read without repair. In repaired arguments, the hidden parts are not known."""
     if result.error is not None and result.error.code in ("malformed_arguments", "truncated_arguments"):
         return False
     given = result.call.arguments_raw
@@ -230,9 +230,9 @@ def _outcome(
         ],
         "elapsed": round(result.elapsed, 6),
     }
-    if is_answer:  # it is replayed as an answer, or not at all
+    if is_answer:  # ``replay`` does not compare answers
         outcome["is_answer"] = True
-    if is_edited:  # the response holds other arguments than those that the function got
+    if is_edited:  # the function received other arguments than the response holds
         outcome["edited"] = True
     if error is not None:
         problems = [

@@ -15,14 +15,14 @@ from toolshape._validation.lookup import MASKED, Secrets, is_scalar, location_of
 
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
-"""The name of a tool (or ``*``), and the fields on the way to a place in its arguments. Items of lists are skipped."""
+"""The name of a tool (or ``*``), and the fields on the way to a place in its arguments. List items add no field."""
 
 
 def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
     """Parse redacted places, each written as ``tool.field.field``. ``*`` means any tool or any field.
 
     Raises:
-        UsageError: A place has another form.
+        UsageError: A place does not have this form.
     """
     patterns: list[Pattern] = []
     for place in given:
@@ -37,7 +37,7 @@ def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
 class Hidden:
     """The places in the arguments of one tool that must not be recorded.
 
-    ``fields`` are the redacted places. ``secrets`` finds the places that the schema marks as secret.
+    ``fields`` holds the redacted places. ``secrets`` finds the places that the schema marks as secret.
     """
 
     secrets: Secrets
@@ -49,7 +49,7 @@ class Hidden:
         return self.secrets.are_there or bool(self.fields)
 
     def hides(self, place: Place) -> bool:
-        """Whether a scalar at this place is hidden: marked, redacted, or unexpected by the schema."""
+        """Whether a scalar here is hidden: it is marked as secret, redacted, or not expected by the schema."""
         if not self.is_needed:
             return False
         nodes = nodes_at(self.secrets.schema, place)
@@ -90,10 +90,10 @@ def hidden_of(tool: Tool[..., Any], patterns: Iterable[Pattern]) -> Hidden:
 
 
 def hidden_in(of: str, secrets: Secrets, patterns: Iterable[Pattern]) -> Hidden:
-    """Return the hidden places of a tool or of an output, by its name.
+    """Return the hidden places of the tool or output with this name.
 
     Raises:
-        UsageError: A pattern has this name, and a field that is not there.
+        UsageError: A pattern names this tool or output, and a field that does not exist.
     """
     schema = secrets.schema
     own = [(name, fields) for name, fields in patterns if name in ("*", of)]
@@ -108,7 +108,7 @@ def hidden_in(of: str, secrets: Secrets, patterns: Iterable[Pattern]) -> Hidden:
 
 
 def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
-    """Return the first field on the way to a place that the schema does not have, or ``""`` if it has them all."""
+    """Return the first field of a path that the schema does not have, or ``""`` if the schema has all fields."""
     places: list[Place] = [()]
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
@@ -127,9 +127,9 @@ def _is_list(schema: JsonSchema, place: Place) -> bool:
 
 
 def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
-    """Replace each hidden value in canonical arguments by a stand-in of the same type and length.
+    """Replace each hidden value in canonical arguments with a stand-in of the same type and length.
 
-    A key that the schema does not know may be a misplaced secret, so a number replaces it.
+    A key that the schema does not know may be a misplaced secret, so a numbered placeholder replaces it.
     """
     numbers = iter(range(1, 1_000_000))
 
@@ -163,7 +163,7 @@ def _stand_in(value: Any) -> Any:
 
 
 def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
-    """Replace each hidden value by ``MASKED`` in the arguments that a function received (as JSON)."""
+    """Replace each hidden value with ``MASKED`` in the arguments that a function received (as JSON)."""
     if not hidden.is_needed:
         return arguments
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
@@ -179,7 +179,7 @@ def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
 def known_path(path: str, hidden: Hidden) -> str:
     """Return the path of a problem if the schema knows all its names, else ``""``.
 
-    An unknown name may be anything that a model wrote. The names inside a hidden object are hidden, too.
+    A model may have written anything as an unknown name. The names inside a hidden object are hidden, as well.
     """
     if not hidden.is_needed:
         return path
@@ -189,7 +189,7 @@ def known_path(path: str, hidden: Hidden) -> str:
 
 
 def digest_of(given: Any) -> JsonObject:
-    """Return the length in bytes and the hash of a value (of its JSON, if it is not text)."""
+    """Return the length in bytes and the hash of a string, of bytes, or of the JSON of another value."""
     if isinstance(given, str):
         data = given.encode(errors="surrogatepass")
     elif isinstance(given, (bytes, bytearray)):

@@ -1,4 +1,4 @@
-"""``record_to`` returns an observer that appends responses to a trace file."""
+"""Defines ``record_to``, which returns an observer that appends responses to a trace file."""
 
 import json
 import os
@@ -32,7 +32,7 @@ class Recorder:
 
         Raises:
             OSError: The file cannot be written.
-            UsageError: A tool has no field that ``redact`` names. Nothing was written.
+            UsageError: ``redact`` names a field that its tool does not have. Nothing is written.
         """
         if self.keep == "all" or has_failed(seen):
             line = line_of(bound, seen, self.redact)
@@ -46,22 +46,22 @@ def record_to(
     """Record responses and the outcomes of their calls: ``tools.observe(record_to("calls.jsonl"))``.
 
     Each response becomes one line of JSON: the body, provider, model, request id, strictness, and the fingerprint of
-    the tools (the folder ``<path>.tools`` holds their definitions once). For each call, the line holds the arguments
-    that the function received, the coercions, the error and the time. Injected values are never recorded.
+    the tools. The folder ``<path>.tools`` holds each set of tool definitions once. For each call, the line holds the
+    arguments that the function received, the coercions, the error and the time. Injected values are never recorded.
 
-    Values that a schema marks as secret are left out. If a tool has such values, the body is replaced by its calls,
-    because a model may repeat a secret in the text around them. If arguments of such a tool cannot be read, only their
-    length and hash are recorded.
+    Values that a schema marks as secret are left out. If any tool has secret values, the line holds the calls instead
+    of the body: a model may repeat a secret in the text around a call. If the arguments of a tool with secret values
+    cannot be read, only their length and hash are recorded.
 
     Args:
         path: The file. If it does not exist, it is created, readable only by its owner.
-        keep: ``"failed"`` keeps responses that were unreadable, or with a call that was rejected or failed; in an
-            evaluation, also responses of cases that are not right. ``"all"`` keeps every response.
+        keep: ``"failed"`` keeps unreadable responses, and responses with a call that was rejected or failed. In an
+            evaluation, it also keeps the responses of cases that are not right. ``"all"`` keeps every response.
         redact: Further places to leave out, for example ``"pay.card.number"``, or ``"*.email"`` for every tool with
-            this field. List items have no step of their own.
+            this field. A path contains no step for list items.
 
     Raises:
-        UsageError: ``keep`` or a place has another form.
+        UsageError: ``keep`` or a place in ``redact`` is invalid.
     """
     given: Any = keep
     if given not in ("failed", "all"):
@@ -72,18 +72,18 @@ def record_to(
 
 
 def definitions_path(path: Path, fingerprint: str) -> Path:
-    """Return the path of the tool definitions with a fingerprint."""
+    """Return the path of the file with the tool definitions that have this fingerprint."""
     return path.with_name(f"{path.name}.tools") / f"{fingerprint}.json"
 
 
 def _keep_definitions(path: Path, bound: Bound) -> None:
-    """Write the tool definitions for the provider once. Renaming a temporary file makes the write atomic."""
+    """Write the tool definitions once, in the provider's form. Renaming a temporary file makes the write atomic."""
     place = definitions_path(path, bound.fingerprint)
     if place.exists():
         return
     try:
         exported = bound.export()
-    except ExportError:  # More tools than a request can hold: only a part of them was sent.
+    except ExportError:  # There are more tools than a request can hold, so only some of them were sent.
         exported = []
     text = json.dumps({"provider": bound.provider.name, "strict": bound.strict, "tools": exported}, default=str)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def _keep_definitions(path: Path, bound: Bound) -> None:
 def _append(path: Path, line: bytes) -> None:
     """Append a line under a lock of the file.
 
-    If a process died while writing, the file ends in a part of a line. Then a line break comes before the new line.
+    If a process died while writing, the file ends in an incomplete line. Then a line break comes before the new line.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -1,4 +1,4 @@
-"""``replay`` plans the responses of a trace again with the current tools, and reports the changes. No tool is run."""
+"""Defines ``replay``, which plans recorded responses with the current tools, and reports changes. No tool is run."""
 
 import functools
 import json
@@ -15,8 +15,8 @@ from toolshape.trace._changes import Change, compared
 from toolshape.trace._spans import Executors, Span, lines_in, over_spans, spans_of
 from toolshape.trace._stages import is_whole_line, parse_line, why_unreadable
 
-_SPAN = 1 << 18  # The bytes of a span: some hundred responses, a few hundredths of a second of work.
-_LEAST_SPANS = 16  # A short file is cut into at least this many spans, unless they become too short.
+_SPAN = 1 << 18  # In bytes: a few hundred responses, which take a few hundredths of a second.
+_LEAST_SPANS = 16  # A short file is cut into at least this many spans, unless the spans would be too short.
 _SHORTEST_SPAN = 1 << 14
 _MOST_SHOWN = 50
 
@@ -25,9 +25,9 @@ _MOST_SHOWN = 50
 class Replay:
     """The changes since a trace was recorded. The result does not depend on the executor, and contains no times.
 
-    ``responses`` and ``calls`` count the responses and calls in the trace. ``not_compared`` counts the calls that the
-    trace holds too little of, for example because of secrets. ``unreadable`` are the numbers of unreadable lines, for
-    example of an unfinished line. ``str()`` lists the changes, regressions first.
+    ``responses`` and ``calls`` count the responses and calls in the trace. ``not_compared`` counts the calls that could
+    not be compared, for example because the trace does not hold their secrets. ``unreadable`` lists the numbers of the
+    lines that could not be read, for example of an unfinished line. ``str()`` lists the changes, regressions first.
     """
 
     responses: int
@@ -38,7 +38,7 @@ class Replay:
 
     @property
     def regressions(self) -> tuple[Change, ...]:
-        """The changes where a call that worked now fails or works differently."""
+        """The changes in which a call that worked now fails or works differently."""
         return tuple(change for change in self.changes if change.is_regression)
 
     def to_json_lines(self) -> str:
@@ -63,7 +63,7 @@ class Replay:
 
 
 class _Part(NamedTuple):
-    """The result of one span. Its lines count from 1. ``failure`` is the reason why the tools could not be loaded."""
+    """The result of one span, with lines numbered from 1. ``failure`` tells why the tools could not be loaded."""
 
     lines: int
     responses: int
@@ -80,14 +80,14 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
     Args:
         path: A trace that ``record_to`` wrote.
         tools: The current tools: a registry, or its ``"module:name"`` or ``"path.py:name"``, which each worker imports.
-        executor: An executor of ``concurrent.futures``, or a callable that makes one, for example
+        executor: An executor of ``concurrent.futures``, or a callable that makes an executor, for example
             ``ProcessPoolExecutor`` or the ``get_executor`` of a Dask client. Its workers process spans of the file, so
             each worker must be able to open the file. If an executor from a callable breaks, the callable is called
             again, and the lost spans are repeated.
 
     Raises:
-        UsageError: The file does not exist, no line of it can be read, the tools cannot be loaded, or an executor broke
-            (with a callable: several executors in a row).
+        UsageError: The file does not exist, none of its lines can be read, or the tools cannot be loaded. Or the
+            executor broke. If ``executor`` is a callable, this means that several executors broke in a row.
     """
     place = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
@@ -106,13 +106,13 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
 
 
 def _first_line(place: Path) -> bytes:
-    """Return the first line that is not empty (of a long line, the beginning)."""
+    """Return the first line that is not empty. Of a long line, return only the beginning."""
     with place.open("rb") as file:
         return next((line for line in iter(lambda: file.readline(_SPAN), b"") if line.strip()), b"")
 
 
 def _merged(parts: Iterable[_Part]) -> Replay:
-    """Merge the parts, with lines counted from the beginning of the file.
+    """Merge the results of the spans. Lines are then numbered from the beginning of the file.
 
     Raises:
         UsageError: A worker could not load the tools.

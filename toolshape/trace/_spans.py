@@ -9,17 +9,17 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from toolshape._errors import UsageError
 
 Executors: TypeAlias = Executor | Callable[[], Executor]
-"""An executor, or a callable that makes one: ``ProcessPoolExecutor``, a Dask client's ``get_executor``.
+"""An executor, or a callable that makes an executor: ``ProcessPoolExecutor``, a Dask client's ``get_executor``.
 
 If an executor breaks, only a callable allows another attempt.
 """
 R = TypeVar("R")
 _MOST_IN_TURN = 64  # The maximal number of spans in progress.
-_MOST_BREAKS = 3  # The number of broken executors in a row, without a finished span between them, to give up after.
+_MOST_BREAKS = 3  # Give up after this many broken executors in a row, if no span was finished between them.
 
 
 class Span(NamedTuple):
-    """The lines of a file that begin at a byte from ``begin`` (included) to ``end`` (excluded)."""
+    """The lines of a file whose first byte is between ``begin`` (included) and ``end`` (excluded)."""
 
     path: str
     begin: int
@@ -45,8 +45,8 @@ def lines_in(span: Span) -> Iterator[bytes]:
     """
     with Path(span.path).open("rb") as file:
         if span.begin:
-            # Skip the rest of a line that began earlier. Starting one byte early, this reads only the line break if a
-            # line begins exactly at ``begin``.
+            # Skip the rest of a line that began earlier. The read starts one byte early: if a line begins exactly at
+            # ``begin``, the read then skips only the line break before that line.
             file.seek(span.begin - 1)
             file.readline(span.end - span.begin + 1)
         while file.tell() < span.end and (line := file.readline()):
@@ -59,11 +59,11 @@ def over_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Execu
     Args:
         work: The function for a span. It must be picklable and must not raise.
         spans: The spans.
-        executor: The executor. Without one, the current thread does the work. If an executor from a callable breaks,
-            the callable is called again, and the lost spans are sent again.
+        executor: The executor. If it is ``None``, the current thread does the work. If an executor from a callable
+            breaks, the callable is called again, and the lost spans are sent again.
 
     Raises:
-        UsageError: The given executor broke, or several executors from the callable broke in a row.
+        UsageError: The executor broke, or several executors from the callable broke in a row.
     """
     if executor is None:
         yield from map(work, spans)
@@ -102,12 +102,12 @@ def _made(executor: Executors) -> Generator[Executor]:
 
 
 def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) -> Iterator[R]:
-    """Yield the results of the spans in order, with several spans in progress.
+    """Yield the results of the spans in order. Several spans are in progress at once.
 
     Results are yielded strictly in order, so the caller knows after a break which spans to send again.
 
     Raises:
-        _LostError: The executor broke. The results before that were yielded.
+        _LostError: The executor broke. The results before the break were yielded.
     """
     waiting: list[Future[Any]] = []
     left = iter(spans)

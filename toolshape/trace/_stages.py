@@ -26,12 +26,12 @@ _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto
 class RecordedResponse(NamedTuple):
     """One line of a trace: a recorded response.
 
-    ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a stream. It is ``None`` if
-    it was not recorded. Then ``calls`` are its calls (in canonical form, if their tool has hidden places). ``stream``
-    is whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome of each call. ``error`` is
-    the reason why the response could not be read. ``continues``: an earlier line, perhaps of another process, recorded
-    the same response when calls of it waited. ``answer`` is what came of the answer, if tools were bound with an output:
-    whether it was ``ok``, its coercions and its error.
+    ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a stream. If the response
+    was not recorded, ``response`` is ``None``, and ``calls`` holds its calls (in canonical form, if their tool has
+    hidden places). ``stream`` tells whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome
+    of each call. ``error`` is the reason why the response could not be read. If ``continues`` is true, an earlier line,
+    perhaps from another process, recorded the same response while some of its calls waited. If the tools were bound
+    with an output, ``answer`` holds the outcome of the answer: whether it was ``ok``, its coercions and its error.
     """
 
     number: int
@@ -56,9 +56,9 @@ class Stages:
     """The stages of one recorded call with the current tools, from the provider's call to the function's arguments.
 
     ``raw``: the provider's whole call. ``read``: its arguments on the wire. ``resolved``: the tool. ``canonical``: the
-    arguments converted to canonical form. ``refused``: why they are rejected. ``validated``: the arguments that the
-    function would receive. ``coerced``: the coercions. ``result``: the recorded outcome. A stage that was not recorded
-    is ``None``. ``is_whole``: no argument is missing or hidden.
+    arguments converted to canonical form. ``refused``: the error, if the arguments are rejected. ``validated``: the
+    arguments that the function would receive. ``coerced``: the coercions. ``result``: the recorded outcome. A stage
+    that was not recorded is ``None``. ``is_whole``: whether the trace holds all arguments, with none hidden.
     """
 
     raw: Any
@@ -96,7 +96,7 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
         given = json.loads(line)
         version = given["version"]
         if version != VERSION:
-            raise UsageError(f"line {number} is of version {version!r}: this toolshape reads version {VERSION}")
+            raise UsageError(f"line {number} has version {version!r}, but this toolshape reads version {VERSION}")
         return RecordedResponse(
             number=number,
             provider=given["provider"],
@@ -158,7 +158,7 @@ def why_unreadable(line: bytes) -> str:
     """Explain to the user why the first line of a file is not a line of a trace."""
     if line.startswith(_COMPRESSED):
         return "the file is compressed: unpack it first"
-    if b"\x00" in line[:100]:  # In UTF-16 and UTF-32, each bracket has a zero byte next to it.
+    if b"\x00" in line[:100]:  # In UTF-16 and UTF-32, a zero byte is next to each bracket.
         return "the file is not UTF-8: it may be UTF-16"
     if line.startswith(b"{") and not line.rstrip().endswith(b"}"):
         return "line 1 is incomplete"

@@ -34,13 +34,13 @@ CONTENT_TYPES: Mapping[Framing, str] = {
 
 
 def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, name_key: str = "type") -> Iterator[bytes]:
-    """Yield the bytes of each event, then those that end the stream.
+    """Yield the bytes of each event, and then the bytes that end the stream.
 
     Args:
-        framing: The framing.
-        events: The events.
+        framing: How the stream separates its events.
+        events: The events, as JSON objects.
         is_done: Whether the stream ends with ``[DONE]``.
-        name_key: The key of an event that holds its name, for ``named-sse``.
+        name_key: The key under which an event holds its name. Only ``named-sse`` needs it.
     """
     separator = "["
     for event in events:
@@ -92,18 +92,18 @@ def completion_of(
     *,
     is_streamed: bool,
 ) -> Completion:
-    """Return the completion of a turn, its calls encoded in the form in which the request sent their tools.
+    """Return the completion of a turn. Its calls are encoded in the form in which the request sent their tools.
 
     Args:
         turn: The turn.
         provider: The provider that the fake plays.
         request: The request that the turn answers.
         model: The requested model.
-        forms: Returns the forms of one of our tools.
+        forms: A function that returns the forms of a tool of the fake.
         is_streamed: Whether the response is streamed.
 
     Raises:
-        NoAnswerError: The turn calls a tool that the request did not send.
+        NoAnswerError: The turn calls a tool that the request did not send, or its answer does not fit the request.
     """
     # The seed depends on the history, so that a later turn of the same conversation never repeats an id.
     seed = id_seed([provider.name, list(request.messages), str(turn)])
@@ -146,7 +146,7 @@ def completion_of(
 
 
 def with_calls_in_text(said: Completion, text_format: str) -> Completion:
-    """Return a completion whose calls are written in its text, as a model of the format writes them."""
+    """Move the calls of a completion into its text, as models that use the text format do."""
     if not said.calls:
         return said
     calls = [TextCall(call.wire_name, call.arguments, call.id) for call in said.calls]
@@ -166,7 +166,7 @@ def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[st
     sent = sent_tool(request, {call.name, *(form.shape.wire_name for form in known)})
     if sent is None:
         offered = ", ".join(str(tool.name) for tool in request.tools) or "none"
-        message = f"the script calls {call.name}, but the request does not offer it; its tools: {offered}"
+        message = f"the script calls {call.name}, but the request does not offer it; tools in the request: {offered}"
         raise NoAnswerError(f"{message}; for a name that the model makes up, use invents({call.name!r})")
     if call.is_raw:
         return str(sent.name), call.arguments
@@ -176,17 +176,17 @@ def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[st
 def generated_turn(
     provider: Provider, request: RequestRead, chance: random.Random, tools: Iterable[Tool[..., Any]], forms: Forms
 ) -> Turn:
-    """Return a turn that calls one of the tools in the request, or a turn of text.
+    """Return a turn that calls one of the tools in the request, or a turn that holds only text.
 
-    The turn is text if the request allows no call, or if its last message holds a result and no call is forced. If the
-    request asks for an answer in a schema, the text is one.
+    The turn holds text if the request allows no call, or if its last message holds a result and no call is forced. If
+    the request asks for an answer in a schema, the text is JSON that is valid for the schema.
 
     Args:
         provider: The provider that the fake plays.
         request: The request.
         chance: The source of random choices.
-        tools: Our tools; arguments that are generated for them are valid for them.
-        forms: Returns the forms of one of our tools.
+        tools: The tools of the fake. These tools accept the arguments that are generated for them.
+        forms: A function that returns the forms of a tool of the fake.
 
     Raises:
         NoAnswerError: The request forces a call and has no function, or no valid arguments could be generated.
@@ -215,7 +215,7 @@ def _final_text(provider: Provider, request: RequestRead, chance: random.Random)
     for _ in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
             return json.dumps(generated(sent.schema, chance), ensure_ascii=False)
-    raise NoAnswerError("could not generate an answer in the schema that was sent: script this one")
+    raise NoAnswerError("could not generate an answer in the schema that was sent: script this answer")
 
 
 def _is_answered(provider: Provider, request: RequestRead) -> bool:
@@ -228,7 +228,7 @@ def _is_answered(provider: Provider, request: RequestRead) -> bool:
 def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     """Generate arguments from the schema that was sent.
 
-    After half of the tries, generate them from the tool's own schema: the sent schema may have lost constraints.
+    After half of the tries, the tool's own schema is used instead, because the sent schema may have lost constraints.
     """
     for attempt in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
@@ -242,7 +242,7 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
 
 
 def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Turn) -> Reply:
-    """Return a response as an HTTP reply: whole or streamed, and broken off as ``turn.cut`` says."""
+    """Return a response as an HTTP reply, whole or streamed. ``turn.cut`` decides whether and where it breaks off."""
     if turn.cut == "connection":
         return Reply(0, {}, (), drop="before")
     if framing is None:
@@ -261,12 +261,12 @@ _JSON = {"content-type": "application/json"}
 
 
 def _half(chunks: list[bytes]) -> list[bytes]:
-    """Return the first half of the chunks; if there is only one chunk, its first half."""
+    """Return the first half of the chunks. If there is only one chunk, return the first half of that chunk."""
     return [chunks[0][: len(chunks[0]) // 2]] if len(chunks) == 1 else chunks[: max(len(chunks) // 2, 1)]
 
 
 def error_reply(server: Server, refusal: Refusal) -> tuple[Reply, JsonObject]:
-    """Return an error as an HTTP reply, and its body."""
+    """Return the HTTP reply for an error, and the body of the reply."""
     headers, body = server.error(refusal)
     all_headers = {**_JSON, **headers}
     if refusal.retry_after is not None:

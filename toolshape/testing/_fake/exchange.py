@@ -1,4 +1,4 @@
-"""Defines ``Exchange``, one request to a fake with its answer, and ``Reply``, an answer ready to be sent."""
+"""Defines ``Exchange``, a request to a fake with its answer, and ``Reply``, an HTTP reply that is ready to send."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from toolshape.testing._fake.refusals import Refused
 
 
 class Reply(NamedTuple):
-    """An HTTP reply. With ``drop`` the fake closes the connection before it sends anything, or after the chunks."""
+    """An HTTP reply. ``drop`` closes the connection before the fake sends anything, or after it sends the chunks."""
 
     status: int
     headers: dict[str, str]
@@ -25,9 +25,10 @@ class Reply(NamedTuple):
 class Exchange:
     """A request to a fake, and the answer.
 
-    ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, also of a
-    stream or an error; ``None`` if the connection was closed. ``refused`` lists why the fake rejected the request; empty if it accepted it. If the script
-    had no answer, ``expected`` is the next scripted turn.
+    ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, even of a
+    stream or an error. It is ``None`` if the connection was closed. ``refused`` holds the reasons why the fake rejected
+    the request, and is empty if the fake accepted the request. If the script had no answer, ``expected`` is the next
+    scripted turn.
     """
 
     provider: Provider = field(repr=False)
@@ -67,7 +68,7 @@ class Exchange:
     def _read_messages(self) -> list[Message]:
         try:
             return self.messages
-        except Exception:  # a description must not fail, whatever the body holds
+        except Exception:  # a description must not fail for any body
             return []
 
 

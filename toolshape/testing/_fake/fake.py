@@ -1,4 +1,4 @@
-"""Defines ``Fake``: plays a provider for tests, answers as scripted, and refuses requests that the provider refuses."""
+"""Defines ``Fake``, which plays a provider: it answers as scripted, and refuses what the provider would refuse."""
 
 import random
 import threading
@@ -41,9 +41,10 @@ _NOT_FOUND = 404
 
 
 class ReceivedRequest(NamedTuple):
-    """A request: its path, its body including the model, the model, and the framing if it asks for a stream.
+    """A request to the fake, parsed.
 
-    If the HTTP request is invalid, ``refusal`` is the answer.
+    ``body`` includes the model, even if the path named it. ``framing`` is ``None`` if the request asks for a whole
+    response. If the HTTP request is invalid, ``refusal`` is the answer.
     """
 
     path: str
@@ -60,7 +61,7 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
         provider: The provider that the fake plays.
         method: The HTTP method.
         target: The path and the query.
-        raw: The body.
+        raw: The bytes of the body.
     """
     endpoint, histories = server_of(provider).endpoint, provider.histories
     parts = urlsplit(target)
@@ -103,7 +104,7 @@ def library(name: Literal["httpx", "httpx2"]) -> Any:
 
 
 def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
-    """Return a transport of an HTTP library that sends every request to a fake, whatever its address."""
+    """Return a transport for an HTTP library that sends every request to a fake, regardless of the address."""
 
     def answered(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
         reply = handle(request.method, request.url.raw_path.decode(), raw)
@@ -142,20 +143,22 @@ _BAD_REQUEST = 400
 class Fake:
     """Plays a provider on this machine, and enforces the provider's own rules.
 
-    It answers with the turns scripted by ``calls``, ``says``, ``replays``, ``fails`` and ``cuts``, in order, and then
-    as ``generates`` or ``answers`` set it up. It refuses a request that breaks a cited rule of the provider, with an
-    error in the provider's format. The first access to ``url`` or ``env`` starts a server; ``client`` needs no server.
+    The fake first answers with the turns that ``calls``, ``invents``, ``says``, ``replays``, ``fails`` and ``cuts``
+    script, in order. After the script, it answers as ``generates`` or ``answers`` configure. If a request breaks a
+    cited rule of the provider, the fake refuses the request with an error in the provider's format. The first access to
+    ``url`` or ``env`` starts a server. ``client`` needs no server.
 
     Args:
         provider: The provider to play.
         tools: The tools that ``calls`` can name: a registry, or tools and functions. You can also pass a tool itself
             to ``calls``.
         strict: Whether to refuse requests with a field that the provider's SDK does not define.
-        text: The format in which the model writes calls into its text, and the server leaves them there, as a server
-            without the right parser does: ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()`` lists the formats.
+        text: The format in which the model writes calls into its text. The fake leaves the calls in the text, like a
+            server without the right parser: ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()`` lists the
+            formats.
 
     Raises:
-        ExportError: The provider is unknown, or leaves no calls in texts, or there is no such format.
+        ExportError: The provider is unknown, its servers leave no calls in text, or the text format is unknown.
         UsageError: The provider has no ``server``, which a fake needs.
     """
 
@@ -169,7 +172,7 @@ class Fake:
     ) -> None:
         self.provider = get(provider)
         if text is not None:
-            reading_text_calls(self.provider, text)  # refuses an unknown format
+            reading_text_calls(self.provider, text)  # raises for an unknown format
         self._text_format = text
         self.exchanges: list[Exchange] = []
         self._wire = server_of(self.provider)
@@ -203,11 +206,11 @@ class Fake:
         if server is not None:
             server.stop()
 
-    # --- how clients reach it ---------------------------------------------------------------------------------------
+    # --- how clients reach the fake ---------------------------------------------------------------------------------
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path. The first access starts the server, also after ``close``."""
+        """The address of the server, without a path. An access starts the server if it is not running."""
         with self._lock:
             if self._server is None:
                 self._server = HttpServer(self._handle)
@@ -217,15 +220,16 @@ class Fake:
     def env(self) -> dict[str, str]:
         """The environment variables that point the provider's SDK at this fake: add them to the process environment.
 
-        mistralai reads no address: pass it ``client()``. cohere reads the variables when it is imported.
+        mistralai reads no address from the environment: pass ``client()`` to it. cohere reads the variables when it is
+        imported.
         """
         return environment(self._wire.endpoint, self.url)
 
     def transport(self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False) -> Any:
-        """Return a transport of an HTTP library that sends requests to this fake without a socket.
+        """Return a transport for an HTTP library that sends requests to this fake without a socket.
 
         Args:
-            http: The library; by default the one that the provider's SDK uses.
+            http: The library. The default is the library that the provider's SDK uses.
             is_async: Whether the transport is for an async client.
 
         Raises:
@@ -234,17 +238,17 @@ class Fake:
         return transport(library(http or self._wire.endpoint.http), self._handle, is_async=is_async)
 
     def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
-        """Return a client with such a transport, for SDKs that accept a client.
+        """Return a client that sends its requests to this fake, for SDKs that accept a client.
 
-        Arguments and errors are those of ``transport``.
+        For the arguments and errors, see ``transport``.
         """
         return library(http or self._wire.endpoint.http).Client(transport=self.transport(http))
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
-        """Return an async client with such a transport, for async SDKs; arguments and errors as for ``transport``."""
+        """Return an async client that sends its requests to this fake. For arguments and errors, see ``transport``."""
         return library(http or self._wire.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
 
-    # --- what it says -----------------------------------------------------------------------------------------------
+    # --- the script -------------------------------------------------------------------------------------------------
 
     def _turn(self, turn: Turn) -> Turn:
         with self._lock:
@@ -261,22 +265,22 @@ class Fake:
         raw: Mapping[str, Any] | str | None = None,
         **arguments: Any,
     ) -> Turn:
-        """Script a response that calls a tool; arguments and errors as for ``Turn.calls``.
+        """Script a response that calls a tool. For the arguments and errors, see ``Turn.calls``.
 
-        Add more calls or texts to the returned turn.
+        You can add more calls and text to the returned turn.
         """
         return self._turn(Turn(self._tools).calls(tool, given, slip=slip, raw=raw, **arguments))
 
     def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Turn:
-        """Script a call of a tool that does not exist; arguments and errors as for ``Turn.invents``."""
+        """Script a call of a tool that does not exist. For the arguments and errors, see ``Turn.invents``."""
         return self._turn(Turn(self._tools).invents(name, given, **arguments))
 
     def says(self, answer: Any, *, output: Any = None) -> Turn:
-        """Script a response of text, or an answer in a type; arguments and errors as for ``Turn.says``."""
+        """Script a response with text, or with an answer of a type. For the arguments and errors, see ``Turn.says``."""
         return self._turn(Turn(self._tools).says(answer, output=output))
 
     def replays(self, body: JsonObject) -> Turn:
-        """Script a recorded response body, as ``Turn.replays`` does.
+        """Script a recorded response body. The fake sends it whole, or as a stream if the request asks for a stream.
 
         Raises:
             UsageError: The body is not a response of the provider.
@@ -295,7 +299,7 @@ class Fake:
         return self._turn(Turn(self._tools).replays(body))
 
     def cuts(self, how: Cut) -> Turn:
-        """Script a response of text that breaks off; ``how`` as for ``Turn.cuts``."""
+        """Script a text response that breaks off. For the argument ``how``, see ``Turn.cuts``."""
         return self._turn(Turn(self._tools).says("This text does not come to its").cuts(how))
 
     def fails(
@@ -306,23 +310,23 @@ class Fake:
         message: str | None = None,
         code: str | None = None,
     ) -> Turn:
-        """Script an error; arguments and errors as for ``Turn.fails``."""
+        """Script an error. For the arguments and errors, see ``Turn.fails``."""
         return self._turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
 
     def generates(self, *, seed: int = 0) -> None:
-        """After the script, answer with calls generated from the schemas in each request, repeatably by ``seed``."""
+        """After the script, answer with calls generated from the schemas in each request, repeatably for a ``seed``."""
         with self._lock:
             self._chance, self._answer = random.Random(seed), None  # noqa: S311 - must be repeatable
 
     def answers(self, answer: Answer) -> None:
-        """After the script, answer each request with the ``Turn`` or text that a function returns.
+        """After the script, answer each request with the ``Turn`` or the string that a function returns.
 
         Several threads may call the function at once.
         """
         with self._lock:
             self._chance, self._answer = None, answer
 
-    # --- what happened ----------------------------------------------------------------------------------------------
+    # --- the record of requests -------------------------------------------------------------------------------------
 
     @property
     def refused(self) -> list[Refused]:
@@ -330,17 +334,17 @@ class Fake:
         return [reason for exchange in self.exchanges for reason in exchange.refused]
 
     def assert_done(self) -> None:
-        """Check that the requests used up the script and nothing else.
+        """Check that the requests used the whole script, and that the fake had an answer to every request.
 
         Raises:
-            AssertionError: A scripted turn was never asked for, or the script had no answer to a request. The message
-                lists the requests and the turns that were expected.
+            AssertionError: A scripted turn was not used, or the fake had no answer to a request. The message lists the
+                requests and the turns that were expected.
         """
         __tracebackhide__ = True  # pytest then points at the line of the test
         with self._lock:
             lines, left = list(self._misses), self._script[self._said :]
         if left:
-            lines.append(f"never asked for: {'; '.join(map(str, left))}")
+            lines.append(f"never requested: {'; '.join(map(str, left))}")
             lines += [f"refused: {reason}" for reason in self.refused]
         if lines:
             asked = [
@@ -348,7 +352,7 @@ class Fake:
             ]
             raise AssertionError("\n".join([*lines, "requests so far:", *(asked or ["  nothing"])]))
 
-    # --- how it answers ---------------------------------------------------------------------------------------------
+    # --- answering a request ----------------------------------------------------------------------------------------
 
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
         asked = parse_request(self.provider, method, target, raw)
@@ -369,8 +373,8 @@ class Fake:
         ]
         if refusals:
             return self._erred(asked, refusals[0][0], tuple(reason for _, reason in refusals))
-        # One lock covers choosing the turn and building its reply: no other thread may get the same turn meanwhile, and
-        # the turn stays in the script if its reply cannot be built.
+        # One lock covers choosing the turn and building its reply. So no other thread gets the same turn, and the turn
+        # stays in the script if its reply cannot be built.
         with self._lock:
             is_scripted = self._said < len(self._script)
             turn = self._script[self._said] if is_scripted else None
@@ -387,7 +391,7 @@ class Fake:
         answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: the function may call this fake
         given: Any = answer
         if not isinstance(given, (str, Turn)):
-            raise UsageError(f"the function passed to answers() must return a Turn or a text, not {given!r}")
+            raise UsageError(f"the function passed to answers() must return a Turn or a string, not {given!r}")
         turn = Turn().says(given) if isinstance(given, str) else with_tools(given, self._tools)
         reply, exchange = self._reply(asked, request, turn)
         self.exchanges.append(exchange)
@@ -435,7 +439,7 @@ class Fake:
         return self._forms[tool]
 
     def _missed(self, asked: ReceivedRequest, what: str, status: int = _BAD_REQUEST) -> Reply:
-        """Record a request without an answer, and reply with an error that no SDK retries."""
+        """Record a request that the fake cannot answer, and reply with an error that no SDK retries."""
         with self._lock:
             left = self._script[self._said :]
             expected = str(left[0]) if left else "nothing more"

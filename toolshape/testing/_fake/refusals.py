@@ -21,8 +21,8 @@ from toolshape.testing._fake.speaker import server_of
 class Refused:
     """Why a fake refused a request: the place, the rule, and the dated evidence that the provider has this rule.
 
-    ``status`` and ``message`` are those of the answer. ``as_recorded`` is whether the wording was recorded from the
-    provider; if not, the message says that its words are toolshape's.
+    ``status`` and ``message`` are the status and the message of the error. ``as_recorded`` is true if the message has
+    the words that the provider was recorded to use. Otherwise the message says that its words are toolshape's.
     """
 
     rule: str
@@ -54,7 +54,7 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
         known = {name.replace("_", "").lower() for name in server.fields}  # Google accepts both spellings
         for name in request.body:
             if name.replace("_", "").lower() not in known:
-                evidence = "it is not a field of the provider's SDK, and strict=True refuses such fields"
+                evidence = "the provider's SDK does not define this field, and strict=True refuses undefined fields"
                 yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
     yield from _too_many(provider, request)
     yield from _over_budget(provider, request)
@@ -67,7 +67,7 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
 
 
 def _size(tool: SentTool) -> GrammarSize:
-    """Return the grammar size of a schema; zero if it is not a valid schema."""
+    """Return the grammar size of a tool's schema. The size of an invalid schema is zero."""
     try:
         return grammar_size(tool.schema)
     except (TypeError, AttributeError, ValueError, RecursionError):
@@ -75,14 +75,14 @@ def _size(tool: SentTool) -> GrammarSize:
 
 
 def _judge(provider: Provider, tool: SentTool) -> Provider:
-    """Return the provider whose rules apply to a schema: ``provider``, unless the schema is in another's dialect."""
+    """Return the provider whose rules apply to a tool's schema. A schema may be in the dialect of another provider."""
     return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
 
 
 def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
     limit, given = provider.request.most_tools, len(request.tools) + request.native
     if limit is not None and given > limit.most:
-        message = f"{given} tools, at most {limit.most} are taken"
+        message = f"{given} tools, at most {limit.most} are accepted"
         yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
 
 
@@ -100,7 +100,7 @@ def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFa
     }
     for name, (given, most) in spent.items():
         if most is not None and given > most:
-            message = f"{given} {name} of strict tools, at most {most} are taken"
+            message = f"{given} {name} of strict tools, at most {most} are accepted"
             yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(given), most=str(most))
 
 
@@ -116,7 +116,7 @@ def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
     limit = provider.request.longest_description
     if limit is not None and len(tool.description) > limit.most:
         given = str(len(tool.description))
-        path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are taken"
+        path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are accepted"
         known = own._replace(evidence=limit.evidence, given=given, most=str(limit.most))
         yield known._replace(path=path, rule="description", message=message)
     if not isinstance(tool.schema, dict):
@@ -128,9 +128,10 @@ def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
 
 
 def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> list[Problem]:
-    """Return the problems that the server refuses in a schema.
+    """Return the problems of a schema for which the server refuses the request.
 
-    An invalid schema, as ``{"required": null}``, gives no problem: no cited rule says how the provider treats it.
+    An invalid schema, such as ``{"required": null}``, has no problem here: no cited rule states how the provider treats
+    an invalid schema.
     """
     try:
         return broken(schema, _refused_by_server(rules, is_strict=is_strict))
@@ -139,18 +140,18 @@ def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> lis
 
 
 def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited]:
-    has_strict = is_strict and rules.strict is not None  # without a strict form, the flag means nothing
+    has_strict = is_strict and rules.strict is not None  # without a strict form, the flag has no effect
     for rule in (*rules.refuses, *(rules.refuses_strict if has_strict else ())):
         if rule.is_refused:
             yield rule
 
 
 OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
-"""Rules about the root of the parameters of a tool, which do not hold for every schema of an answer."""
+"""Rules about the root of a tool's parameters. Some providers accept any root in the schema of an answer."""
 
 
 def _of_output(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
-    """Yield what is refused of the schema of an answer."""
+    """Yield the faults of the schema of an answer."""
     form = provider.output
     sent = None if form is None or form.sent is None else form.sent(request.body)
     if form is None or sent is None:
@@ -159,7 +160,7 @@ def _of_output(provider: Provider, request: RequestRead, model: str | None) -> I
     alone = form.not_beside_tools
     has_tools = bool(request.tools or request.native)
     if has_tools and alone is not None and alone.refused_by is not None and re.match(alone.refused_by, model or ""):
-        message = "the schema of an answer is not taken beside tools"
+        message = "the schema of an answer is not accepted beside tools"
         yield own._replace(rule="output_beside_tools", message=message, evidence=alone.evidence)
     if form.names is not None and not (isinstance(sent.name, str) and form.names.admits(sent.name)):
         message = f"{sent.name!r} is not a valid name of a schema"
@@ -191,7 +192,7 @@ def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> I
         provider.request.keywords(entries, choice)
     except ExportError as error:
         for problem in error.problems:
-            if problem.evidence:  # else the provider has no such option, and ignores the field
+            if problem.evidence:  # without evidence, the provider ignores the field, because it has no such option
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
@@ -200,10 +201,10 @@ def _of_history(
 ) -> Iterator[RequestFault]:
     try:
         problems = checked(provider, request.body, model)
-    except ResponseError:  # not valid messages: no cited rule says how the provider treats them
+    except ResponseError:  # no cited rule states how the provider treats invalid messages
         return
     for problem in problems:
-        if problem.rule == "item_without_reasoning":  # only the provider's server knows which items it made
+        if problem.rule == "item_without_reasoning":  # only the provider's server knows which items it created
             continue
         subject = _subject(problem.message)
         given = str(len(subject))
@@ -222,13 +223,13 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 def _subject(message: str) -> str:
-    """Return the subject of one of our messages: its first quoted text, else its first word."""
+    """Return the subject of a message from toolshape: its first quoted string, or else its first word."""
     quoted = _QUOTED.search(message)
     return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
 
 
 def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
-    """Return the provider's answer to a fault, in its own words if they were recorded, and the reason."""
+    """Return the provider's error for a fault, in the provider's words if they were recorded, and the reason."""
     rule = f"output:{fault.rule}" if fault.is_of_output else fault.rule
     wordings = server_of(provider).wordings
     wording = wordings.get(rule if fault.given else f"{rule}:missing") or wordings.get(rule)

@@ -1,4 +1,4 @@
-"""Runs a loopback HTTP server that answers by calling a function; it leaves no thread and no socket behind."""
+"""Runs a loopback HTTP server that answers by calling a function. ``stop`` ends its threads and closes its sockets."""
 
 import contextlib
 import http.server
@@ -18,9 +18,10 @@ _JOIN_SECONDS = 5.0
 class HttpServer(http.server.ThreadingHTTPServer):
     """Serves from its construction until ``stop``. Its threads are daemons, so a program can exit without ``stop``."""
 
-    # ``stop`` must end every connection, also those that are kept alive and idle. The server therefore records each
-    # open socket with its thread, before the thread starts: else ``stop`` could miss a connection that was just
-    # accepted. ``_guard`` protects the record, as the accepting thread, the connections and ``stop`` all use it.
+    # ``stop`` must end every connection, including idle connections that a client keeps alive. The server therefore
+    # records each open socket with its thread, before the thread starts. Otherwise ``stop`` could miss a connection
+    # that was just accepted. ``_guard`` protects the record, because the accepting thread, the threads of connections
+    # and ``stop`` all use it.
 
     daemon_threads = True
     request_queue_size = 128
@@ -34,7 +35,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self._thread.start()
 
     def server_bind(self) -> None:
-        """Bind without looking up the name of this machine: that takes seconds if no name server answers."""
+        """Bind without looking up this machine's name: the lookup takes seconds if no name server answers."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
@@ -49,7 +50,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
         return len(self._open)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a new thread, recorded before it starts so that ``stop`` cannot miss it."""
+        """Serve a connection in a new thread. The thread is recorded before it starts, so ``stop`` cannot miss it."""
         thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
         with self._guard:
             self._open[request] = thread
@@ -121,7 +122,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"0\r\n\r\n")
         else:
             content = b"".join(reply.chunks)
-            missing = len(content) if reply.drop else 0  # announce more than is sent
+            missing = len(content) if reply.drop else 0  # a dropped reply announces more bytes than it sends
             self.send_header("Content-Length", str(len(content) + missing))
             self.end_headers()
             if method != "HEAD":

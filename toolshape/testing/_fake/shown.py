@@ -1,4 +1,4 @@
-"""Matches our tools to the tools in a request, and encodes arguments in the form that was sent."""
+"""Matches the tools of a fake to the tools in a request, and encodes arguments in the form that the request uses."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _WAYS: tuple[Strictness, ...] = ("auto", False, True)
 
 
 class Form(NamedTuple):
-    """A tool in one form that a provider accepts; ``takes`` returns whether arguments in this form are valid."""
+    """A tool in one form that a provider accepts. ``takes`` returns whether arguments in this form are valid."""
 
     shape: Shape
     schema: Any
@@ -36,7 +36,7 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
 
 
 def schema_in(provider: Provider, entry: Any) -> Any:
-    """Return the schema of an entry, as the server reads it in a request."""
+    """Return the schema of a tool's entry, as the provider's server reads it from a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
     body = {**request, **request.get("config", {})}  # Gemini's SDK moves these fields to the top of the body
     read = None if provider.server is None else provider.server.read_request(body)
@@ -64,7 +64,7 @@ def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
 
 
 def written(form: Form | None, arguments: Any) -> Any:
-    """Encode canonical arguments in the form that was sent; return arguments that cannot be encoded unchanged."""
+    """Encode canonical arguments in the form that was sent. If they cannot be encoded, return them unchanged."""
     if form is None or form.shape.out is None or not isinstance(arguments, dict):
         return arguments
     try:

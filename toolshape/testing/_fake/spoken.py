@@ -1,4 +1,4 @@
-"""Writes a value as the answer of a scripted turn, in the form in which the request asked for it."""
+"""Writes a value as the answer of a scripted turn, in the form in which the request asks for it."""
 
 import itertools
 from collections.abc import Iterator
@@ -22,36 +22,36 @@ _MOST_NAMED = 5
 
 
 class NoFormError(Exception):
-    """The request does not ask for this answer, or asks for it in a schema that it does not fit."""
+    """The request does not ask for this answer, or the answer does not fit the schema in the request."""
 
 
 class SpokenValue(NamedTuple):
-    """A value that a turn gives as the answer: its output, and the value in canonical JSON."""
+    """The answer of a turn: the record of its output, and its value in canonical JSON."""
 
     record: OutputRecord
     canonical: Any
 
 
 class SpokenAnswer(NamedTuple):
-    """An answer as it is sent: JSON, as the text, or as the arguments of a call of ``tool``."""
+    """An answer as the fake sends it: JSON that becomes the text, or the arguments of a call of ``tool``."""
 
     written: Any
     tool: str | None
 
 
 class _Form(NamedTuple):
-    """A schema as a server reads it, and the lens that made it."""
+    """A schema as a server reads it, and the lens that produced it."""
 
     schema: Any
     lens: Lens
 
 
 def spoken_value(value: Any, output: Any) -> SpokenValue:
-    """Return a value as the answer of a turn.
+    """Validate a value, and return it as the answer of a turn.
 
     Args:
         value: The value.
-        output: The output, or its type; ``None``: the type of the value.
+        output: The output, or its type. ``None`` means the type of the value.
 
     Raises:
         UsageError: The value is not of the output's type.
@@ -62,12 +62,12 @@ def spoken_value(value: Any, output: Any) -> SpokenValue:
     try:
         model = record.definition.model.__pydantic_validator__.validate_python({FIELD: value})
     except ValueError as error:
-        raise UsageError(f"says() was given a value that is no {record.name}: {error}") from error
+        raise UsageError(f"the value passed to says() is not a valid {record.name}: {error}") from error
     return SpokenValue(record, written_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD])
 
 
 def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
-    """Write a value in the form in which a request asks for it: by its field, or by a tool.
+    """Write a value in the form in which a request asks for it: with a field for the schema, or with a tool.
 
     Raises:
         NoFormError: The request asks for no answer, or the value does not fit the schema that was sent.
@@ -85,9 +85,11 @@ def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue)
 
 
 def _in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
-    """Write a value in the form that was sent: the canonical one, unless a schema that toolshape writes was sent.
+    """Write a value in the form of the schema that was sent.
 
-    An SDK may have changed that schema on the way, as ollama's does: then it is the form in which the value fits.
+    If toolshape wrote the schema, its lens gives the form. Otherwise an SDK may have changed the schema on the way, as
+    ollama's SDK does. Then the value is written in the first form that fits the schema. The canonical form is tried
+    first.
 
     Raises:
         NoFormError: The value does not fit the schema that was sent.

@@ -23,9 +23,10 @@ _MESSAGES = {
 
 
 class ScriptedCall(NamedTuple):
-    """A scripted call. ``arguments`` are canonical, or the payload of a slip, or sent as they are (``is_raw``).
+    """A scripted call.
 
-    If ``is_invented``, the model makes the name up. Otherwise the request must offer the tool.
+    ``arguments`` are in canonical form, or are the payload of a slip. If ``is_raw`` is true, they are sent unchanged.
+    If ``is_invented`` is true, the model makes the name up. Otherwise the request must offer the tool.
     """
 
     name: str
@@ -71,21 +72,21 @@ class Turn:
         return ".".join(parts) or "says('')"
 
     def says(self, answer: Any, *, output: Any = None) -> "Turn":
-        """Append text, or give an answer in the form in which the request asks for it.
+        """Append text, or add an answer in the form in which the request asks for it.
 
         Args:
-            answer: A text; or a value, such as a model's, which is written in the schema that the request sends.
-            output: The ``Output`` of the value, or its type. The default is the value's own type.
+            answer: Text, or a value such as a pydantic model, which is written for the schema that the request sends.
+            output: The ``Output`` of the value, or its type. The default is the type of the value.
 
         Raises:
-            UsageError: The value is not of the output's type, or the turn has an answer already.
+            UsageError: The value is not of the output's type, or the turn already has an answer.
             DefinitionError: The type cannot be an output.
         """
         if isinstance(answer, str) and output is None:
             self.text += answer
             return self
         if self.answer is not None:
-            raise UsageError("a turn gives one answer")
+            raise UsageError("a turn can hold only one answer, and this turn already has one")
         self.answer = spoken_value(answer, output)
         return self
 
@@ -99,20 +100,20 @@ class Turn:
         raw: Mapping[str, Any] | str | None = None,
         **arguments: Any,
     ) -> "Turn":
-        """Add a call; the tool validates the arguments at once.
+        """Add a call. The tool validates the arguments immediately.
 
         Args:
             tool: A tool or its name.
             given: Arguments as a mapping, for example if an argument is named ``slip`` or ``raw``.
             slip: A typical mistake of models to apply to the arguments.
-            raw: Arguments, or their text, to send exactly as they are, without validation: for values that toolshape
+            raw: Arguments, or their text, to send unchanged and without validation. Use it for values that toolshape
                 coerces or rejects, such as ``{"days": "2"}``.
             **arguments: Valid arguments, in canonical form.
 
         Raises:
             CallError: The tool rejects the arguments.
-            UsageError: No tool of the fake has this name, the mistake is unknown or does not apply to these arguments,
-                the arguments are not JSON, or there are others beside ``raw``.
+            UsageError: No tool of the fake has this name, or the arguments are not JSON. Or the mistake is unknown, or
+                does not apply to these arguments. Or ``raw`` is combined with other arguments.
         """
         known = self._tools.get(tool) if isinstance(tool, str) else tool
         name = tool if isinstance(tool, str) else tool.name
@@ -123,7 +124,7 @@ class Turn:
             )
         if raw is not None:
             if given or arguments or slip:
-                raise UsageError(f"raw= holds all arguments of {name}: pass no others beside it, and no slip=")
+                raise UsageError(f"raw= holds all arguments of {name}: pass no other arguments, and no slip=")
             self.scripted.append(ScriptedCall(name, known, _as_json(name, raw), is_raw=True))
             return self
         canonical: JsonObject = _as_json(name, {**(given or {}), **arguments})
@@ -135,7 +136,7 @@ class Turn:
         return self
 
     def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> "Turn":
-        """Add a call of a tool that does not exist, as models make up.
+        """Add a call of a tool that does not exist, as if the model made it up.
 
         Args:
             name: The name.
@@ -152,7 +153,7 @@ class Turn:
         return self
 
     def replays(self, body: JsonObject) -> "Turn":
-        """Send a recorded body instead of text and calls; as stream events if the request asks for a stream."""
+        """Send a recorded body instead of text and calls. If the request asks for a stream, it is sent as events."""
         self.body = body
         return self
 
@@ -184,11 +185,12 @@ class Turn:
         """Break the response off.
 
         Args:
-            how: ``"length"``: the response stops at the token limit, inside its last call or its text;
-                ``"connection"``: the connection closes before the response; ``"stream"``: it closes in the middle.
+            how: With ``"length"``, the response stops at the token limit, inside its last call or its text. With
+                ``"connection"``, the connection closes before the response. With ``"stream"``, the connection closes in
+                the middle of the response.
 
         Raises:
-            UsageError: ``how`` is none of these.
+            UsageError: ``how`` is not one of these values.
         """
         if how not in get_args(Cut):
             raise UsageError(f"cuts() takes {', '.join(map(repr, get_args(Cut)))}, not {how!r}")
@@ -197,7 +199,7 @@ class Turn:
 
 
 def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
-    """Return a copy of a turn in which calls by name call these tools; the tools validate the arguments.
+    """Copy a turn, and look up the tools of its calls by name. The tools validate the arguments.
 
     Raises:
         CallError: A tool rejects its arguments.
