@@ -1,4 +1,4 @@
-"""Checks what a provider would reject in a registry, and compares the forms of one tool across providers."""
+"""Finds what a provider would reject in a registry, and compares the forms of one tool for several providers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from toolshape._wire.provider import Provider, ProviderOrName
 class RefusedTool(NamedTuple):
     """One reason why a provider would reject the tools.
 
-    ``tool`` is empty if the reason is the set of tools. ``evidence`` is the source of the rule.
+    ``tool`` is empty if the provider would reject the set of tools. ``evidence`` is the source of the rule.
     """
 
     provider: str
@@ -34,7 +34,7 @@ def check(registry: Registry, provider: ProviderOrName, strict: Strictness | Non
     Args:
         registry: The tools.
         provider: The provider to check against.
-        strict: As for ``Registry.bind``.
+        strict: See ``Registry.bind``.
 
     Raises:
         ExportError: The provider is unknown.
@@ -73,7 +73,7 @@ def _refused(provider: Provider, error: ExportError) -> Iterator[RefusedTool]:
 
 
 class FormDifference(NamedTuple):
-    """The forms of one parameter: ``sent`` maps each target to the differences from the canonical schema."""
+    """The forms of one parameter: ``sent`` maps each provider to its differences from the canonical schema."""
 
     path: str
     sent: dict[str, str]
@@ -87,15 +87,15 @@ def differences(
     Args:
         tool: The tool.
         targets: The providers to compare.
-        strict: As for ``Registry.bind``. Targets without a strict form ignore it.
+        strict: See ``Registry.bind``. Providers without a strict form ignore it.
 
     Raises:
-        ExportError: A target would reject the tool.
+        ExportError: A provider would reject the tool.
     """
     reports: dict[str, list[Entry]] = {}
     forms: dict[str, str] = {}
     for provider in map(get, targets):
-        # A target without a strict form is compared in its only form, even if the tool asks for the strict form.
+        # A provider without a strict form gets its only form, even if the tool asks for the strict form.
         sent = make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
         bound = Registry([sent]).bind(provider, None if provider.schema.strict is None else strict)
         reports[provider.name] = [entry for entry in bound.report() if entry.kind != "finding"]

@@ -1,7 +1,7 @@
 """Reads the result objects of MCP's SDKs and fastmcp: a client's ``CallToolResult``, and a tool's content blocks.
 
-Objects are recognised by their names and fields, with the names of the official SDK 2.3.0 and of 1.x (both read
-2026-11-22), so that no SDK is imported.
+This module imports no SDK. It recognises objects by the names of their classes and fields in the official SDK 2.3.0 and
+1.x (both read 2026-11-22).
 """
 
 import base64
@@ -15,7 +15,7 @@ _NAME = "CallToolResult"
 
 
 class Structured(tuple[Part, ...]):
-    """The parts of a result whose value is its structured content."""
+    """The parts of a result that has structured content. The structured content is the value of the result."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ _PACKAGES = ("mcp", "mcp_types", "fastmcp")
 
 @functools.lru_cache(maxsize=256)  # called for every result that is not a plain value
 def is_mcp_content_type(kind: Any) -> bool:
-    """Whether objects of a class are MCP content: a block, or a helper that a server's author returns instead."""
+    """Whether objects of a class are MCP content: a block, or a helper object that can be converted to a block."""
     for base in getattr(kind, "__mro__", ()):
         if base.__module__.split(".")[0] in _PACKAGES and (
             base.__name__ in _BLOCKS or hasattr(base, _HELPERS.get(base.__name__, "\0"))
@@ -38,7 +38,7 @@ def is_mcp_content_type(kind: Any) -> bool:
 
 
 def mcp_contents(value: Any) -> tuple[Part, ...]:
-    """Return the parts of a value in MCP's form: one block, or a list that contains blocks; none for other values.
+    """Return the parts of a value that is an MCP block or a list that contains blocks. Other values have no parts.
 
     Raises:
         TypeError: The list also contains a value of another type.
@@ -79,12 +79,12 @@ def _is_result_class(kind: Any) -> bool:
 
 
 def _either(value: Any, name: str, name_until_1: str) -> Any:
-    """Return a field by its name, or by its name in 1.x; fastmcp warns if the 1.x name is read needlessly."""
+    """Return a field by its name, else by its name in 1.x: fastmcp warns if code reads the 1.x name needlessly."""
     return getattr(value, name) if hasattr(value, name) else getattr(value, name_until_1, None)
 
 
 def mcp_error(value: Any) -> str | None:
-    """Return the server's text for a failed call; ``None`` for any other value."""
+    """Return the server's text if a value is the result of a failed call, else ``None``."""
     if not is_mcp_result(value):
         return None
     return as_text(mcp_parts(value)) if _either(value, "is_error", "isError") is True else None
@@ -106,7 +106,7 @@ def mcp_value(value: Any) -> Any:
 
 
 def mcp_parts(value: Any) -> tuple[Part, ...]:
-    """Return the content of an MCP result; without content, the structured content as text."""
+    """Return the content of an MCP result. If the content is empty, return the structured content as text."""
     blocks, structured = getattr(value, "content", None), mcp_structured(value)
     parts = tuple(_part(block) for block in blocks) if isinstance(blocks, (list, tuple)) else ()
     parts = parts or (Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),)

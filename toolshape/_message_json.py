@@ -1,6 +1,6 @@
-"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI conventions with further members.
+"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI conventions with additional members.
 
-The form is that of input messages in open-telemetry/semantic-conventions-genai, read 2026-11-22.
+The form follows the input messages in open-telemetry/semantic-conventions-genai, read 2026-11-22.
 """
 
 import base64

@@ -16,7 +16,7 @@ from toolshape._tool import Tool, as_tool
 
 
 class TargetError(Exception):
-    """A target names nothing, or could not be loaded. ``__cause__`` is the exception that its module raised."""
+    """A target does not exist or could not be loaded. ``__cause__`` is the exception that its module raised."""
 
 
 def load(target: str) -> Any:
@@ -29,7 +29,7 @@ def load(target: str) -> Any:
 
 
 def _way_to(target: str) -> list[Any]:
-    """Return the module and the value of each further step of the name."""
+    """Return the module of a target, and the value at each step of its name."""
     place, _, path = target.rpartition(":") if _has_name(target) else (target, "", "")
     way: list[Any] = [_module(place, target)]
     if not path:
@@ -88,7 +88,7 @@ def _module(place: str, target: str) -> ModuleType:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Import a module from a file. As when Python runs a script, it can import its neighbours in the directory."""
+    """Import a module from a file. Like a script, the module can import other modules from its directory."""
     if not path.is_file():
         raise TargetError(f"there is no file {path}")
     known = sys.modules.get(path.stem)
@@ -100,7 +100,7 @@ def _import_file(path: Path) -> ModuleType:
         raise TargetError(f"{path} is not a Python file")
     sys.path.insert(0, str(path.resolve().parent))
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # Annotations and pickles look up classes there.
+    sys.modules[name] = module  # Annotations and pickles look up classes in ``sys.modules``.
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -138,7 +138,7 @@ def absolute(target: str) -> str:
 
 
 def registry_of(target: str) -> Registry:
-    """Return the registry that a target names, or a new registry of the tool or function that it names.
+    """Return the registry that a target names. For a tool or a function, return a new registry with this tool.
 
     Raises:
         TargetError: The target names no registry, tool or function.
@@ -148,7 +148,7 @@ def registry_of(target: str) -> Registry:
 
 
 class Named(NamedTuple):
-    """What a target names: tools, or an output."""
+    """The tools, or the output, that a target names."""
 
     tools: Registry
     outputs: tuple[Output[Any], ...] = ()
@@ -162,7 +162,7 @@ def named_by(target: str, answers: Iterable[str] = ()) -> Named:
         answers: The targets of the further outputs.
 
     Raises:
-        TargetError: The target names no registry, tool, function or output, or another one names no output.
+        TargetError: The target names no registry, tool, function or output, or one of ``answers`` names no output.
     """
     value = load(target)
     others = []
@@ -189,7 +189,7 @@ def registry_beside(target: str) -> Registry:
 def registry_of_tool(target: str) -> tuple[Registry, str]:
     """Return the registry of the tool that a target names, and the tool's name.
 
-    If the tool is in no registry, return a new registry of that tool.
+    If the target names a tool outside a registry, return a new registry of that tool.
 
     Raises:
         TargetError: The target names no single tool.
@@ -201,7 +201,7 @@ def registry_of_tool(target: str) -> tuple[Registry, str]:
 
 
 def tool_of(target: str) -> Tool[..., Any]:
-    """Return the tool that a target names. A function is made a tool; a registry must have exactly one tool.
+    """Return the tool that a target names. A function becomes a tool, and a registry must have exactly one tool.
 
     Raises:
         TargetError: The target names no single tool.
@@ -231,7 +231,7 @@ def _as_tool(value: Any, target: str) -> Tool[..., Any]:
 
 
 def injected(given: Iterable[str]) -> dict[str, Any]:
-    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. A callable is called for its value.
+    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. A callable gives its return value.
 
     Raises:
         TargetError: A target cannot be loaded, or its factory raises.
@@ -250,7 +250,7 @@ def injected(given: Iterable[str]) -> dict[str, Any]:
 
 
 def refuse_unread(names: Iterable[str], registry: Registry, declared: Collection[str], who: str) -> None:
-    """Check that a tool declares each injected value, unless the registry has hooks, which may read any value.
+    """Check that a tool declares each injected value. A registry with hooks passes, as hooks may read any value.
 
     Raises:
         TargetError: No tool declares a value.

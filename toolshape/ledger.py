@@ -69,7 +69,7 @@ _SHORTEST_BUSY, _LONGEST_BUSY = 1.0, 30.0  # seconds that SQLite waits for anoth
 
 
 def url_of(given: "str | Path | sa.URL") -> sa.URL:
-    """Return the URL of a database; the path of a file is made absolute, as the process may change its directory.
+    """Return the URL of a database. Paths of files become absolute, as the process may change its directory.
 
     Raises:
         UsageError: The URL is invalid, or the database is in memory.
@@ -92,7 +92,7 @@ def _refuse_memory(url: sa.URL) -> None:
     name = url.database or ""
     is_named = name.startswith("file:") and (":memory:" in name or url.query.get("mode") == "memory")
     if name in ("", ":memory:") or is_named:
-        raise UsageError("a ledger in memory would be lost with the process: pass the path of a file")
+        raise UsageError("a ledger in memory is lost when the process ends: pass the path of a file")
 
 
 def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
@@ -130,14 +130,14 @@ def _make_durable(connection: Any, _: Any) -> None:
 
 __all__ = ["Ledger", "LedgerEntry"]
 
-_LONGEST_TRY, _PAUSE = 1.0, 0.05  # seconds to try to create the tables, and between two tries
+_LONGEST_TRY, _PAUSE = 1.0, 0.05  # seconds for all tries to create the tables, and between two tries
 _STATES = ("running", "done", "unknown")
 
 
 class LedgerEntry(NamedTuple):
     """A recorded call: when it started and finished, and whether it is ``running``, ``done`` or ``unknown``.
 
-    ``outcome`` is JSON text: what the model read, and the value or the error.
+    ``outcome`` is JSON text that contains what the model read, and the value or the error.
     """
 
     scope: str
@@ -152,17 +152,17 @@ class LedgerEntry(NamedTuple):
 class Ledger:
     """Records calls and their outcomes in a database that processes and machines may share.
 
-    The database holds what tools are called with and what they return, and is as confidential. Threads and processes
-    may share a ledger; it is pickled by its URL.
+    The database holds the arguments and the results of calls, and is as confidential as these are. Threads and
+    processes may share a ledger. Pickling stores the URL of a ledger, not its connections.
 
     Args:
         url: A SQLAlchemy URL of SQLite or PostgreSQL, or the path of a file for a SQLite database, or an ``Engine``.
-            Missing tables are created. If you pass an ``Engine`` of SQLite, your own settings decide how long it waits
-            for other writers, and how much a power failure may lose.
+            The ledger creates missing tables. If you pass an ``Engine`` of SQLite, your own settings decide how long it
+            waits for other writers, and how much a power failure may lose.
         lease: A call counts as running for this many seconds after its process last renewed the lease. The process
-            renews it while the call runs, so calls may take longer. If the process is stopped for longer, it has lost
-            the call.
-        wait: How many seconds to wait for a call that runs elsewhere.
+            renews the lease while the call runs, so a call may take longer than its lease. If the process is suspended
+            for longer than the lease, it loses the call.
+        wait: How many seconds to wait for a call that another run has claimed.
 
     Raises:
         UsageError: The database is neither SQLite nor PostgreSQL, or a number is not valid.
@@ -200,7 +200,7 @@ class Ledger:
         return f"Ledger({self._engine.url.render_as_string(hide_password=True)!r})"
 
     def __enter__(self) -> "Self":
-        """Return the ledger; it is closed at the end of the block."""
+        """Return the ledger. The end of the ``with`` block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -212,7 +212,7 @@ class Ledger:
         self._ended.set()
         renewal = self._renewal
         if renewal is not None and renewal is not threading.current_thread() and os.getpid() == self._process:
-            renewal.join()  # else a connection that it uses would stay open
+            renewal.join()  # otherwise a connection that the thread uses would stay open
         self._engine.dispose()
 
     @contextmanager
@@ -235,7 +235,7 @@ class Ledger:
                     with self._engine.begin() as connection:
                         for table in METADATA.sorted_tables:
                             connection.execute(CreateTable(table, if_not_exists=True))
-                except DBAPIError:  # another process may be creating them
+                except DBAPIError:  # another process may be creating the tables
                     if time.monotonic() > until:
                         raise
                     time.sleep(_PAUSE)
@@ -250,8 +250,8 @@ class Ledger:
             identity: The call.
             again: Whether a call with an unknown outcome may be claimed again.
         """
-        # The insert is the lock: of several processes that claim a call at once, the database lets one insert the row.
-        # The others read the row under a lock (``FOR UPDATE``), so that only one of them reclaims an abandoned call.
+        # The insert is the lock: if several processes claim a call at once, the database lets only one insert the row.
+        # The other processes read the row under a lock (``FOR UPDATE``), so only one reclaims an abandoned call.
         key, owner = _key(identity), uuid.uuid4().hex
         row = _row(identity)
         begun = {"state": "started", "owner": owner, "lease_until": self._now + self.lease, "started": self._now}
@@ -269,7 +269,7 @@ class Ledger:
     ) -> Claim:
         """Return the claim of a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
-        if stored is None:  # dropped since the insert: the caller asks again, as for a running call
+        if stored is None:  # dropped since the insert: the caller tries again, as for a running call
             return Claim("running")
         known = _known(stored, row)
         if known.state != "unknown":
@@ -285,7 +285,8 @@ class Ledger:
             identity: The call.
 
         Returns:
-            The claim, or ``None`` if the call is not recorded. It is never ``ours``, which only ``claim`` returns.
+            The claim, or ``None`` if the call is not recorded. The state is never ``ours``, which only ``claim``
+            returns.
         """
         with self._transaction() as connection:
             stored = connection.execute(self._asked_for(_key(identity))).mappings().first()
@@ -299,7 +300,7 @@ class Ledger:
 
         Args:
             identity: The call.
-            owner: The owner from its claim.
+            owner: The owner that ``claim`` returned.
             outcome: The result, as JSON text.
         """
         try:
@@ -317,7 +318,7 @@ class Ledger:
 
         Args:
             identity: The call.
-            owner: The owner from its claim.
+            owner: The owner that ``claim`` returned.
             has_begun: Whether the tool was called.
         """
         self._running.discard(owner)
@@ -343,7 +344,8 @@ class Ledger:
 
         Args:
             scope: Only calls of this scope.
-            state: Only calls that are ``"running"``, ``"done"`` or ``"unknown"``; check those that are unknown.
+            state: Only calls in this state: ``"running"``, ``"done"`` or ``"unknown"``. Check yourself whether unknown
+                calls had an effect.
 
         Raises:
             UsageError: The state is invalid.
@@ -359,7 +361,10 @@ class Ledger:
         return [_entry(row) for row in rows if state in (None, row["now"])]
 
     def forget(self, *, older_than: timedelta) -> int:
-        """Delete finished calls and stored payloads of tokens that are older than this. A deleted call could run again.
+        """Delete old finished calls, and old payloads of tokens. A deleted call could run again.
+
+        Args:
+            older_than: The age that a call or a payload must exceed.
 
         Returns:
             The number of deleted calls.

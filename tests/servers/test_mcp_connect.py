@@ -439,8 +439,8 @@ def test_a_list_that_is_none_and_no_list_at_all(tmp_path):
     [
         ({"timeout": -1}, DefinitionError, "timeout: must be a number of seconds above 0"),
         ({"name": "x"}, UsageError, "name= would give all tools the same name"),
-        ({"prefix": ""}, UsageError, "prefix= must be a non-empty text"),
-        ({"prefix": 5}, UsageError, "prefix= must be a non-empty text"),
+        ({"prefix": ""}, UsageError, "prefix= must be a non-empty string"),
+        ({"prefix": 5}, UsageError, "prefix= must be a non-empty string"),
     ],
 )
 def test_wrong_options_are_the_callers(options, error, said):

@@ -766,7 +766,7 @@ def test_a_lock_whose_schema_nobody_can_use_is_compared_all_the_same(parameters,
         (a_lock(parameters={"type": "object", "properties": {"a": {"minimum": "x"}}}), "'x' is not of type 'number'"),
         (a_lock(parameters={"type": "object", "required": "how"}), "'how' is not of type 'array'"),
         (a_lock(effects="read"), "tools.a.effects"),
-        (a_lock(fingerprints={"openai": "1"}), "the names are not those of the providers"),
+        (a_lock(fingerprints={"openai": "1"}), "the names differ from the names in providers"),
         (a_lock(more=1), "tools.a.more: Extra inputs"),
     ],
 )

@@ -230,7 +230,7 @@ def test_what_answers_say_of_a_rule(twin, reply, outcome):
 
 
 def test_what_comes_back_is_read_without_the_key():
-    assert verify._reply(200, "<html>", "k") == (None, "status 200, and no JSON")
+    assert verify._reply(200, "<html>", "k") == (None, "status 200, but no JSON")
     assert verify._reply(401, '{"error": "key sk-1 is wrong"}', "sk-1") == (401, "the key is not accepted")
     assert "sk-1" not in verify._reply(400, '{"error": {"message": "bad key sk-1"}}', "sk-1").words
     assert len(verify._reply(400, json.dumps({"error": "x" * 9999}), "").words) == 300
@@ -257,7 +257,7 @@ def test_results_are_kept_and_compared(tmp_path):
     gone = [found[0]._replace(outcome="refuted"), found[1]._replace(outcome="unknown")]
     assert verify.drift(found, gone) == [(found[0], gone[0])]
     path.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="no file of results"):
+    with pytest.raises(UsageError, match="not a file of findings"):
         verify.read_findings(path)
 
 

@@ -1,4 +1,4 @@
-"""Defines the command line: lists providers; exports, checks, compares and calls tools. Needs the extra ``cli``."""
+"""Defines the commands that list providers, and export, check, compare and call tools. Needs the extra ``cli``."""
 
 import json
 import logging
@@ -48,7 +48,7 @@ class _CommandError(click.ClickException):
 
 
 class _Commands(click.Group):
-    """Prints errors without frames unless ``--traceback`` is set, and keeps the prints of tools off the output."""
+    """Prints errors without a traceback unless ``--traceback`` is set, and keeps what tools print out of the output."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         if cmd.callback is not None:
@@ -70,14 +70,14 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="toolshape")
-@click.option("--traceback", is_flag=True, help="Show the frames of an error.")
+@click.option("--traceback", is_flag=True, help="Show the traceback of an error.")
 def main(traceback: bool) -> None:
     """Export tools for model providers, and call them as a model would.
 
     A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or REGISTRY.TOOL. Without
     NAME, the module must have exactly one registry.
 
-    Exit codes: 0 done; 1 something would be refused, or the call failed; 2 a wrong command, target or provider.
+    Exit codes: 0 success; 1 a provider would refuse a tool, or the call failed; 2 a wrong command, target or provider.
     """
 
 
@@ -115,7 +115,7 @@ def providers(as_json: bool) -> None:
         )
         for provider in known
     ]
-    show_table(("provider", "family", "strict", "tools a request"), rows)
+    show_table(("provider", "family", "strict", "tools per request"), rows)
 
 
 @main.command()
@@ -125,7 +125,7 @@ def providers(as_json: bool) -> None:
 def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
     """Print the tools in each provider's format, as JSON: a list for one provider, an object of lists for several.
 
-    If TARGET is an output: the keyword arguments of a request that ask for the answer.
+    If TARGET is an output, print the keyword arguments of a request that ask for the answer.
     """
     named, wish = named_by(target), _STRICTNESS[strict]
     exported: dict[str, Any] = {
@@ -143,7 +143,7 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 @_strict
 @_json
 def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Report what providers would refuse of tools or of an output, and further findings. Exits with 1 if anything is refused.
+    """Report which tools or outputs providers would refuse, and other findings. Exits with 1 if any would be refused.
 
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
@@ -203,15 +203,15 @@ def diff(
     sarif: Path | None,
     answers: tuple[str, ...],
 ) -> None:
-    """Compare how a tool is sent to several providers (--to), or tools with their lock file (--against).
+    """Compare the forms of a tool for several providers (--to), or compare tools with their lock file (--against).
 
     With --to: print the whole tool, and each parameter that differs. JSON: a list of objects with `path` (empty for
-    the whole) and `sent`, an object from provider to what is different.
+    the whole tool) and `sent`, an object that maps each provider to its differences.
 
     With --against: print what has changed in the tools of TARGET since `toolshape lock`, breaking changes first, each
-    with an example call. Exits with 1 if a call breaks, or may. JSON: a list of objects with `kind`, `level`
-    (breaking, unknown, behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`; with
-    --calls also `calls`, the number of recorded calls that the change breaks.
+    with an example call. Exits with 1 if a call breaks or may break. JSON: a list of objects with `kind`, `level`
+    (breaking, unknown, behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`. With
+    --calls, each object also has `calls`, the number of recorded calls that the change breaks.
     """
     if lock is not None:
         against(named_by(target, answers), target, lock, calls, as_json, sarif)
@@ -247,10 +247,10 @@ def diff(
 @click.option("--approve", is_flag=True, help="Approve the call if the tool needs approval.")
 @_json
 def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
-    """Call a tool with JSON ARGUMENTS (`-`: from standard input), and print what a model would read.
+    """Call a tool with JSON ARGUMENTS (`-` reads standard input), and print the text that a model would read.
 
-    Coercions, and what the tool prints, go to standard error. Exits with 1 if the call is refused, waits for approval
-    or fails.
+    The coercions and the tool's own prints go to standard error. Exits with 1 if the call is refused, waits for
+    approval or fails.
 
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.

@@ -1,4 +1,4 @@
-"""The commands ``toolshape lock``, ``cost`` and ``page``, and the part ``--against`` of ``toolshape diff``."""
+"""The commands ``toolshape lock``, ``cost`` and ``page``, and the option ``--against`` of ``toolshape diff``."""
 
 import contextlib
 import json
@@ -37,7 +37,7 @@ def _extra() -> Generator[None]:
     "-o", "--output", default="tools.lock.json", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
 )
 def locking(target: str, to: tuple[str, ...], answers: tuple[str, ...], output: Path) -> None:
-    """Write the contract of the tools or the output TARGET to a lock file, with fingerprints of what each provider is sent."""
+    """Write the contract of the tools or the output TARGET to a lock file, with fingerprints for each provider."""
     with _extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
@@ -58,7 +58,7 @@ def _counted(named: Named) -> str:
 @click.option("--model", default="", help="The model to count tokens for.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the parts of each tool.")
 @click.option(
-    "--count", "counter", metavar="MODULE:NAME", help="A client that counts tokens, or a function that makes one."
+    "--count", "counter", metavar="MODULE:NAME", help="A client that counts tokens, or a function that returns it."
 )
 def costing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
     """Print what each tool of TARGET costs in each request: characters, and tokens if a client counts them."""
@@ -89,7 +89,7 @@ def costing(target: str, to: str, model: str, counter: str | None, as_json: bool
 def paging(
     target: str, *, to: tuple[str, ...], answers: tuple[str, ...], output: Path, lock: Path | None, title: str | None
 ) -> None:
-    """Write an HTML page of what each provider is sent for the tools or the output TARGET, what is lost, and what has changed."""
+    """Write an HTML page of the tools or the output TARGET: what each provider receives and loses, and all changes."""
     with _extra():
         from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
@@ -103,7 +103,7 @@ def paging(
 
 
 def _committed(path: Path) -> str:
-    """Say when and as which commit git has stored a file."""
+    """Return a phrase that names the last git commit of a file, and its date."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(path.absolute().parent), *arguments, "--", path.name]
@@ -120,7 +120,7 @@ def _committed(path: Path) -> str:
 
 
 def against(named: Named, target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
-    """Compare what a target names with a lock file; exit with 1 if a call or an answer breaks, or may."""
+    """Compare the tools and outputs of a target with a lock file; exit with 1 if a call or an answer may break."""
     with _extra():
         from toolshape.contract import broken_calls, diff, load_lock, to_sarif  # noqa: PLC0415 - needs an extra
 

@@ -22,7 +22,7 @@ _Path = click.Path(dir_okay=False, path_type=Path)
 @click.command("eval")
 @click.argument("cases")
 @click.option("--models", required=True, metavar="TARGET", help="A mapping from names to toolshape.evals.Model.")
-@click.option("--tools", metavar="TARGET", help="The registry; by default the one in the module of the cases.")
+@click.option("--tools", metavar="TARGET", help="The registry; by default the registry in the module of the cases.")
 @click.option(
     "--track",
     "tracks",
@@ -42,7 +42,7 @@ _Path = click.Path(dir_okay=False, path_type=Path)
     type=click.FloatRange(0, 1),
     default=1.0,
     show_default=True,
-    help="The least share of right trials for exit code 0.",
+    help="The smallest share of right trials for exit code 0.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each verdict as a line of JSON.")
 def evaluation(
@@ -60,7 +60,7 @@ def evaluation(
     least: float,
     as_json: bool,
 ) -> None:
-    """Run cases with models, and report whether they made the expected calls; no tool is run.
+    """Run cases with models, and report whether the models made the expected calls. No tool runs.
 
     CASES is MODULE:NAME or PATH.py:NAME of a list of toolshape.evals.Case.
 

@@ -1,4 +1,4 @@
-"""Prints the output of commands: tables on a terminal, plain columns elsewhere, and no prints of modules or tools."""
+"""Prints the output of commands, as tables on a terminal and plain columns elsewhere, without what tools print."""
 
 import atexit
 import codecs
@@ -36,8 +36,8 @@ def output() -> TextIO:
 def own_output() -> Generator[None]:
     """Reserve standard output for the command: all other prints go to standard error.
 
-    Programs parse what commands print, and an MCP client accepts nothing but messages. Loaded modules and tools print
-    with ``print``, to the descriptor, from processes that they start, and when the process ends.
+    Programs parse the output of commands, and an MCP client accepts only messages. Loaded modules and tools may print
+    with ``print``, to the descriptor, from child processes, and when the process ends.
     """
     given: Any = sys.stdout
     with contextlib.ExitStack() as stack:
@@ -54,7 +54,7 @@ def own_output() -> Generator[None]:
 
 @contextlib.contextmanager
 def own_input() -> Generator[TextIO]:
-    """Reserve standard input for the command: modules and tools read an empty one, and cannot take messages from it."""
+    """Reserve standard input for the command. Modules and tools read empty input, and cannot take its messages."""
     given: Any = sys.stdin
     if not _is_descriptor(given, 0):
         yield given
@@ -73,7 +73,7 @@ def own_input() -> Generator[TextIO]:
 
 
 def _is_descriptor(stream: Any, number: int) -> bool:
-    """Return whether a stream is the descriptor of this number and not a terminal: people may read all prints there."""
+    """Return whether a stream uses this descriptor and is not a terminal, where people may read all prints."""
     try:
         return stream.fileno() == number and not stream.isatty()
     except (AttributeError, OSError, ValueError):
@@ -84,8 +84,8 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 def _moved_output(given: TextIO) -> Generator[TextIO]:
     """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error meanwhile."""
     # Redirecting ``sys.stdout`` alone would miss prints of C code and of child processes, which use descriptor 1. At
-    # the end the descriptor is restored, unless threads of tools still run. ``_divert`` is registered for the exit, so
-    # that exit handlers which modules registered before print to standard error, too.
+    # the end the descriptor is restored, unless threads of tools still run. When the process exits, ``_divert`` runs
+    # before the exit handlers of modules, which then print to standard error as well.
     given.flush()
     own = os.fdopen(os.dup(1), "w", encoding=given.encoding, errors=given.errors)
     _divert()
@@ -112,7 +112,7 @@ def _divert() -> None:
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that an encoding does not have by JSON escapes: an error handler for ``codecs``."""
+    """Replace the characters that an encoding lacks with JSON escapes, as an error handler for ``codecs``."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
@@ -123,7 +123,7 @@ codecs.register_error(_ESCAPED, _escaped)
 
 
 def _shown(text: str, stream: TextIO) -> str:
-    """Return a text; for a terminal, escape characters that move the cursor or are displayed misleadingly."""
+    """Return the text for a stream: on a terminal, characters that move the cursor or look misleading are escaped."""
     return "\n".join(map(visible, text.split("\n"))) if stream.isatty() else text
 
 
@@ -132,30 +132,30 @@ def _encoding() -> str:
 
 
 def _writable(text: str) -> str:
-    """Escape what standard output cannot encode: lone surrogates always, more in narrow encodings."""
+    """Escape the characters that standard output cannot encode: lone surrogates, and more in narrow encodings."""
     encoding = _encoding()
     text = _shown(text, output())
     made = text.encode(encoding, _ESCAPED).decode(encoding)
     if made != text:
         click.echo(
-            f"standard output is {encoding}: other characters are escaped; set PYTHONUTF8=1 to print them", err=True
+            f"standard output is {encoding}: characters it lacks are escaped; set PYTHONUTF8=1 to print them", err=True
         )
     return made
 
 
 def echo(text: str) -> None:
-    """Print a text. Escape what standard output cannot encode, with a note on standard error."""
+    """Print text. Escape characters that standard output cannot encode, and add a note on standard error."""
     click.echo(_writable(text), file=output())
 
 
 def echo_json(text: str, *, nl: bool = True) -> None:
-    """Print JSON; in ASCII if standard output is not UTF-8, as programs read JSON as UTF-8."""
+    """Print JSON. If standard output is not UTF-8, escape all but ASCII, as programs read JSON as UTF-8."""
     encoding = "utf-8" if codecs.lookup(_encoding()).name == "utf-8" else "ascii"
     click.echo(_shown(text, output()).encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table: on a terminal with colour and fitted to its width, else plain and complete."""
+    """Print a table: coloured and fitted to the width on a terminal, plain and complete elsewhere."""
     texts = [[str(cell) for cell in row] for row in rows]
     if not output().isatty():
         echo(table(head, texts))
@@ -194,7 +194,7 @@ def show_error(text: str) -> None:
 
 
 def refuse_unwritable(*paths: Path | None) -> None:
-    """Check before any work that files can be written.
+    """Check that files can be written, before the command does any work.
 
     Raises:
         UsageError: A file cannot be written: its folder does not exist, or a permission is missing.
@@ -218,11 +218,11 @@ def write(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Generator[Callable[[str], object]]:
-    """Show a progress bar on standard error, if that is a terminal; yield the function that advances it.
+    """Show a progress bar if standard error is a terminal; yield the function that advances the bar.
 
     Args:
-        what: The label of the work.
-        total: The number of pieces.
+        what: The label of the bar.
+        total: The number of steps.
     """
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as shown:

@@ -19,7 +19,7 @@ from toolshape.trace import Replay, replay
 @click.option("--stages", "shows_stages", is_flag=True, help="Print the stages of each call that changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: a line for the counts, and a line for each change.")
 def replaying(trace: Path, target: str, workers: int, shows_stages: bool, as_json: bool) -> None:
-    """Plan each response of a TRACE again with the tools of TARGET, and report what changed; no tool is run.
+    """Plan each response of a TRACE again with the tools of TARGET, and report what changed. No tool runs.
 
     Exits with 1 if there is a regression: a call that worked is refused, or passes other values to its function.
     """

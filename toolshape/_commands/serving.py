@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @click.argument("target")
 @click.option("--name", help="The name of the server; by default the target's module.")
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of standard input and output.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="With --http.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="With --http; 0 for any.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="HTTP host.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="HTTP port; 0 for any.")
 @click.option(
     "--inject",
     multiple=True,
@@ -42,7 +42,7 @@ def serving(
 ) -> None:
     """Serve the tools of TARGET to MCP clients, until standard input ends or the process is interrupted.
 
-    What tools and their modules print goes to standard error. Needs the extra `mcp`.
+    Tools and their modules print to standard error. Needs the extra `mcp`.
     """
     try:
         from toolshape.mcp import server  # noqa: PLC0415 - needs an extra
@@ -67,10 +67,10 @@ def serving(
 
 
 def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
-    """Check that these injected values suffice for every tool: else each call of a tool would fail.
+    """Check that these injected values suffice for every tool: without its values, each call of a tool would fail.
 
     Raises:
-        TargetError: A tool needs another value, or a value is for no tool.
+        TargetError: A tool needs a value that is missing, or no tool uses a value.
     """
     known: set[str] = set()
     for tool in tools:

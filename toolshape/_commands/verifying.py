@@ -1,4 +1,4 @@
-"""The command ``toolshape verify``: asks a provider whether the rules that toolshape knows of it hold."""
+"""The command ``toolshape verify``: tests whether a provider follows the rules that toolshape knows."""
 
 import json
 import os
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("provider", required=False)
-@click.option("--model", required=True, help="The model to ask; some rules hold for some models.")
+@click.option("--model", required=True, help="The model to ask; some rules hold only for some models.")
 @click.option(
     "--rules",
     default="",
     metavar="KIND,...",
     help="schema, strict, name, limit, request, history or output; by default all.",
 )
-@click.option("--most", type=click.IntRange(min=1), help="The most rules to ask for, the cheapest first.")
+@click.option("--most", type=click.IntRange(min=1), help="The largest number of rules to test, the cheapest first.")
 @click.option(
     "--json",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Append each finding to this file; what it decides already is not asked again.",
+    help="Append each finding to this file; rules that the file already decides are not tested again.",
 )
 @click.option(
     "--against",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="An older file: print what has changed since.",
 )
-@click.option("--url", help="Another base address, as of a proxy; the path is the provider's.")
+@click.option("--url", help="Another base address, for example of a proxy; the provider's own path is appended.")
 @click.option(
-    "--endpoint", help="A server of OpenAI's form, such as http://localhost:8000/v1: judge what it does with calls."
+    "--endpoint", help="An OpenAI-compatible server, such as http://localhost:8000/v1: judge how it handles calls."
 )
 @click.option("--key", "key_name", metavar="VARIABLE", help="The environment variable of the key, with --endpoint.")
 @click.option("--timeout", default=60.0, show_default=True, help="How long an answer may take, in seconds.")
-@click.option("--dry-run", is_flag=True, help="Say what would be sent, and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
 def verifying(
     provider: str | None,
     *,
@@ -60,13 +60,14 @@ def verifying(
     timeout: float,
     dry_run: bool,
 ) -> None:
-    """Send PROVIDER a small request for each rule, which it should refuse, and a twin, which it should take.
+    """For each rule, send PROVIDER a small request that it should refuse, and a twin that it should accept.
 
-    The key is read from the variable of the provider's SDK, and never printed. Before it sends, the command says how many
-    requests it will send, and about how many tokens they hold. Exits with 1 if a rule is refuted.
+    The command reads the key from the variable of the provider's SDK, and never prints the key. Before it sends
+    anything, it prints the number of requests and about how many tokens they hold. Exits with 1 if a rule is refuted.
 
-    With --endpoint, instead of PROVIDER: ask a server of OpenAI's form some questions, and say whether it obeys the choice of
-    a tool, gives ids, streams what it says whole, keeps strict schemas, leaves no calls in the text, and reports its usage.
+    With --endpoint instead of PROVIDER: ask an OpenAI-compatible server some questions, and report whether it obeys the
+    choice of a tool, gives each call an id, returns the same response with and without streaming, obeys strict schemas,
+    leaves no calls in the text, and reports its usage.
     """
     if (provider is None) == (endpoint is None):
         raise click.UsageError("pass a PROVIDER, or --endpoint URL")
@@ -86,7 +87,7 @@ def verifying(
 
 
 class _Asked(NamedTuple):
-    """What the command was asked to verify."""
+    """The arguments of the command that decide what to verify."""
 
     provider: str
     model: str
@@ -98,14 +99,14 @@ class _Asked(NamedTuple):
 
 
 def _ask(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
-    """Ask a provider for the rules that its file does not decide, and return the findings."""
+    """Test the rules that the file of findings does not decide, and return the new findings."""
     from toolshape._rulebook import verify  # noqa: PLC0415 - what few commands need
     from toolshape._rulebook.probes import rule_book  # noqa: PLC0415 - the same
 
     name: Any = asked.provider  # a name that a user types
     found = get(name)
     if found.histories is None or found.server is None:
-        raise UsageError(f"{found.name} answers no requests of a model")
+        raise UsageError(f"verify cannot test {found.name}: toolshape knows no HTTP API of its models")
     address = verify.address_of(found, asked.url)
     book = rule_book(found, asked.model)
     probes = verify.selected(book.probes, filter(None, asked.rules.split(",")), asked.most)
@@ -148,7 +149,7 @@ def _count(outcomes: Sequence[str]) -> None:
 
 
 def _judge(endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float) -> None:
-    """Judge a server; exit with 1 if it does not do what it should."""
+    """Judge a server; exit with 1 if any of its behaviours is wrong."""
     from toolshape._rulebook.endpoint import CHECKS, asking, behaviours  # noqa: PLC0415 - what few commands need
 
     key = "" if key_name is None else os.environ.get(key_name, "")

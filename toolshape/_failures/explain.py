@@ -54,7 +54,7 @@ def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: floa
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
-    """Return when the exhausted limit resets. If the headers do not say which limit is exhausted, return the latest."""
+    """Return the seconds until all exhausted limits reset. If the headers name no exhausted limit, use all limits."""
     resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
     known = {name: seconds for name, seconds in resets.items() if seconds is not None}
     used_up = [seconds for name, seconds in known.items() if headers.get(name.replace("-reset", "-remaining")) == "0"]
@@ -101,7 +101,7 @@ FailureKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """What failed, and where.
+    """Describes what failed, where, and whether to retry.
 
     ``kind`` is one of:
 
@@ -116,11 +116,12 @@ class Failure:
     - ``auth``: the key is missing, invalid or not permitted;
     - ``overloaded``: the provider failed;
     - ``network``: no response arrived, or only a part of one;
-    - ``unknown``.
+    - ``unknown``: the error was not recognised.
 
-    ``retryable`` says whether the same request may succeed later, and ``retry_after`` after how many seconds, if the
-    provider says so. ``tool`` is the name of the tool, or of the output, ``path`` the place in its arguments or in the messages. ``rule``
-    is the provider's error code, or the JSON Schema keyword. ``error`` is the explained error.
+    ``retryable`` is true if the same request may succeed later. ``retry_after`` is the number of seconds to wait, if
+    the provider names it. ``tool`` is the name of the tool or of the output. ``path`` is the place in its arguments or
+    in the messages. ``rule`` is the provider's error code, or the JSON Schema keyword. ``error`` is the explained
+    error.
     """
 
     __module__ = "toolshape"
@@ -161,7 +162,7 @@ def _sign(
 ) -> _Sign:
     """Build a sign of a kind of failure: a pattern for the words of a message, and a pattern for its error codes.
 
-    Codes are not searched in the words, where the same text may be the name of a tool or a parameter.
+    The pattern for codes is not applied to the words, where a tool or a parameter may have the name of a code.
     """
     compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
     return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
@@ -169,7 +170,7 @@ def _sign(
 
 # The order matters, because the first match wins. Messages about the history also contain "tool", and messages about a
 # tool also contain "schema". For a limit per minute, Gemini uses the sentence that OpenAI uses for an empty account
-# (aider#3694, 2025): there the details decide. For a limit of 0, Gemini nevertheless names a time to try again
+# (aider#3694, 2025), so the details decide. For a limit of 0, Gemini still names a time to try again
 # (google-gemini/gemini-cli#22486, 2026).
 _SIGNS = (
     _sign(
@@ -261,7 +262,7 @@ _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
     ("rate", True, re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited")),
     ("overloaded", True, re.compile(r"overloaded_error|server_is_overloaded|ModelNotReadyException")),
 )
-"""Codes with a single meaning, which overrides the words of the message."""
+"""Codes that have only one meaning: they override the words of the message."""
 _BY_STATUS: dict[int, tuple[FailureKind, bool]] = {
     401: ("auth", False),
     402: ("quota", False),
@@ -291,17 +292,18 @@ def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = No
     Args:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
-        bound: The tools that were sent, which turn ``tools[3]`` into a name: a ``Bound``, or a registry, if these are
-            all of its tools; or the ``BoundOutput``. Without it, the request inside the error is used, if there is one.
+        bound: The tools of the request, which turn ``tools[3]`` into a name: a ``Bound``, a ``BoundOutput``, or a
+            registry if the request contained all of its tools. If omitted, the names come from the request inside the
+            error, if the error contains the request.
 
     Returns:
-        The failure. If the error is not recognised, its kind is ``unknown``, and the other fields hold what was found.
+        The failure. If the error is not recognised, ``kind`` is ``unknown``, and the other fields hold what was found.
     """
     try:
         return _explained(error, bound)
     except Exception as problem:  # A foreign object may raise from any attribute.
         return Failure(
-            kind="unknown", retryable=False, message=f"not understood: {type(problem).__name__}", error=error
+            kind="unknown", retryable=False, message=f"cannot read the error: {type(problem).__name__}", error=error
         )
 
 
@@ -366,7 +368,7 @@ _BY_PARAM: dict[str, FailureKind] = {
 
 
 def _is_beyond_limit(message: str) -> bool:
-    """Whether a single request is larger than the whole limit."""
+    """Return whether a single request is larger than the whole limit."""
     if numbers := _LIMIT.search(message):
         limit, requested = (int(number.replace(",", "") or 0) for number in numbers.groups())
         return requested > limit
@@ -380,7 +382,7 @@ _CODES = re.compile(
 
 
 def _codes_in(message: str) -> list[str]:
-    """Return the codes in a text: the class of an exception at its start, or the code of a quoted body."""
+    """Return the codes in a message: the class of an exception at its start, or the code in a quoted body."""
     return [code for groups in _CODES.findall(message) for code in groups if code]
 
 
@@ -417,7 +419,7 @@ def _of_call(error: CallError) -> Failure:
 
 
 def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None") -> str | None:
-    """Return the own name of a tool or of the output: a tool's is looked up by its wire name or its position."""
+    """Return the name of the output, or the name of a tool in its registry, found by wire name or position."""
     output = bound.name if isinstance(bound, BoundOutput) else None
     sent: Mapping[str, str] = {}
     if isinstance(bound, Bound):

@@ -1,7 +1,7 @@
 """Extracts status, codes, message and headers from an SDK's exception, an HTTP response or an error body.
 
-No SDK is imported. Attributes are read by the names that the SDKs share, as of 2026-11-22: openai 3.54, anthropic 2.12,
-google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc.
+This module imports no SDK. It reads attributes by the names that these SDKs share (read on 2026-11-22): openai 3.54,
+anthropic 2.12, google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any
 
 _DEEPEST = 8
 _LONGEST_CODE = 200
-_LONGEST = 4_000  # Characters of a message to search: it may quote a whole schema.
+_LONGEST = 4_000  # Characters of a message to search: a message may quote a whole schema.
 _TRANSPORT = (
     "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
     "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
@@ -37,8 +37,8 @@ class ErrorFacts:
     """The facts about a failure.
 
     ``codes`` are the provider's error codes. ``param`` is the place that the provider names. ``details`` is further
-    JSON from the body. ``is_provider``: the error came from a provider or its SDK, not from Python itself. ``request``
-    is the request body, if the error holds it.
+    JSON from the body. ``is_provider`` is true if the error came from a provider or its SDK, not from Python itself.
+    ``request`` is the request body, if the error contains the body.
     """
 
     status: int | None
@@ -55,7 +55,7 @@ class ErrorFacts:
 
 
 def facts_of(error: Any) -> ErrorFacts:
-    """Collect the facts from an error. Exceptions from its attributes are caught: they count as missing."""
+    """Collect the facts from an error. An attribute that raises an exception counts as missing."""
     chain = _chain(error)
     bodies = [body for link in chain if (body := _body(link)) is not None]
     unwrapped = [inner for body in bodies for inner in _unwrapped(body)]
@@ -98,7 +98,7 @@ def _chain(error: Any) -> list[Any]:
     while error is not None and not any(error is link for link in chain) and len(chain) < _DEEPEST:
         chain.append(error)
         is_sdk_error = isinstance(error, BaseException) and type(error).__module__ != "builtins"
-        context = error.__context__ if is_sdk_error else None  # The context of a built-in error may be unrelated to it.
+        context = error.__context__ if is_sdk_error else None  # The context of a built-in error may be unrelated.
         error = (error.__cause__ or context) if isinstance(error, BaseException) else None
     return chain
 
@@ -164,7 +164,7 @@ def _parsed(given: Any) -> Any:
 def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
     """Return a body and the bodies nested in it, innermost first.
 
-    A router's body holds the provider's body, and a text field may hold JSON.
+    A router's body contains the provider's body, and a string in a body may contain JSON.
     """
     if isinstance(body, list):
         return _unwrapped(body[0], depth + 1) if body and depth < _DEEPEST else []

@@ -1,6 +1,7 @@
 """Finds the tool, the place in its schema, and the place in the history that an error message names.
 
-The forms come from recorded refusals and public threads until November 2026. Every gap in a pattern is bounded.
+The forms of the messages come from recorded refusals and public threads until November 2026. Every gap in a pattern is
+bounded.
 """
 
 import itertools
@@ -13,7 +14,8 @@ class Pointer(NamedTuple):
     """The place that an error message names: a tool by number or name, a path in its schema, a message by number.
 
     ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault: the last word of a
-    schema path. ``is_output``: the schema is that of an answer, and ``tool_name`` the name that was sent with it, if any.
+    schema path. If ``is_output`` is true, the schema describes an answer, and ``tool_name`` is the name that the
+    request gave that schema, if any.
     """
 
     tool_number: int | None = None
@@ -40,7 +42,7 @@ _OUTPUT = re.compile(
     r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
     r"(?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
-"""The schema of an answer, as servers name its place, and the path inside it."""
+"""Matches the place of an answer's schema, as servers write the place, and the path inside the schema."""
 _NAMES = (
     re.compile(r"Invalid schema for function '((?:[^'\n]){1,256})'"),
     re.compile(r"invalid JSON schema for tool (\S{1,256}), tools\[\d+\]"),
@@ -94,7 +96,7 @@ def place_in(text: str) -> Pointer:
 
 
 def _tool(text: str) -> Pointer:
-    """Return the tool by its number, counted from 0, and the path behind the number."""
+    """Return the number of the tool, counted from 0, and the path that follows the number."""
     if match := _GEMINI_TOOL.search(text):
         path, keyword = _value_path(_words(match[3] or ""))
         return Pointer(tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword)
@@ -112,7 +114,7 @@ def _tool(text: str) -> Pointer:
 
 
 def _words(path: str) -> list[str]:
-    """Split a path into its steps. A number in brackets becomes ``#number``: after ``properties`` it names nothing."""
+    """Split a path into its steps. A number in brackets becomes ``#number``, as it is a position and not a name."""
     steps = [
         word or (f"#{inner}" if inner.isdigit() else inner)
         for word, inner in re.findall(r"([\w$-]+)|\[([^\]]*)\]", path)
@@ -146,15 +148,15 @@ def _message(text: str) -> str:
     return ""
 
 
-# A message is classified without the names that it quotes. Names of tools, parameters and anything else in a request
-# come from the author of the request, and say nothing about the failure: a parameter may be called "billing_address".
-# So ``without_names`` removes quoted texts, paths and lists, but keeps the provider's own terms and the positions.
+# A message is classified without the names that it quotes. The author of the request chooses the names of tools,
+# parameters and other parts. These names say nothing about the failure: a parameter may be called "billing_address".
+# So ``without_names`` removes quoted strings, paths and lists, but keeps the provider's own terms and the positions.
 
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>]{1,500}")
 _QUOTE = re.compile(
     r"(?<![\w\\])(?:'((?:[^'\\\n]|\\.){0,256})'|\"((?:[^\"\\\n]|\\.){0,256})\"|`([^`\n]{0,256})`)(?!\w)"
 )
-"""A quoted text. An apostrophe inside a word does not open a quote."""
+"""Matches a quoted string. An apostrophe inside a word does not open a quote."""
 _PATH = re.compile(
     r"#?(?:[\w$-]{1,128}|/[\w$~-]{1,128})(?:\.[\w$*-]{1,128}|\.?\[[^\]\n]{0,256}\]|/[\w$~-]{1,128}){1,64}"
 )
@@ -165,7 +167,7 @@ _NAMED = re.compile(
     r"(?<=name was ).{1,300}?(?= but must)|(?<=id was ).{1,300}?(?= but must)|(?<=found for function call )\S{1,300}|(?<=found for tool call )\S{1,300}"
 )
 _LAST = re.compile(r"(?<=: )\w{0,128}[_.-][\w.-]{0,128}$")
-"""A name at the end, after a colon."""
+"""Matches a name after a colon at the end of a message."""
 _OF_TOOL = re.compile(
     r"\b(?:function|tool)s?(?: names?| named| called)?:?\s+$|\b(?:fields?|keys?)\s+\[?$", re.IGNORECASE
 )
@@ -177,7 +179,7 @@ _CONTAINERS = frozenset(
         "parametersJsonSchema", "input_schema", "inputSchema", "schema", "json_schema", "arguments", "args", "input",
     }
 )  # fmt: skip
-"""Path steps behind which everything comes from the author of the request."""
+"""Path steps after which the author of the request chose all further steps."""
 _TERMS = frozenset(
     {
         "assistant", "developer", "function", "model", "system", "tool", "user",
@@ -200,8 +202,8 @@ _MOST_WORDS = 4
 def without_names(text: str) -> str:
     """Remove the names of the request from a message.
 
-    A place in a tool becomes ``tools[0]``, and a place in the history ``messages[0]``. The rest of a path is removed.
-    A quoted text is removed unless it is a term of the providers, a code or a sentence.
+    A place in a tool becomes ``tools[0]``, and a place in the history becomes ``messages[0]``. The rest of a path is
+    removed. A quoted string is removed unless it is a term of the providers, a code or a sentence.
     """
     text = _ADDRESS.sub("", text)
     text = _CONTEXT.sub("In context=()", text)
@@ -244,7 +246,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _position(steps: Sequence[str]) -> str:
-    """Return ``tools[0]`` or ``messages[0]`` if the path leads there, else an empty string."""
+    """Return ``tools[0]`` or ``messages[0]`` if the path leads to a tool or a message, else an empty string."""
     for step, after in itertools.pairwise(steps):
         if step in ("tools", "functions", "function_declarations", "functionDeclarations") and after.isdigit():
             return " tools[0] "

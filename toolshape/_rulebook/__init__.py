@@ -1,1 +1,1 @@
-"""The rules of a provider as requests: for each rule one that it refuses, and a twin that it accepts; asks a provider both."""
+"""Tests the rules of a provider: sends, for each rule, a request that it refuses and a twin that no rule refuses."""

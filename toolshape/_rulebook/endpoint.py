@@ -1,4 +1,4 @@
-"""Judges a server of OpenAI's form by what it does with calls: choices, ids, streams, strict schemas, ends, usage."""
+"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams, strict schemas, ends, usage."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -22,11 +22,11 @@ _LONGEST = 300
 
 
 class NoAnswerError(Exception):
-    """The server answered with another status, with no JSON, or not at all."""
+    """The server did not answer, or answered with a status other than 200 or with an unreadable response."""
 
 
 class Behaviour(NamedTuple):
-    """One thing that a server should do, whether it does, and what was seen."""
+    """One behaviour that a server should have, the outcome of its check, and a text of what was observed."""
 
     name: str
     outcome: Outcome
@@ -34,7 +34,7 @@ class Behaviour(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """One response: the plan of its calls, and whether it reports what it cost."""
+    """One response: the plan of its calls, and whether it reports its usage."""
 
     plan: Plan
     has_usage: bool
@@ -61,7 +61,7 @@ _TALK = "Say hello."
 
 
 class _Endpoint(NamedTuple):
-    """One server and model, with the tools that it is sent."""
+    """One server and model, with the tools that a request sends: in lenient and in strict form."""
 
     model: str
     ask: Ask
@@ -72,10 +72,10 @@ class _Endpoint(NamedTuple):
 def _said(
     server: _Endpoint, text: str, bound: Bound | None = None, *, is_streamed: bool = False, **asked: Any
 ) -> _Seen:
-    """Ask a server for a response, and read it.
+    """Send a request to a server, and read the response.
 
     Raises:
-        NoAnswerError: There is none.
+        NoAnswerError: The server did not send a readable response.
     """
     tools = bound or server.lenient
     given = server.ask({**question(server.model, text, is_streamed=is_streamed), **tools.request(**asked)})
@@ -91,7 +91,7 @@ def _said(
 
 
 _Check: TypeAlias = Callable[[_Endpoint], tuple[bool, str]]
-"""Returns whether a server behaves, and what was seen. Raises ``NoAnswerError``."""
+"""Returns whether a server behaves as it should, and a text of what was observed. Raises ``NoAnswerError``."""
 
 
 def _calls(seen: _Seen) -> list[str]:
@@ -178,7 +178,7 @@ CHECKS: dict[str, _Check] = {
 
 
 def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
-    """Ask a server for each behaviour, and yield what was seen; one that gives no answer is unknown."""
+    """Check each behaviour of a server, and yield the outcome, which is unknown if the server gives no answer."""
     registry = Registry(_tools())
     server = _Endpoint(model, ask, registry.bind(get("vllm"), strict=False), registry.bind(get("openai"), strict=True))
     for name, check in CHECKS.items():
@@ -191,13 +191,13 @@ def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
 
 
 def asking(url: str, key: str, client: Any, seconds: float) -> Ask:
-    """Return a function that posts a body to a server of OpenAI's form.
+    """Return a function that posts a body to an OpenAI-compatible server.
 
     Args:
         url: The address, with or without ``/chat/completions``.
-        key: The key; empty if the server needs none.
+        key: The key, or an empty string if the server needs no key.
         client: A client of httpx.
-        seconds: How long an answer may take.
+        seconds: How many seconds an answer may take.
     """
     whole = url.rstrip("/")
     whole = whole if whole.endswith("/chat/completions") else f"{whole}/chat/completions"
@@ -206,7 +206,7 @@ def asking(url: str, key: str, client: Any, seconds: float) -> Ask:
     def ask(body: JsonObject) -> str:
         try:
             response = client.post(whole, headers=headers, json=body, timeout=seconds)
-        except Exception as error:  # a server may do anything, and httpx raises many things
+        except Exception as error:  # a server may do anything, and httpx raises many errors
             raise NoAnswerError(type(error).__name__) from error
         if response.status_code != 200:  # noqa: PLR2004 - HTTP's
             words = response.text if response.status_code not in (401, 403) else "the key is not accepted"

@@ -1,4 +1,4 @@
-"""Conversations that some provider refuses, each one change away from one that all accept."""
+"""Conversations that some provider refuses, each with one change from a conversation that all providers accept."""
 
 from collections.abc import Iterator
 from dataclasses import replace

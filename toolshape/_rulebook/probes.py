@@ -1,4 +1,4 @@
-"""Finds for each cited rule of a provider the smallest request that it refuses, with a twin that no rule refuses."""
+"""Finds, for each cited rule of a provider, a request that the rule refuses, and a twin that no rule refuses."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = ("schema", "strict", "name", "limit", "request", "hist
 
 
 class Rule(NamedTuple):
-    """One cited rule of a provider: what it is about, its name, and its evidence."""
+    """One cited rule of a provider: its kind, its name, and its evidence."""
 
     kind: Kind
     name: str
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
 class Probe(NamedTuple):
     """A request that a rule refuses, and its twin that no rule refuses, as bodies without the model.
 
-    ``others`` are further rules that refuse the first: a provider that refuses it may do so for one of them.
+    ``others`` are the other rules that refuse the request: the provider may refuse it because of one of them.
     """
 
     rule: Rule
@@ -44,7 +44,7 @@ class Probe(NamedTuple):
 
 
 class Unprobed(NamedTuple):
-    """A rule without a probe, and why it has none. ``model`` is one that the rule holds for, if it holds for some only."""
+    """A rule that has no probe, and the reason. If a probe exists for another model, ``model`` is that model."""
 
     rule: Rule
     why: str
@@ -52,7 +52,7 @@ class Unprobed(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a provider for a model: those with a probe, and those without."""
+    """The rules of a provider for a model: those that have a probe, and those that have no probe."""
 
     probes: tuple[Probe, ...]
     without: tuple[Unprobed, ...]
@@ -64,20 +64,20 @@ class _Candidate(NamedTuple):
 
 
 _NAMES = ("a b", "1a", "a.b", "a-b", "ä", "", "x" * 65, "x" * 129, "x" * 257)
-_MODEL_IS_SENT = "a request without the model is not sent"
-_NO_CANDIDATE = "no request that is made here breaks it, and no other rule more"
-_OF_OTHER_MODELS = "it holds for other models"
-_KNOWN_TO_SERVER = "only the provider knows what it made"
+_MODEL_IS_SENT = "every request contains the model"
+_NO_CANDIDATE = "toolshape has no request that breaks this rule"
+_OF_OTHER_MODELS = "the rule holds for other models"
+_KNOWN_TO_SERVER = "only the provider can recognise the data that its server made"
 _OF_THE_SERVER = ("item_without_reasoning", "signed_prefix")
-"""Rules about what a provider's server made, as signatures: no request that is made here can break them."""
+"""Rules about data that a provider's server made, such as signatures: no request of toolshape can break them."""
 
 
 def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
-    """Return the rules of a provider, each with the candidate that breaks it and the fewest others.
+    """Return the rules of a provider, each with the candidate that breaks the rule and the fewest other rules.
 
     Raises:
-        UsageError: The provider has no ``server``, which says how it reads requests.
-        ExportError: The provider answers no requests of a model.
+        UsageError: The provider has no ``server``, which defines how its requests are read.
+        ExportError: The provider has no ``histories``, which define how its messages are written.
     """
     probes = _probes(provider, model)
     left = _left(provider, probes)
@@ -97,7 +97,7 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
             found = _broken(provider, candidate.refused, model)
             broken += [(candidate, found)] if found else []
     known = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)}
-    # A check of whole requests may report under another name: it is found by its evidence.
+    # A check of whole requests may report a fault under another name, so this name becomes a rule as well.
     for _, found in broken:
         for name, evidence, is_of_output in found:
             known.setdefault((name, evidence, is_of_output), Rule("request", name, evidence))
@@ -110,7 +110,7 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
 
 
 def _left(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
-    """Return the rules that no probe breaks."""
+    """Return the rules without a probe. For a check of whole requests, a probe with its evidence is enough."""
     probed = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
         rule
@@ -121,7 +121,7 @@ def _left(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
 
 def _unprobed(provider: Provider, rule: Rule, model: str | None, other: str | None) -> Unprobed:
     if other is not None:
-        return Unprobed(rule, f"{_OF_OTHER_MODELS}, as {other}", other)
+        return Unprobed(rule, f"{_OF_OTHER_MODELS}, for example {other}", other)
     if rule.kind == "history" and provider.histories is not None:
         own = [
             known for known in provider.histories.rules if (known.name, known.evidence) == (rule.name, rule.evidence)
@@ -134,7 +134,7 @@ def _unprobed(provider: Provider, rule: Rule, model: str | None, other: str | No
 
 
 def rules_of(provider: Provider) -> Iterator[Rule]:
-    """Yield the cited rules of a provider that its server refuses by; those that it ignores are not among them."""
+    """Yield the cited rules by which a provider's server refuses requests, without the rules that it ignores."""
     yield from _of_schemas("schema", provider.schema.refuses)
     if provider.schema.strict is not None:
         yield from _of_schemas("strict", provider.schema.refuses_strict)
@@ -166,7 +166,7 @@ def _of_schemas(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
 
 
 def _broken(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
-    """Return the rules that refuse a body: the name and the evidence of each, and whether it is about an answer."""
+    """Return the rules that refuse a body, each as its name, its evidence, and whether the rule is about an answer."""
     found: Iterable[RequestFault] = faults(provider, _read(provider, body, model), model, strict=False)
     return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in found)
 
@@ -177,7 +177,7 @@ def _read(provider: Provider, body: JsonObject, model: str | None) -> RequestRea
 
 
 def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
-    """Yield requests, each with its twin; what is cheap to send comes first."""
+    """Yield candidate requests, each with its twin, beginning with those that are cheap to send."""
     plain = request_body(provider)
     usual = next(
         (
@@ -217,7 +217,7 @@ def _of_histories(provider: Provider, usual: JsonSchema, model: str | None) -> I
 
 
 def _as_wanted(provider: Provider, message: Message, model: str | None) -> Message:
-    """Return a message whose calls have the reasoning or the signature that some models want of their own calls."""
+    """Return a message whose first call has the reasoning or the signature that the model requires."""
     first = next((part for part in message.parts if isinstance(part, ToolCallPart)), None)
     histories = provider.histories
     if first is None or histories is None:
@@ -243,7 +243,7 @@ def _of_tool_schemas(provider: Provider, usual: JsonSchema) -> Iterator[_Candida
             for schema in refused_schemas():
                 yield _Candidate(request_body(provider, tools=[tool_spec(form(schema))], strict=strict), twin)
     not_a_schema: Any = "text"
-    with contextlib.suppress(AttributeError):  # some write fields of the schema
+    with contextlib.suppress(AttributeError):  # some providers write single fields of the schema
         refused = request_body(provider, tools=[tool_spec(not_a_schema)])
         yield _Candidate(refused, _with_tool(provider, usual))
     yield from _of_choices(provider, usual)
@@ -253,7 +253,7 @@ def _of_choices(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     twin = _with_tool(provider, usual)
     modes: tuple[ChoiceMode, ...] = ("required", "none")
     for mode in modes:
-        with contextlib.suppress(ExportError):  # no request of ours can make this choice
+        with contextlib.suppress(ExportError):  # the provider has no form for this choice
             yield _Candidate(request_body(provider, tools=[tool_spec(usual)], mode=mode), twin)
 
 
@@ -280,7 +280,7 @@ def _of_answers(provider: Provider) -> Iterator[_Candidate]:
 
 
 def _of_limits(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
-    """Yield requests with one tool more than is taken, or a longer description: these cost the most."""
+    """Yield requests that exceed a limit by one tool or one character: these cost the most."""
     request, budget = provider.request, provider.schema.budget
     if request.longest_description is not None:
         most = request.longest_description.most
@@ -317,7 +317,7 @@ def request_body(
     """Return the body of a request with some messages and tools, without the model.
 
     Raises:
-        ExportError: The provider answers no requests of a model.
+        ExportError: The provider has no ``histories``, which define how its messages are written.
     """
     histories, server = provider.histories, server_of(provider)
     if histories is None:

@@ -1,4 +1,4 @@
-"""Schemas that some provider refuses, each one change away from one that all accept."""
+"""Schemas that some provider refuses, each with one change from a schema that all providers accept."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ def with_field(field: Any, **more: Any) -> JsonSchema:
 
 
 ACCEPTED = with_field(TEXT)
-"""The schema that every provider accepts, strict and not."""
+"""The schema that every provider accepts, with strict mode and without it."""
 
 
 def opened(schema: Any) -> Any:
@@ -71,7 +71,7 @@ def _of_names(names: list[str]) -> Iterator[JsonSchema]:
 
 
 def _too_large() -> Iterator[JsonSchema]:
-    """Yield what is too much of something; the least first, as a server reads and bills all of it."""
+    """Yield schemas that exceed a limit, in steps from small to large: servers read and bill the whole schema."""
     for levels in (6, 11):
         deep: JsonSchema = ACCEPTED
         for _ in range(levels):

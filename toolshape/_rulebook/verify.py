@@ -1,4 +1,4 @@
-"""Asks a provider for each probe and its twin, and says whether the rule holds: confirmed, refuted, or unknown."""
+"""Sends each probe and its twin to a provider, and decides whether the rule is confirmed, refuted, or unknown."""
 
 import json
 import os
@@ -17,14 +17,14 @@ from toolshape.testing._fake.speaker import server_of
 
 Outcome: TypeAlias = Literal["confirmed", "refuted", "unknown"]
 _REFUSED = frozenset({400, 413, 422})
-_SECRET = frozenset({401, 403})  # such answers may quote the key, or a part of it
+_SECRET = frozenset({401, 403})  # answers with these statuses may quote the key, or a part of it
 _LONGEST = 300
 _CHARACTERS_A_TOKEN = 4
 _SECONDS = 60.0
 
 
 class Reply(NamedTuple):
-    """What came of one request: its status, and the words of the answer; no status if no answer came."""
+    """The answer to one request: its status and its words. ``status`` is ``None`` if the API did not answer."""
 
     status: int | None
     words: str
@@ -34,7 +34,7 @@ Send: TypeAlias = Callable[[JsonObject], Reply]
 
 
 class Finding(NamedTuple):
-    """Whether a rule holds at a provider and model, the words of the answer that says so, and when that was."""
+    """Whether a rule holds for a provider and a model, the words of the deciding answer, and the time of the test."""
 
     provider: str
     model: str
@@ -44,22 +44,22 @@ class Finding(NamedTuple):
     at: str
 
     def as_json(self) -> JsonObject:
-        """Return the finding as JSON, a line of the file of results."""
+        """Return the finding as JSON: one line in a file of findings."""
         about = {"kind": self.rule.kind, "rule": self.rule.name, "evidence": self.rule.evidence}
         found = {"outcome": self.outcome, "words": self.words, "at": self.at}
         return {"provider": self.provider, "model": self.model, **about, **found}
 
 
 def address_of(provider: Provider, url: str | None = None) -> Address:
-    """Return where a provider is asked, at another base address if one is given.
+    """Return the address of a provider's API, with the base address ``url`` if it is given.
 
     Raises:
-        UsageError: Requests to the provider are signed, or each account has an address of its own.
+        UsageError: Requests to the provider are signed, or each account has its own address.
     """
     address = server_of(provider).address
     if address is None:
-        reason = "its requests are signed, or each account has an address of its own"
-        raise UsageError(f"{provider.name} is out of reach of verify: {reason}")
+        reason = "its requests are signed, or each account has its own address"
+        raise UsageError(f"verify cannot send requests to {provider.name}: {reason}")
     if url is None:
         return address
     place = address.url.split("/", 3)[3]
@@ -67,10 +67,10 @@ def address_of(provider: Provider, url: str | None = None) -> Address:
 
 
 def key_of(address: Address, environment: Mapping[str, str] | None = None) -> str:
-    """Return the key of an API from the environment; empty if it needs none.
+    """Return the key of an API from the environment, or an empty string if the API needs no key.
 
     Raises:
-        UsageError: None of its variables is set.
+        UsageError: None of the environment variables for the key is set.
     """
     known = os.environ if environment is None else environment
     found = next((known[name] for name in address.keys if known.get(name)), None)
@@ -80,15 +80,15 @@ def key_of(address: Address, environment: Mapping[str, str] | None = None) -> st
 
 
 def sender(address: Address, model: str, key: str, client: Any, model_key: str, seconds: float = _SECONDS) -> Send:
-    """Return a function that sends a body to an API, and never raises for what comes back.
+    """Return a function that sends a body to an API. If the request fails, it returns a reply instead of raising.
 
     Args:
-        address: Where the API is.
+        address: The address of the API.
         model: The model.
-        key: The key; it is removed from what comes back.
+        key: The key, which is removed from the replies.
         client: A client of httpx.
-        model_key: The field of a body that holds the model, if the address does not.
-        seconds: How long an answer may take.
+        model_key: The field of a body that contains the model, if the address does not.
+        seconds: How many seconds an answer may take.
     """
     url = address.url.format(model=quote(model, safe=""))
     headers = {name: value.format(key=key) for name, value in address.headers.items()}
@@ -98,18 +98,18 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str, 
         try:
             response = client.post(url, headers=headers, json={**named, **body}, timeout=seconds)
             return _reply(response.status_code, response.text, key)
-        except Exception as error:  # a server may do anything, and httpx raises many things
+        except Exception as error:  # a server may do anything, and httpx raises many errors
             return Reply(None, type(error).__name__)
 
     return send
 
 
 def _reply(status: int, text: str, key: str) -> Reply:
-    """Return a reply without the key; a page that is no JSON is no answer of an API."""
+    """Return a reply without the key. A page that is not JSON does not count as an answer."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        return Reply(None, f"status {status}, and no JSON")
+        return Reply(None, f"status {status}, but no JSON")
     if status in _SECRET:
         return Reply(status, "the key is not accepted")
     words = _words(body)
@@ -123,10 +123,10 @@ def _words(body: Any) -> str:
 
 
 def selected(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
-    """Return the probes of some kinds, at most so many, the cheapest first.
+    """Return the probes of some kinds, the cheapest first, and at most ``most`` of them.
 
     Raises:
-        UsageError: There is no such kind.
+        UsageError: A kind does not exist.
     """
     wanted, known = set(kinds), get_args(Rule.__annotations__["kind"])
     if unknown := sorted(wanted - set(known)):
@@ -137,23 +137,24 @@ def selected(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) ->
 
 
 class Cost(NamedTuple):
-    """How many requests will be sent, and about how many tokens they hold."""
+    """The number of requests that will be sent, and about how many tokens they contain."""
 
     requests: int
     tokens: int
 
 
 def cost_of(probes: Iterable[Probe]) -> Cost:
-    """Return what it costs to ask for some probes; a twin that several share is sent once."""
+    """Return the cost of sending some probes. A twin that several probes share is sent once."""
     bodies = {json.dumps(body) for probe in probes for body in (probe.refused, probe.accepted)}
     return Cost(len(bodies), sum(len(body) // _CHARACTERS_A_TOKEN for body in bodies))
 
 
 def findings(provider: Provider, model: str, probes: Iterable[Probe], send: Send) -> Iterator[Finding]:
-    """Ask for each probe and its twin, and yield what each rule is found to be.
+    """Send each probe and its twin, and yield a finding for each rule.
 
-    A rule is confirmed if the probe is refused and its twin is not; refuted if the probe is taken, or the twin is refused;
-    and unknown if either answer says nothing of it: another status, a page, a lost connection.
+    A rule is confirmed if the provider refuses the probe and accepts the twin. It is refuted if the provider accepts
+    the probe or refuses the twin. It is unknown if one of the answers decides nothing: another status, a page, a lost
+    connection.
     """
     twins: dict[str, Reply] = {}
     for probe in probes:
@@ -166,7 +167,7 @@ def findings(provider: Provider, model: str, probes: Iterable[Probe], send: Send
 
 
 def _says(reply: Reply) -> bool | None:
-    """Return whether a request was taken; ``None`` if the answer does not say."""
+    """Return whether a request was accepted, or ``None`` if the reply does not show this."""
     if reply.status is None:
         return None
     return True if 200 <= reply.status < 300 else False if reply.status in _REFUSED else None  # noqa: PLR2004 - HTTP's
@@ -175,11 +176,11 @@ def _says(reply: Reply) -> bool | None:
 def _judged(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
     is_twin_taken, is_taken = _says(twin), _says(reply)
     if is_twin_taken is False:
-        return "refuted", f"its twin is refused: {twin.words}"
+        return "refuted", f"the twin was refused: {twin.words}"
     if is_twin_taken is None or is_taken is None:
         status = "" if reply.status is None else f"status {reply.status}: "
         return "unknown", f"{status}{reply.words}"
-    return ("refuted", "it is taken") if is_taken else ("confirmed", reply.words)
+    return ("refuted", "the probe was accepted") if is_taken else ("confirmed", reply.words)
 
 
 def _now() -> str:
@@ -187,10 +188,10 @@ def _now() -> str:
 
 
 def read_findings(path: Path) -> list[Finding]:
-    """Read a file of results; a line that was not finished is left out.
+    """Read a file of findings, without a last line that was written only in part.
 
     Raises:
-        UsageError: The file cannot be read, or is no file of results.
+        UsageError: The file cannot be read, or is not a file of findings.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -206,7 +207,7 @@ def read_findings(path: Path) -> list[Finding]:
             about = given["provider"], given["model"]
             found.append(Finding(*about, rule, given["outcome"], given["words"], given["at"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path} is no file of results ({error!r})") from error
+            raise UsageError(f"{path} is not a file of findings ({error!r})") from error
     return found
 
 
@@ -221,7 +222,7 @@ def left_over(probes: Iterable[Probe], found: Iterable[Finding], provider: str, 
 
 
 def drift(old: Iterable[Finding], new: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
-    """Return the rules whose outcome has changed, with both findings; what was or is unknown is no change."""
+    """Return the old and the new finding of each rule whose outcome changed. Unknown outcomes do not count."""
     before = {(finding.provider, finding.model, finding.rule): finding for finding in old}
     pairs = [(before.get((now.provider, now.model, now.rule)), now) for now in new]
     return [

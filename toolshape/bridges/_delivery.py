@@ -35,8 +35,8 @@ class BridgeOptions(TypedDict, total=False):
 
     - ``inject``: The values of injected parameters, by name, or a function that takes the framework's context and
       returns them. A parameter that is typed as that context needs no entry.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice. It is
-      required for tools that write and need approval, because a framework may deliver an approval twice.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice.
+      Tools that write and need approval require a ledger, because a framework may deliver an approval twice.
     - ``scope``: The namespace of the call ids, if the ids are not globally unique: a string, or a function that takes
       the framework's context and returns a string.
     - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
@@ -88,7 +88,7 @@ class Bridge:
     options: BridgeOptions
 
     def plan(self, call: Delivered) -> Plan:
-        """Validate a call; run nothing. Observers receive a provider message that contains only this call."""
+        """Validate a call without running it. Observers receive a provider message that contains only this call."""
         plan = self.unobserved_plan(call)
         if bound_tools_of(self.bound).observers is not None:
             response = self._response(call)
@@ -102,7 +102,7 @@ class Bridge:
         """Write a call as a response of the provider that contains only this call."""
         provider, arguments = self.bound.provider, call.arguments
         if isinstance(arguments, str):
-            with contextlib.suppress(ValueError, RecursionError):  # malformed JSON stays a text
+            with contextlib.suppress(ValueError, RecursionError):  # malformed JSON stays a string
                 arguments = json.loads(arguments)
         if provider.histories is None:
             return {"id": call.call_id, "name": call.wire_name, "arguments": arguments}
@@ -110,7 +110,7 @@ class Bridge:
         return messages if provider.histories.is_items else messages[-1]
 
     def unobserved_plan(self, call: Delivered) -> Plan:
-        """Validate a call without notifying observers; run nothing."""
+        """Validate a call without running it and without notifying observers."""
         raw = {"name": call.wire_name, "arguments": call.arguments}
         if call.call_id:
             raw["id"] = call.call_id
@@ -119,12 +119,12 @@ class Bridge:
         return Plan(planned(bound_tools.provider, reading, bound_tools.handlers))
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
-        """Return the parts, with each part that a result cannot hold replaced by a text that names it."""
+        """Return the parts. If a result cannot hold a part, a text with the name of the part replaces it."""
         holds = self.bound.provider.holds_in_result
         return [part if isinstance(part, Text) or holds(part) else Text(named(part)) for part in parts]
 
     def run_options(self, call: Delivered) -> dict[str, Any]:
-        """Return the keywords of ``Plan.run`` for a call."""
+        """Return the keyword arguments of ``Plan.run`` for a call."""
         inject, scope, ledger = self.options.get("inject", {}), self.options.get("scope"), self.options.get("ledger")
         injected = inject(call.context) if callable(inject) else inject
         contexts = self.definitions[call.wire_name].contexts
@@ -152,14 +152,14 @@ def bridge(
     Args:
         tools: The registry.
         provider: The provider that the framework talks to.
-        strict: As for ``Registry.bind``.
-        options: How calls are run.
+        strict: See ``Registry.bind``.
+        options: The options for running calls.
         packages: The packages whose context classes the framework fills.
 
     Raises:
         TypeError: An option is unknown.
-        UsageError: A tool needs approval and writes, and there is no ledger; or another argument is invalid.
-        ExportError: The provider cannot be sent one of the tools.
+        UsageError: A tool writes and needs approval, and there is no ledger; or another argument is invalid.
+        ExportError: One of the tools cannot be exported to the provider.
     """
     check_arguments(tools, options)
     ledger = options.get("ledger")
@@ -237,16 +237,16 @@ async def run_call(
 
     Args:
         plan: The plan of the call.
-        options: The result of ``run_options``. It is computed once for each call, because ``inject=`` may be a function.
+        options: The result of ``run_options``. Compute it once for each call, because ``inject=`` may be a function.
         decide: Returns the decision on a call that needs approval, or raises the framework's exception that requests
-            approval; then nothing has run.
-        how: Whether an event loop runs.
+            approval. The tool never runs before the decision.
+        how: ``IN_LOOP`` if an event loop runs the call, else ``HERE``.
 
     Raises:
         UsageError: An injected value is missing, or edited arguments are invalid.
     """
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
-    # The ledger is checked first, so that nobody is asked again about a call that has already run.
+    # The first run checks the ledger, so a call that has already run needs no second approval.
     await how.result_of(run(**options))
     for waiting in plan.pending:
         apply_decision(plan, waiting, refusal(waiting, options) or decide(waiting))
@@ -255,20 +255,20 @@ async def run_call(
 
 
 def refusal(waiting: PendingCall, options: Mapping[str, Any]) -> Deny | None:
-    """Return the denial of a call that the ledger could not recognise if it were delivered again."""
+    """Return a denial if the ledger could not recognise a second delivery of the call, else ``None``."""
     is_recognised = not has_made_up_id(waiting.call) or options["scope"] is not None or options["ledger"] is None
     return None if is_recognised else Deny(_NO_ID)
 
 
 async def needs_approval(plan: Plan, options: Mapping[str, Any], how: Steps = IN_LOOP) -> bool:
-    """Return whether the call of a plan needs approval, whatever the ledger has recorded of it. Runs nothing."""
+    """Return whether the call of a plan needs approval, without running it and without reading the ledger."""
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
     await how.result_of(run(only=(), inject=options["inject"]))
     return bool(plan.pending)
 
 
 async def must_be_asked(bridge: Bridge, call: Delivered) -> bool:
-    """Return whether a call needs approval and has not run yet. Runs nothing."""
+    """Return whether a call needs approval and has not run yet, without running it."""
     plan = bridge.unobserved_plan(call)
     await plan.arun(only=(), **bridge.run_options(call))
     return bool(plan.pending)

@@ -23,8 +23,8 @@ def import_tool(
 
     Args:
         name: The framework's name of the tool.
-        description: What the model reads.
-        schema: The schema of its arguments.
+        description: The description that the model reads.
+        schema: The schema of the tool's arguments.
         call: Calls the framework's tool with the arguments and the call id.
         options: The options of ``tool``.
     """

@@ -1,4 +1,7 @@
-"""Passes tools to agents of LangChain and LangGraph, and imports their tools. Tested with langchain-core 1.8 and langgraph 1.2."""
+"""Passes tools to agents of LangChain and LangGraph, and imports their tools.
+
+Tested with langchain-core 1.8 and langgraph 1.2.
+"""
 
 import base64
 import typing
@@ -67,23 +70,23 @@ def to_langchain(
 ) -> list[BaseTool]:
     """Convert a registry's tools to the form that ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` accept.
 
-    A call is validated and coerced, and runs under the registry's hooks and limits, and with ``ledger=``. The result is
-    a ``ToolMessage``, with ``status="error"`` if the call failed, images and files as content blocks, and the coercions
-    in ``artifact``. If a tool is invoked with plain arguments instead of a tool call, it returns the content or raises
-    ``ToolException``.
+    toolshape validates and coerces each call, and runs it with the registry's hooks and limits and the ``ledger``. The
+    result is a ``ToolMessage``. It has ``status="error"`` if the call failed, images and files as content blocks, and
+    the coercions in ``artifact``. If a tool is invoked with plain arguments instead of a tool call, it returns the
+    content or raises ``ToolException``.
 
-    If a call needs approval, the graph is interrupted. The interrupt's value has the form that
+    If a call needs approval, it interrupts the graph. The interrupt's value has the form that
     ``HumanInTheLoopMiddleware`` uses for single calls (``{"type": "tool_approval", "name": ..., "args": ...}``). Resume
-    with one of that middleware's decisions, such as ``Command(resume={"type": "approve"})``. ``args``, also in an edit,
-    are the validated arguments that the tool receives. Outside a graph, the call is denied. A graph without a
-    checkpointer cannot be resumed.
+    the graph with one of that middleware's decisions, such as ``Command(resume={"type": "approve"})``. ``args`` are the
+    validated arguments that the tool receives, both in the interrupt and in an edit. Outside a graph, the call is
+    denied. A graph without a checkpointer cannot be resumed.
 
     Args:
         tools: The registry. Tools added to it later are not included.
         provider: The provider whose schema form is sent.
-        strict: As for ``Registry.bind``. LangChain sends ``strict`` only on request: with ``True``, also write
+        strict: See ``Registry.bind``. LangChain sends ``strict`` only on request: if you pass ``True``, also call
             ``bind_tools(..., strict=True)``.
-        **options: As in ``BridgeOptions``; the functions ``inject`` and ``scope`` take a ``ToolRuntime``.
+        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``ToolRuntime``.
 
     Raises:
         UsageError: A tool writes and needs approval, and there is no ledger.
@@ -198,14 +201,14 @@ class _Decisions(TypedDict):
 
 
 _Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
-"""The answer to an interrupt: a decision of ``HumanInTheLoopMiddleware``, alone or in a list of one."""
+"""The answer to an interrupt: a decision of ``HumanInTheLoopMiddleware``, alone or in a list with one item."""
 
 
 def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     """Interrupt the graph to ask for approval; return the decision once the graph is resumed.
 
     LangGraph matches answers to the interrupts of a task by their order. So a call interrupts each time that its node
-    runs, even if the ledger has recorded it, and several calls that run at the same time in one task are denied.
+    runs, even if the ledger has recorded the call. If one task runs several calls at the same time, they are denied.
     """
     if _is_with_others(runtime):
         return Deny(_SEVERAL)
@@ -238,9 +241,10 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
 
 
 def _is_with_others(runtime: ToolRuntime[Any, Any]) -> bool:
-    """Return whether one task runs several calls of tools that may need approval, as a ``ToolNode`` in your own graph does.
+    """Return whether one task runs several calls of tools that may need approval.
 
-    ``create_agent`` sends each call to a task of its own, whose path says so.
+    A ``ToolNode`` in your own graph does so. ``create_agent`` sends each call to a separate task, which the path of the
+    task shows.
     """
     metadata: Mapping[str, Any] = runtime.config.get("metadata") or {}
     path = metadata.get("langgraph_path") or ("",)
@@ -297,13 +301,14 @@ def from_langchain(
 ) -> Tool[..., Any]:
     """Convert a LangChain tool to a toolshape tool. Needs the extra ``schema``.
 
-    Calls are validated by the tool's JSON Schema, and then by LangChain. ``ToolException`` and a ``ToolMessage`` with
-    ``status="error"`` become ``ToolError``. A tool that takes the state or the store of a graph cannot be called.
+    The tool's JSON Schema validates the calls first, and then LangChain validates them. ``ToolException`` and a
+    ``ToolMessage`` with ``status="error"`` become ``ToolError``. A tool that takes the state or the store of a graph
+    cannot be called.
 
     Args:
         tool: The tool.
         config: The ``RunnableConfig`` passed to each call.
-        **options: As for ``toolshape.tool``.
+        **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.

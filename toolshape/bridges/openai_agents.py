@@ -43,20 +43,20 @@ def to_openai_agents(
 ) -> list[AgentsTool]:
     """Convert a registry's tools to the form that ``Agent(tools=...)`` of the OpenAI Agents SDK accepts.
 
-    A call is validated and coerced from the model's own text, and runs under the registry's hooks and limits, and with
-    ``ledger=``. If it fails, the model receives the error text. Images and files are returned as ``ToolOutputImage`` and
-    ``ToolOutputFileContent``.
+    toolshape validates and coerces the arguments as the model wrote them, and runs the call with the registry's hooks
+    and limits and the ``ledger``. If a call fails, the model receives the error text. Images and files are returned as
+    ``ToolOutputImage`` and ``ToolOutputFileContent``.
 
-    If a call needs approval, the run is interrupted, and its ``RunState`` is approved or rejected as usual. Nobody is
-    asked again about a call that the ledger has recorded. The SDK cannot edit arguments. If the arguments are not JSON,
-    the SDK requests approval before the model receives the error.
+    If a call needs approval, the SDK interrupts the run, and you approve or reject the call in its ``RunState`` as
+    usual. A call that the ledger has recorded needs no second approval. The SDK cannot edit arguments. If the arguments
+    are not JSON, the SDK requests approval before the model receives the error.
 
     Args:
         tools: The registry. Tools added to it later are not included.
         provider: The provider whose schema form is sent: ``"openai-responses"`` for the SDK's default model, ``"openai"``
             for ``OpenAIChatCompletionsModel``, or the provider behind another model.
-        strict: As for ``Registry.bind``.
-        **options: As in ``BridgeOptions``; the functions ``inject`` and ``scope`` take a ``ToolContext`` (or, before
+        strict: See ``Registry.bind``.
+        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``ToolContext`` (or, before
             approval, a ``RunContextWrapper``).
 
     Raises:
@@ -109,14 +109,14 @@ def _output(part: Part) -> Any:
 def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
     """Convert a ``FunctionTool`` of the OpenAI Agents SDK to a toolshape tool. Needs the extra ``schema``.
 
-    Calls are validated by the tool's JSON Schema, and then by the SDK, which returns its own errors as text.
-    ``needs_approval`` becomes ``approve=True``, even if it is a function, because that function can only run inside the
-    SDK.
+    The tool's JSON Schema validates the calls first. Then the SDK validates them, and returns its own errors as text.
+    ``needs_approval`` becomes ``approve=True``, even if ``needs_approval`` is a function, because that function can
+    only run inside the SDK.
 
     Args:
         tool: The tool.
-        context: The value of the function's ``context``. It belongs to no agent run.
-        **options: As for ``toolshape.tool``.
+        context: The value of the function's ``context``. It is not part of an agent run.
+        **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.

@@ -68,7 +68,7 @@ _PROVIDERS: Mapping[str, str] = {
 }  # fmt: skip
 """Maps the model classes of pydantic-ai to the provider form that they send (source of pydantic-ai 2.68, 2026-11-26)."""
 _SYSTEMS: Mapping[str, str] = {"moonshotai": "moonshot"}
-"""Maps names of pydantic-ai's providers to those of toolshape, where the two differ."""
+"""Maps pydantic-ai's names of providers to toolshape's names, where they differ."""
 _FALLBACK_PROVIDER = "json-schema"
 
 
@@ -81,20 +81,21 @@ def to_pydantic_ai(
 ) -> list[PydanticTool[Any]]:
     """Convert a registry's tools to the form that ``Agent(tools=...)`` accepts.
 
-    Each request uses the schemas for its model's provider. A call is validated and coerced from the model's own text, and
-    runs under the registry's hooks and limits, and with ``ledger=``. If it fails, the model receives the error text, as
-    ``ModelRetry`` if a different call may succeed, otherwise as ``ToolFailed``. Images and files are returned as
-    ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its coercions.
+    Each request uses the schemas for its model's provider. toolshape validates and coerces the arguments as the model
+    wrote them, and runs the call with the registry's hooks and limits and the ``ledger``. If a call fails, the model
+    receives the error text, as ``ModelRetry`` if a different call may succeed, otherwise as ``ToolFailed``. Images and
+    files are returned as ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its
+    coercions.
 
     If a call needs approval, the run ends with ``DeferredToolRequests``, which must be one of the agent's output types.
-    Their ``metadata`` contains the validated arguments that the tool would receive.
+    The ``metadata`` of these requests contains the validated arguments that the tool would receive.
 
     Args:
         tools: The registry. Tools added to it later are not included.
-        provider: The provider whose schema form is sent. The default is the provider of the agent's model, or plain JSON
-            Schema if that is unknown or mixed.
-        strict: As for ``Registry.bind``.
-        **options: As in ``BridgeOptions``; the functions ``inject`` and ``scope`` take a ``RunContext``.
+        provider: The provider whose schema form is sent. The default is the provider of the agent's model. If this
+            provider is unknown, or if the agent uses models of several providers, the default is plain JSON Schema.
+        strict: See ``Registry.bind``.
+        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``RunContext``.
 
     Raises:
         UsageError: A tool writes and needs approval, and there is no ledger.
@@ -192,7 +193,7 @@ async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], co
         apply_decision(plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments))
     elif (
         is_changed and context.tool_call_approved
-    ):  # the model's arguments are invalid, and the approver's replace them
+    ):  # the model's arguments are invalid, so the approver's arguments replace them
         plan = bridged.plan(call._replace(arguments=arguments))
 
     def decide(waiting: PendingCall) -> Decision:
@@ -232,14 +233,15 @@ def _content(part: Part) -> Any:
 def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
     """Convert a pydantic-ai tool to a toolshape tool. Needs the extra ``schema``.
 
-    Calls are validated by the tool's JSON Schema, and then by pydantic-ai. ``ModelRetry`` and ``ToolFailed`` become
-    ``ToolError``. ``requires_approval`` becomes ``approve=True``. A tool that raises ``ApprovalRequired`` itself, or
-    ``CallDeferred``, cannot wait here: pass ``approve=``, and the function sees ``tool_call_approved=True``.
+    The tool's JSON Schema validates the calls first, and then pydantic-ai validates them. ``ModelRetry`` and
+    ``ToolFailed`` become ``ToolError``. ``requires_approval`` becomes ``approve=True``. If the function itself raises
+    ``ApprovalRequired`` or ``CallDeferred``, the call fails, because it cannot wait here. If you pass ``approve=``, the
+    function sees ``tool_call_approved=True``.
 
     Args:
         tool: The tool.
-        deps: The ``deps`` for the function's ``RunContext``. This context belongs to no agent run.
-        **options: As for ``toolshape.tool``.
+        deps: The ``deps`` for the function's ``RunContext``. This context is not part of an agent run.
+        **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.

@@ -1,4 +1,4 @@
-"""Locks the contract of tools in a file, and reports what has changed since. Needs the extra ``schema``."""
+"""Writes the contract of tools to a lock file, and reports later changes. Needs the extra ``schema``."""
 
 import typing
 
@@ -42,10 +42,10 @@ _RENAMED = {
     "read_lock": "load_lock",
     "written_lock": "dump_lock",
 }
-"""Deprecated names, which 0.2 removes, and the names that replace them."""
+"""Maps each deprecated name, which 0.2 removes, to the name that replaces it."""
 
 
-if not typing.TYPE_CHECKING:  # a type checker is to find misspelt and old names
+if not typing.TYPE_CHECKING:  # hidden from type checkers: they must report misspelt and deprecated names
 
     def __getattr__(name: str) -> typing.Any:
         return renamed_attribute(__name__, _RENAMED, name)

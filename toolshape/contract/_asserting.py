@@ -32,12 +32,12 @@ def assert_contract(
 ) -> None:
     """Assert that tools and outputs match their lock file, including every description.
 
-    With ``pytest --toolshape-update``, or if the file does not exist, it is written: commit it.
+    If the file does not exist, or with ``pytest --toolshape-update``, the function writes the file: commit it.
 
     Args:
         tools: The tools.
         path: The lock file.
-        providers: The providers whose entries the lock file covers, as with ``toolshape lock --to``. If there are none,
+        providers: The providers whose entries the lock file covers, as with ``toolshape lock --to``. If you pass none,
             an updated file keeps its providers.
         outputs: The outputs, as with ``toolshape lock --answer``.
 
@@ -61,7 +61,7 @@ def assert_contract(
 
 
 def _providers_of(place: Path) -> tuple[str, ...]:
-    """Return the providers that a file was written for; none if it cannot be read."""
+    """Return the providers that a lock file covers, or none if the file cannot be read."""
     try:
         return load_lock(place).providers
     except UsageError:

@@ -1,4 +1,4 @@
-"""Compares two contracts: lists the changes, and for each a call that it breaks."""
+"""Compares two contracts: lists the changes, and for each breaking change a call that it breaks."""
 
 import contextlib
 import difflib
@@ -28,13 +28,14 @@ from toolshape.contract._lock import Contract, Locked, make_contract
 from toolshape.contract._validators import Formats, admission, refused_at
 from toolshape.contract._witness import SpentError, Tries, candidates
 
-_ALIKE = 0.6  # the smallest ratio of ``difflib`` at which two texts count as similar
+_ALIKE = 0.6  # the smallest ratio of ``difflib`` at which two strings count as similar
 
 
 def renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
     """Return the new names of renamed tools, by the old name.
 
-    A tool is a renamed one if it has the same description, or the same arguments with a similar name and description.
+    A new tool replaces an old tool if both have the same description, or the same arguments and a similar name and
+    description.
     """
     names: dict[str, str] = {}
     left = list(come)
@@ -64,14 +65,14 @@ def _is_alike(before: Locked, after: Locked) -> bool:
 
 
 class Renaming(NamedTuple):
-    """A renamed parameter, as the steps that removed and added it."""
+    """A renamed parameter: the step that removed the old name, and the step that added the new name."""
 
     removed: Step
     added: Step
 
 
 def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
-    """Join a removed and an added parameter into a renaming if their schemas are the same and their object is, too."""
+    """Join a removed and an added parameter into a renaming if they have the same schema and belong to one object."""
     added = [step for step in steps if step.keyword == "added"]
     result: list[Step | Renaming] = []
     for step in steps:
@@ -90,7 +91,7 @@ def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
             by_name = [_alikeness(_name(step.path), _name(candidate.path)) for candidate in same]
             best = (
                 same[by_name.index(max(by_name))] if max(by_name) >= _ALIKE else same[0]
-            )  # no similar name: the first
+            )  # if no name is similar, take the first candidate
             added.remove(best)
             result.append(Renaming(step, best))
         elif step.keyword != "added":
@@ -109,29 +110,29 @@ def _holder(path: str) -> str:
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
-"""Returns the paths at which arguments are refused; none if they are accepted."""
+"""Takes arguments, and returns the paths at which they are refused: no paths if they are accepted."""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
 _OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
-"""Keywords whose change may come from another Python type, which may refuse more than its schema says."""
+"""Keywords whose change may mean that the Python type changed: a type may refuse more than its schema says."""
 _UNSAID = ("contentSchema", "discriminator", "format")
-"""Keywords that Python types check and JSON Schema does not."""
+"""Keywords that Python types check but JSON Schema does not."""
 _MOST_TRIED, _MOST_ASKED, _SEEDS = 3_000, 200, 3
 
 
 class Change(NamedTuple):
     """One change of a tool.
 
-    ``kind`` is a JSON Schema keyword, or the event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
+    ``kind`` is a JSON Schema keyword or an event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
-    ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``; ``schema``
-    for several keywords at once. The events of an output, whose name stands in ``tool``, are ``output_added``,
-    ``output_removed`` and ``output_renamed``.
+    ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. It is
+    ``schema`` if several keywords changed together. The events of an output are ``output_added``, ``output_removed``
+    and ``output_renamed``; ``tool`` then holds the name of the output.
 
-    ``level`` is ``breaking`` if a call that was accepted is now refused: ``witness`` is such a call. It is ``unknown``
-    if neither this nor the contrary is certain, for example if the tool refuses a ``witness`` that its schema admits.
-    It is ``behaviour`` if the model reads other words, or the function gets another value: another default, or
-    ``witness``, which is now coerced. Else it is ``compatible``. ``providers`` are those whose entry of the tool has
-    changed.
+    ``level`` is ``breaking`` if the tool now refuses a call that it accepted before: ``witness`` is a refused call. It
+    is ``unknown`` if the comparison cannot tell whether calls break, for example if the tool refuses a ``witness`` that
+    its schema admits. It is ``behaviour`` if the model reads other words, or if the function gets another value:
+    another default, or the coerced ``witness``. Otherwise it is ``compatible``. ``providers`` are the providers whose
+    entry of the tool has changed.
     """
 
     kind: str
@@ -159,17 +160,17 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diff:
-    """The changes of tools, breaking changes first. ``str()`` gives a line for each change."""
+    """The changes of tools, breaking changes first. ``str()`` returns a line for each change, and their counts."""
 
     changes: tuple[Change, ...]
 
     def of(self, level: Level) -> tuple[Change, ...]:
-        """Return the changes of a level."""
+        """Return the changes with this level."""
         return tuple(change for change in self.changes if change.level == level)
 
     @property
     def is_breaking(self) -> bool:
-        """Whether a call that was accepted is now refused, or may be."""
+        """Whether a tool refuses, or may refuse, a call that it accepted before."""
         return bool(self.of("breaking") or self.of("unknown"))
 
     def __bool__(self) -> bool:
@@ -188,12 +189,12 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
     """Compare tools and outputs with an earlier contract.
 
     Args:
-        tools: The tools now. They validate candidate calls, with their coercions.
+        tools: The current tools, which validate candidate calls with their coercion rules.
         old: The earlier contract, for example from ``load_lock``.
-        outputs: The outputs now. They read candidate answers.
+        outputs: The current outputs, which read candidate answers.
 
     Raises:
-        ExportError: A provider of the contract is unknown, or one of the tools or outputs can no longer be exported to it.
+        ExportError: A provider of the contract is unknown, or a tool or output can no longer be exported to a provider.
     """
     bound = lenient(tools).bind("json-schema")
     handlers = bound_tools_of(bound).handlers
@@ -206,7 +207,7 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
                     handler.validate(arguments)
             except CallError as error:
                 return [problem.path for problem in error.problems] or [""]
-            except Exception:  # a validator of the user may raise any exception: the call is refused
+            except Exception:  # a user's validator may raise any exception, which refuses the call
                 return [""]
             return ()
 
@@ -247,10 +248,10 @@ def diff_contracts(
 
     Args:
         old: The earlier contract.
-        new: The contract now.
-        refuses: For each tool in ``new``, by name, the paths at which it refuses arguments; by default its schema
-            decides.
-        refuses_answer: The same for each output in ``new``.
+        new: The current contract.
+        refuses: For tools in ``new``, by name: functions that return the paths at which the tool refuses arguments. A
+            tool without a function refuses what its schema refuses.
+        refuses_answer: The same kind of functions for outputs in ``new``.
     """
     changes = _changes("tool", old.tools, new.tools, refuses or {})
     changes += _changes("output", old.outputs, new.outputs, refuses_answer or {})
@@ -279,7 +280,7 @@ def _changes(
             continue
         providers = _other_providers(before, after)
         if after.name != before.name:
-            # A model calls a tool by its name, and writes an answer under any.
+            # A model calls a tool by its name, so a new name breaks calls. An answer does not depend on the name.
             level: Level = "breaking" if what == "tool" else "behaviour"
             call = _some_call(before) if what == "tool" else None
             names = before.name, after.name
@@ -318,7 +319,7 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
 
 
 def _coercion(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
-    """Return the change of coercion rules. If rules were removed, the effect depends on the calls that models write."""
+    """Return the change of coercion rules: ``unknown`` if rules were removed, as some models may rely on them."""
     rules = [sorted(chosen_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
     level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
@@ -349,7 +350,7 @@ def _change(
 def _together(
     changes: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Iterator[Change]:
-    """Yield a change of the whole schema if the differences break calls together, but none of them does alone."""
+    """Yield a change of the whole schema if the differences together break calls, but no single difference does."""
     levels = {change.level for change in changes if change.kind not in _WORDS}
     if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
@@ -360,7 +361,7 @@ def _together(
 
 
 def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
-    """Return the level of a difference, and a call of the old schema that this difference alone breaks."""
+    """Return the level of a difference, and a call that the old schema admits and this difference alone breaks."""
     if step.unnamed is not None:
         return "compatible", None
     try:
@@ -372,12 +373,12 @@ def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | Non
 class _Trial:
     """Decides whether one difference breaks calls: by a proof, or by trying calls that the old schema admits."""
 
-    # Neither way is complete. A proof covers schemas only, but a type may refuse values that its schema admits, as
-    # texts of a format. And accepted calls prove nothing about other calls. So ``judged`` first looks for a proof that
-    # the old schema with this difference alone admits every old call. If there is none, ``_tried`` sends candidate
-    # calls to the tool, or to its new schema. A refusal counts only at the place of the difference: elsewhere another
-    # difference causes it. It is breaking only if the old tool certainly accepted the call; if a format makes that
-    # doubtful, the level is unknown.
+    # Neither way is complete. A proof covers schemas only, but a type may refuse values that its schema admits, for
+    # example strings of a format. Accepted calls prove nothing about other calls. So ``judged`` first looks for a proof
+    # that the old schema with this difference alone admits every old call. Without a proof, ``_tried`` sends candidate
+    # calls to the tool, or to its new schema. A refusal counts only at the place of the difference: another difference
+    # causes refusals elsewhere. The difference is breaking only if the old tool certainly accepted the call. If a
+    # format makes that doubtful, the level is unknown.
 
     def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
         self._step = step
@@ -389,9 +390,9 @@ class _Trial:
         self._last: dict[Formats, tuple[Any, Callable[[Any], bool]]] = {}
 
     def judged(self) -> tuple[Level, JsonObject | None]:
-        """Return the level, and a call that shows it."""
+        """Return the level of the difference, and a call that demonstrates the level."""
         if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(self._marked_alone, self._marked):
-            # A type may refuse more than its schema says: if the tool is at hand, try it.
+            # A type may refuse more than its schema says, so candidate calls are tried if the tool is available.
             return (
                 self._tried_although_proved()
                 if self._is_live and self._step.keyword in _OTHER_TYPE
@@ -400,11 +401,11 @@ class _Trial:
         return self._tried()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
-        # Below a "not" a format works the other way round: there a tool that ignores formats may refuse the value.
+        # Below a "not" a format has the reverse effect: a tool that ignores formats may refuse the value there.
         return self._compiled(schema, "certain")(value) and self._compiled(schema, "open")(value)
 
     def _compiled(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
-        """Return a compiled check of a schema; the last one is cached, as a proof checks many values in a row."""
+        """Return a compiled check of a schema. The last check is cached, as a proof checks many values in a row."""
         last = self._last.get(formats)
         if last is None or last[0] is not schema:
             last = self._last[formats] = schema, admission(schema, formats)
@@ -417,7 +418,7 @@ class _Trial:
     def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
         was_taken, is_admitted = admission(self._marked, "certain"), admission(self._new)
         for value in islice(_taken_by(self._old, self._alone), _MOST_ASKED):
-            # If the new schema refuses the value, another difference causes it.
+            # If the new schema refuses the value, another difference causes the refusal.
             if (
                 was_taken(value)
                 and is_admitted(value)
@@ -434,7 +435,7 @@ class _Trial:
         is_doubtful = False
         accepted: list[JsonObject] = []
         for value in _taken_by(self._old, self._alone):
-            # Formats count only if the value fits those of the old schema: not every tool checks formats.
+            # Formats count only if the value matches the formats of the old schema, as not every tool checks formats.
             is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_text)(value)
             if not (is_refused or is_hidden):
                 continue
@@ -442,10 +443,10 @@ class _Trial:
             if any(is_about(path, self._step.path, is_below=not is_refused) for path in paths):
                 if was_taken(value):
                     return "breaking", value
-                is_doubtful = True  # the old tool may have refused it, too
+                is_doubtful = True  # the old tool may have refused the value as well
             elif (
                 is_refused and not paths
-            ):  # the tool coerces the value, and the function gets another one; or the tool checks no formats
+            ):  # the tool coerces the value, which changes what the function gets; or the tool does not check formats
                 verdict = "behaviour", None if admits_text(value) else value
             if not paths:
                 accepted.append(value)
@@ -454,7 +455,7 @@ class _Trial:
         return ("unknown", None) if is_doubtful else verdict
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
-        """Return whether only formats prevented a proof, and the tool accepted each value listed for a format."""
+        """Return whether only formats prevented a proof, and the tool accepted calls with all constants in question."""
         if not Proof(self._alone, self._old, self._admits_if_asked).includes(self._alone, self._old):
             return False
         return all(any(_holds(call, value) for call in accepted) for value in self._listed)
@@ -466,7 +467,7 @@ def _holds(whole: Any, part: Any) -> bool:
 
 
 def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
-    """Yield arguments that the old schema admits, first those that the schema with the difference may refuse."""
+    """Yield arguments that the old schema admits, beginning with those that the difference is most likely to break."""
     admits = admission(old)
     seen: set[str] = set()
     budget = Tries()
@@ -482,7 +483,7 @@ def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
     """Return whether a change at a place may cause a problem at a path.
 
-    The path may be the place, above it or below it. With ``is_below`` it must be the place or below it.
+    The path may equal the place, or lie above or below the place. With ``is_below``, it may not lie above the place.
     """
     steps, place_steps = _steps(path), _steps(place)
     if is_below and len(steps) < len(place_steps):
@@ -499,6 +500,6 @@ def _steps(path: str) -> list[str]:
 def _some_call(tool: Locked) -> JsonObject:
     try:
         made = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
-    except (OverflowError, RecursionError, re.error):  # a schema that cannot be generated from
+    except (OverflowError, RecursionError, re.error):  # values cannot be generated from this schema
         return {}
     return made if isinstance(made, dict) else {}

@@ -1,4 +1,4 @@
-"""Computes what each tool costs in a request: tokens, counted by a client, and characters by part."""
+"""Computes the cost of each tool in a request: tokens, which a client counts, and characters by part."""
 
 import inspect
 import json
@@ -11,17 +11,17 @@ from toolshape._errors import UsageError
 from toolshape._wire.provider import Provider
 
 Count: TypeAlias = Callable[[JsonObject], int]
-"""Takes the keywords of a request, without messages, and returns the number of its input tokens."""
+"""Takes the keyword arguments of a request, without messages, and returns the number of its input tokens."""
 _PARTS = ("name", "description", "parameters: descriptions", "parameters: the rest", "the rest")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _QUESTION = "x"
 
 
 class ToolCost(NamedTuple):
-    """The cost of one tool: ``tokens`` is how many fewer a request has without it (``None``: not counted).
+    """The cost of one tool. Without the tool, a request has ``tokens`` fewer tokens (``None``: not counted).
 
-    ``characters`` is the length of its entry as JSON, ``share`` its fraction of all entries, and ``parts`` the
-    characters of each part.
+    ``characters`` is the length of the tool's entry as JSON, ``share`` is its fraction of all entries, and ``parts``
+    has the number of characters of each part.
     """
 
     tool: str
@@ -32,7 +32,7 @@ class ToolCost(NamedTuple):
 
 
 class RequestCost(NamedTuple):
-    """The cost of tools per request: ``tokens`` of all tools with the part that they share (``None``: not counted)."""
+    """The cost of all tools in a request. ``tokens`` includes tokens that the tools share (``None``: not counted)."""
 
     costs: tuple[ToolCost, ...]
     tokens: int | None
@@ -59,18 +59,18 @@ class RequestCost(NamedTuple):
 
 
 def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
-    """Compute what tools cost in each request.
+    """Compute the cost of tools in each request.
 
     Args:
         bound: The tools, bound to a provider.
         model: The model to count tokens for.
         count: Counts tokens: a synchronous client of OpenAI's SDK (``responses.input_tokens.count``, for
-            ``openai-responses``) or of Anthropic's (``messages.count_tokens``), or a function that takes the keywords
-            of a request. It is called once with all tools, once with none, and once without each tool. If omitted, the
-            costs have no tokens: they cannot be guessed.
+            ``openai-responses``) or of Anthropic's (``messages.count_tokens``), or a function that takes the keyword
+            arguments of a request. toolshape calls it once with all tools, once with no tools, and once without each
+            tool. If omitted, the costs have no tokens, as token counts cannot be guessed.
 
     Raises:
-        UsageError: ``count`` is not such a client, belongs to another provider, or did not return a number of tokens.
+        UsageError: ``count`` is not one of these, belongs to another provider, or did not return a number of tokens.
     """
     names = [tool.name for tool in bound.tools]
     entries = {name: _entry(bound, name) for name in names}
@@ -144,7 +144,7 @@ def _tokens(given: Any, name: str | None) -> int:
 
 
 def _entry(bound: Bound, name: str) -> Any:
-    """Return the entry that is sent for one tool."""
+    """Return the entry of one tool in a request."""
     exported = bound.subset([name]).export()
     return exported[0] if exported else {}
 
@@ -154,11 +154,11 @@ def _text(value: Any) -> str:
 
 
 def _parts(entry: Any) -> dict[str, int]:
-    """Return the number of characters of each part of an entry; together they are the whole entry."""
+    """Return the number of characters in each part of an entry. The numbers add up to the length of the entry."""
     inner = _named(entry) or {}
     schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), {})
     name, description = str(inner.get("name", "")), str(inner.get("description", ""))
-    is_text = isinstance(schema, str)  # xAI's gRPC
+    is_text = isinstance(schema, str)  # xAI's gRPC takes the schema as a string
     described = _said(sent_schema(entry))
     rest = len(schema if is_text else _text(schema)) - described if schema else 0
     counts = [len(name), len(description), described, rest]
@@ -177,7 +177,7 @@ def sent_schema(entry: Any) -> Any:
     """Return the schema of the parameters in an entry, or ``None`` if the entry has none."""
     inner = _named(entry) or {}
     schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), None)
-    if isinstance(schema, str):  # xAI's gRPC takes text
+    if isinstance(schema, str):  # xAI's gRPC takes a string
         return json.loads(schema)
     return schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema  # Bedrock wraps it
 

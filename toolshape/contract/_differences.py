@@ -1,4 +1,4 @@
-"""Finds the differences of two schemas, each with a copy of the old schema that has this difference alone."""
+"""Finds the differences between two schemas, each with a copy of the old schema that has only this difference."""
 
 import copy
 from collections.abc import Iterator
@@ -20,17 +20,17 @@ _MANY_BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")
 _BELOW = _ONE_BELOW | {*_MANY_BELOW, *_NAMED_BELOW, "properties", "required"}
 _VALUES = frozenset({"const", "default", "enum", "examples", "required"})
 _APPLIED = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"})
-"""Keywords that may constrain a name that ``properties`` does not have."""
+"""Keywords that may constrain a property that ``properties`` does not list."""
 _MOST_VISITED, _MOST_CHANGED = 2_000, 200
 Place: TypeAlias = tuple[str | int, ...]
 
 
 class Step(NamedTuple):
-    """One difference of two schemas: ``keyword`` at ``path`` was ``before`` and is ``after``.
+    """One difference between two schemas: ``keyword`` at ``path`` was ``before`` and is now ``after``.
 
-    ``alone`` is the old schema with this difference alone, or ``None`` for a difference of words; words may be new or
-    gone. ``place`` is the location in the old schema. ``unnamed`` is the name of an optional property that was added to
-    an open object. Such a name is no part of the old contract.
+    ``alone`` is the old schema with only this difference, or ``None`` if the difference is in words that a model reads.
+    ``is_new`` and ``is_gone`` mark words that were added or removed. ``place`` is the location in the old schema. If an
+    open object got an optional property, ``unnamed`` is the property's name, which the old contract does not cover.
     """
 
     path: str
@@ -45,11 +45,11 @@ class Step(NamedTuple):
 
 
 def differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
-    """Return the differences of two schemas of arguments.
+    """Return the differences between two schemas of arguments.
 
     Args:
-        old: The schema before.
-        new: The schema now.
+        old: The earlier schema.
+        new: The current schema.
     """
     return list(_Walk(old, new).of(old, new, (), ""))
 
@@ -67,10 +67,10 @@ class _Walk:
         if not (_reference(old) and _reference(new)):
             yield from self._of(old, new, place, path)
             return
-        # A pair of definitions is compared at each place that refers to it: the keywords around the reference decide
-        # what the difference breaks. Inside itself (``_open``) it is not compared again, else the walk would not end.
-        # If definitions share definitions, there are exponentially many places. Beyond the limits, a pair that was
-        # compared before therefore gives only its differences of words.
+        # The walk compares a pair of definitions at each place that refers to the pair, as the keywords around the
+        # reference decide what the difference breaks. Inside the pair itself (``_open``) the walk does not compare it
+        # again, or the walk would not end. If definitions share definitions, there are exponentially many places.
+        # Beyond the limits, the walk therefore yields only the differences in words of a pair that it has seen before.
         pair = canonical_json(_plain(old)), canonical_json(_plain(new))
         self._visited += 1
         is_too_much = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
@@ -155,7 +155,7 @@ class _Walk:
             without = {**before, "properties": {key: node for key, node in old.items() if key != name}}
             without["required"] = [key for key in required_before if key != name]
             without.pop("additionalProperties", None)
-            if "additionalProperties" in after:  # it decides about the removed name, which no other difference tries
+            if "additionalProperties" in after:  # it now governs the removed name, which no other difference tests
                 without["additionalProperties"] = self._renamed(after["additionalProperties"])
             yield self._step(_at(path, name), "removed", old[name], None, place, without, is_old=True)
         for name in (key for key in new if key not in old):
@@ -198,8 +198,9 @@ class _Walk:
     def _alone(self, place: Place, node: Any) -> JsonSchema:
         """Return the old schema with another node at a place, and the definitions of both schemas.
 
-        A reference on the way to the place is replaced by a copy of its definition. The new node thus changes this
-        place alone, not every place that refers to the definition. The new definitions get a prefix (``_NEW``).
+        Each reference on the way to the place becomes a copy of its definition. The new node therefore changes only
+        this place, not every place that refers to the definition. The names of the new definitions get a prefix
+        (``_NEW``).
         """
         wrapper: JsonObject = {"root": copy.deepcopy(self._old)}
         holder: Any = wrapper
@@ -228,7 +229,8 @@ class _Walk:
 def _is_open(node: JsonSchema, place: Place) -> bool:
     """Return whether an object admits any name, and constrains only the names in ``properties``.
 
-    An open object without properties holds data, unless it is the arguments themselves.
+    An object without properties holds data and does not count as open. The arguments themselves are an exception: they
+    may be open without properties.
     """
     is_free = is_same_json(node.get("additionalProperties", True), True) or node["additionalProperties"] == {}
     constrains = bool(_APPLIED & node.keys()) or "allOf" in place
@@ -236,12 +238,12 @@ def _is_open(node: JsonSchema, place: Place) -> bool:
 
 
 def with_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
-    """Return the old schema with the optional properties that were added to its open objects.
+    """Return the old schema plus the optional properties that were added to its open objects.
 
-    Each gets the schema that it has now: a name that the old schema did not have is no part of the contract.
+    Each property gets its current schema: the old contract does not cover names that the old schema did not have.
 
     Args:
-        old: The schema before.
+        old: The earlier schema.
         steps: The differences, including the added properties.
     """
     schema: JsonObject = old
@@ -309,7 +311,7 @@ def _plain(node: Any, key: str = "") -> Any:
 
 
 def _words(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
-    """Yield the differences in the words and the order that a model reads."""
+    """Yield the differences in the words, and in the order of properties, that a model reads."""
     for key in _SAID:
         if (key in before) != (key in after) or not is_same_json(before.get(key), after.get(key)):
             yield Step(path, key, before.get(key), after.get(key), None, key not in before, key not in after)
@@ -319,7 +321,7 @@ def _words(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
 
 
 def _is_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
-    """Return whether the differences of a keyword are found by comparing its subschemas."""
+    """Return whether the walk finds the differences of a keyword by comparing its subschemas."""
     if key in ("properties", "required"):
         return True
     if key == "additionalProperties" and ("properties" in before or "properties" in after):
@@ -339,8 +341,8 @@ def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
 def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:
     """Return pairs of indexes that match the schemas of two lists, or ``None`` if the match is not clear.
 
-    The order of ``prefixItems`` counts. Branches are matched by equality in any order; if exactly one is left on each
-    side, these two match.
+    The order of ``prefixItems`` counts. Equal branches match in any order. If exactly one branch is left on each side,
+    these two branches match.
     """
     old, new = before.get(key), after.get(key)
     if not (isinstance(old, list) and isinstance(new, list) and len(old) == len(new)):

@@ -1,6 +1,6 @@
-"""Proves that one schema admits every value that another admits.
+"""Proves that one schema admits every value that another schema admits.
 
-The proof is sound but not complete: ``False`` means not proved.
+The proof is sound but not complete: ``False`` means that no proof was found.
 """
 
 import math
@@ -20,7 +20,7 @@ ANNOTATIONS = frozenset(
     {"$comment", "$defs", "$id", "$schema", "default", "definitions", "deprecated", "description", "examples", "readOnly",
      "title", "writeOnly"}
 )  # fmt: skip
-"""Keywords that constrain nothing."""
+"""Keywords that do not constrain values."""
 _DEEPEST = 60
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
 _APPLY: Mapping[str, frozenset[str]] = {
@@ -38,18 +38,18 @@ _OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "discriminator"
 _KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
 _VALUES = frozenset({"const", "default", "enum", "examples"})
 BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose values map names chosen by the author to schemas or other values."""
+"""Keywords that map names to schemas or other values. The author of the schema chooses these names."""
 _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
-"""Keywords that depend on all keywords beside them."""
+"""Keywords whose meaning depends on the other keywords of the same schema."""
 FREE_FORMATS = frozenset({"binary", "password", "path"})
-"""Formats of pydantic that describe a text and refuse none (2.14.3, seen by validating, 2026-11-23)."""
+"""Formats that pydantic writes for types that accept every string (2.14.3, seen by validating, 2026-11-23)."""
 DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
-"""Formats that ``marked`` sets on the text form of a Decimal."""
+"""Formats that ``marked`` sets on the string form of a Decimal."""
 _MOST_STEPS = 50_000
 
 
 class Proof:
-    """Proves for schemas under two roots that one admits every value that the other admits."""
+    """Proves that a schema under one root admits every value that a schema under another root admits."""
 
     def __init__(self, wide_root: Any, narrow_root: Any, admits: Admits) -> None:
         self._wide_root = wide_root
@@ -60,11 +60,11 @@ class Proof:
         self._steps = 0
 
     def includes(self, wide: Any, narrow: Any) -> bool:
-        """Return whether ``wide`` is proved to admit every value that ``narrow`` admits."""
-        # Schemas may be recursive. While a pair of references is being proved, it is assumed (``_assumed``), so that
-        # meeting the pair again below counts as proved. This is induction over the value, which is finite: what holds
-        # at each level holds for all of it. Steps and depth are bounded, as definitions that share definitions have
-        # exponentially many paths.
+        """Return whether a proof shows that ``wide`` admits every value that ``narrow`` admits."""
+        # Schemas may be recursive. While the proof of a pair of references runs, ``_assumed`` holds the pair. If the
+        # proof meets the pair again at a deeper level, the pair counts as proved. This is induction over the value,
+        # which is finite: what holds at each level holds for the whole value. Steps and depth are bounded, as
+        # definitions that share definitions have exponentially many paths.
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return False
@@ -99,7 +99,7 @@ class Proof:
         return all(self.includes(part, narrow) for part in (rest, *parts))
 
     def _by_parts(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
-        """Return whether ``wide`` includes the intersection of parts: it suffices that it includes one of them."""
+        """Return whether ``wide`` includes the intersection of parts: it does if it includes any one part."""
         rest = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (rest, *parts)):
             return True
@@ -139,7 +139,7 @@ class Proof:
         branches = wide[keyword]
         for index, branch in enumerate(branches):
             if self.includes(branch, narrow) and self.includes(rest, narrow):
-                is_tagged = _tag(wide) is not None  # the tag selects the branch, so others cannot match
+                is_tagged = _tag(wide) is not None  # the tag selects the branch, so no other branch can match
                 others = [*branches[:index], *branches[index + 1 :]] if keyword == "oneOf" and not is_tagged else []
                 if all(are_disjoint(self._open(other), narrow, lambda node: node) for other in others):
                     return True
@@ -150,7 +150,7 @@ class Proof:
 
     def _of_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         family = "number" if kind == "integer" else kind
-        has_tag = _tag(wide) in (None, _tag(narrow))  # without this tag in ``narrow``, calls need not set it
+        has_tag = _tag(wide) in (None, _tag(narrow))  # if ``narrow`` lacks this tag, calls may omit its property
         if not (has_tag and _same(wide, narrow, tuple(wide.keys() - _KNOWN))):
             return False
         match family:
@@ -215,7 +215,7 @@ class Proof:
             matching = _matching(wide, name)
             if matching is None:
                 return False
-            # ``_objects`` has compared the patterns, which are the same in both: only the property itself is left.
+            # Both nodes have the same patterns, and ``_objects`` has compared their schemas. This compares properties.
             part_narrow = own.get(name, True if matching else others_narrow)
             if name in wide.get("properties", {}):
                 part_wide = wide["properties"][name]
@@ -227,7 +227,7 @@ class Proof:
 
 
 def _matching(node: JsonSchema, name: str) -> bool | None:
-    """Return whether a pattern for names matches a name; ``None`` if Python cannot tell."""
+    """Return whether a key of ``patternProperties`` matches a name, or ``None`` if Python cannot compile the key."""
     patterns = node.get("patternProperties") or {}
     try:
         return any(re.search(pattern, name) for pattern in patterns)
@@ -236,10 +236,10 @@ def _matching(node: JsonSchema, name: str) -> bool | None:
 
 
 def marked(node: Any, *, is_map: bool = False) -> Any:
-    """Return the same schema, with a format on texts that may be those of a Decimal.
+    """Return the schema with a format added to each string that may be a Decimal.
 
-    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, which does not accept every
-    text. ``float | str`` has the same schema, and only the tool can tell them apart.
+    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, but a Decimal does not accept
+    every string. ``float | str`` has the same schema: only the tool itself can distinguish the two types.
 
     Args:
         node: The schema.
@@ -270,7 +270,7 @@ def _without_annotations(node: JsonSchema) -> JsonSchema:
 
 
 def _listed(node: JsonSchema) -> list[Any] | None:
-    """Return all values of a schema that admits only a few, else ``None``."""
+    """Return all values that a schema admits if there are only a few, else ``None``."""
     if "const" in node:
         return [node["const"]]
     if "enum" in node:
@@ -301,7 +301,7 @@ def is_same_json(left: Any, right: Any) -> bool:
 def _same(wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False) -> bool:
     """Return whether ``narrow`` has equal values for the keywords that ``wide`` has.
 
-    With ``is_whole``, both schemas must have the same of these keywords.
+    With ``is_whole``, a keyword that only ``narrow`` has is a difference as well.
     """
     return all(
         (key in wide) == (key in narrow) and is_same_json(wide.get(key), narrow.get(key))
@@ -339,7 +339,7 @@ def _divides(step: float, number: float) -> bool:
 
 
 def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tuple[float, int]]:
-    """Return the bounds as pairs that compare: the second item is 0 if the bound itself is admitted."""
+    """Return the lower and the upper bound as comparable pairs: the second item is 0 if the bound itself is valid."""
     low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:

@@ -30,10 +30,11 @@ _VERSION = 1
 
 
 class Locked(NamedTuple):
-    """The contract of one tool: its canonical record, without the parts that only one provider gets.
+    """The contract of one tool or output: its canonical record, without the parts that only one provider receives.
 
-    Of an output, ``parameters`` is the schema of what a model writes as the answer. ``coerce`` holds the coercion rules that are on, or ``None`` for the default. ``fingerprints`` are those of the
-    entries that are sent, by the provider's name.
+    For an output, ``parameters`` is the schema of the answer. ``coerce`` holds the coercion rules that are on, or
+    ``None`` for the default rules. ``fingerprints`` has a fingerprint of the entry that each provider receives, by the
+    provider's name.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Locked(NamedTuple):
 class Contract(NamedTuple):
     """The contract of an application's tools, in their order, and of its outputs.
 
-    ``providers`` are the providers that the lock covers.
+    ``providers`` are the providers that the fingerprints cover.
     """
 
     tools: Mapping[str, Locked]
@@ -59,16 +60,16 @@ class Contract(NamedTuple):
 
 
 def make_contract(tools: Registry, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()) -> Contract:
-    """Return the contract of tools and outputs, with fingerprints of what is sent to each provider.
+    """Return the contract of tools and outputs, with fingerprints of the entries that each provider receives.
 
     Args:
         tools: The tools.
         providers: The names of the providers.
-        outputs: The outputs, each with a name of its own.
+        outputs: The outputs. Their names must differ.
 
     Raises:
-        ExportError: A provider is unknown, or one of the tools or outputs cannot be exported to it.
-        UsageError: Two outputs have one name.
+        ExportError: A provider is unknown, or a tool or output cannot be exported to a provider.
+        UsageError: Two outputs have the same name.
     """
     names = tuple(dict.fromkeys(providers))
     fingerprints = {name: _fingerprints(tools, name) for name in names}
@@ -103,7 +104,7 @@ def _fingerprint(request: JsonObject) -> str:
 
 
 def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
-    """Return the coercion rules of each tool; ``None`` for the default."""
+    """Return the coercion rules of each tool, or ``None`` for the default rules."""
     bound, usual = lenient(tools).bind("json-schema"), chosen_rules()
     by_name: dict[str, tuple[str, ...] | None] = {}
     for wire_name, name in bound.names_by_wire_name().items():
@@ -210,7 +211,7 @@ def _read(place: str, name: str, given: _LockedTool, providers: Collection[str])
     if given.parameters.get("type") != "object":
         raise ValueError(f"{place}.parameters: the type is not object")
     if given.fingerprints.keys() != providers:
-        raise ValueError(f"{place}.fingerprints: the names are not those of the providers")
+        raise ValueError(f"{place}.fingerprints: the names differ from the names in providers")
     return Locked(
         name, given.title, given.description, given.parameters, given.output, tuple(given.effects),
         tuple(given.examples), None if given.coerce is None else tuple(given.coerce), given.fingerprints,

@@ -1,4 +1,4 @@
-"""Renders an HTML page that shows what each provider is sent for the tools, without JavaScript or external files."""
+"""Renders an HTML page of the tools as each provider receives them, without JavaScript or external files."""
 
 import difflib
 import itertools
@@ -33,20 +33,20 @@ _STYLE = """
 ins, del { text-decoration: none } ins { color: var(--strict) } del { color: var(--refused) }
 """
 _WIDTH = 90
-_ELSEWHERE = ("name", "description", "parameters")  # xAI takes the parameters as text
+_ELSEWHERE = ("name", "description", "parameters")  # xAI takes the parameters as a string
 _LEGEND = {
     "strict": ("strict", "The provider constrains the model to the schema."),
     "lenient": ("lenient", "The provider does not constrain the model. toolshape validates the call."),
     "lossy": (
         "n differences",
-        "The schema that is sent says less than the tool in n places; toolshape validates them.",
+        "In n places, the provider's schema cannot state a rule of the tool. toolshape validates these rules.",
     ),
     "refused": ("refused", "The provider would reject the tool, so it is not sent."),
 }
 
 
 class _At(NamedTuple):
-    """The tools at one provider: the bound tools, and by tool the refusals, the report and the costs."""
+    """The tools bound to one provider, and for each tool its refusals, its report and its costs."""
 
     bound: Bound
     refused: Mapping[str, list[RefusedTool]]
@@ -63,11 +63,11 @@ class _State(NamedTuple):
 
 
 _Sent: TypeAlias = tuple[str, Any]
-"""The name of a provider, and the entry that it is sent; ``None`` if it would reject the tool."""
+"""The name of a provider, and the entry that it receives: ``None`` if the provider would reject the tool."""
 
 
 class _Group(NamedTuple):
-    """Providers that are sent the same schema for a tool: the markup that they share, and what each is sent."""
+    """Providers that receive the same schema for a tool: their common markup, and the entry for each provider."""
 
     inner: str
     sent: tuple[_Sent, ...]
@@ -81,15 +81,15 @@ def render_page(
     about: Iterable[str] = (),
     outputs: Iterable[Output[Any]] = (),
 ) -> str:
-    """Render the page.
+    """Render the page of some tools and outputs.
 
     Args:
         tools: The tools.
-        providers: The providers to show them for.
+        providers: The names of the providers to compare.
         changes: The changes of the tools, for example from ``diff``.
         title: The title of the page.
         about: Facts that the page shows below its title: versions, dates, or the commit of a lock file.
-        outputs: The outputs to show: what each provider is asked for the answer.
+        outputs: The outputs to show, with the schema of the answer that each provider receives.
 
     Raises:
         ExportError: A provider is unknown.
@@ -115,14 +115,14 @@ def render_page(
 
 
 def _answer(output: Output[Any], keys: Mapping[str, str]) -> str:
-    """Render an output: its schema, and what each provider is asked."""
+    """Render an output: its own schema, and the schema that each provider receives."""
     inner = [f"<p>{text(output.description)}</p>"]
     inner.append(
         f"<details><summary>The output's own schema</summary>{_schema(map(escaped, _lines(output.schema)))}</details>"
     )
     asked = [
         provider for provider in keys if get(provider).histories is not None
-    ]  # the others answer no requests of a model
+    ]  # toolshape sends no conversations to the other providers
     inner += [_asked(output, provider, keys[provider]) for provider in asked]
     head = f"<b>{name(output.name)}</b>"
     return f'<details class="tool entry"><summary>{head}</summary>{"".join(inner)}</details>'
@@ -174,7 +174,7 @@ def _changes(changes: Diff | None) -> Iterator[str]:
 
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
-    """Render a legend, and a table of the state of each tool at each provider, with a link to what is sent."""
+    """Render a legend, and a table of the state of each tool at each provider, with links to the schemas."""
     rows, shown = [], set()
     for number, tool in enumerate(tools):
         row = f'<tr data-entry="t{number}"><th scope="row"><a href="#t{number}">{name(tool.name)}</a>'
@@ -214,7 +214,7 @@ def _state(tool: Tool[..., Any], at: _At) -> _State:
 
 
 def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
-    """Group the providers that are sent the same schema, in the same strictness and with the same differences."""
+    """Group the providers that receive the same schema, with the same strictness and the same differences."""
     groups: dict[tuple[str, str], list[_Sent]] = {}
     for provider, bound_at in at.items():
         entry, state = None, _state(tool, bound_at)
@@ -232,7 +232,7 @@ def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
 def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
     """Return the CSS rules that hide a group when the boxes of all its providers are unchecked."""
     found = {tuple(keys[provider] for provider, _ in group.sent) for of_tool in groups for group in of_tool}
-    found |= {(key,) for key in keys.values()}  # what is asked of one provider
+    found |= {(key,) for key in keys.values()}  # the blocks of outputs, each for one provider
     rules = ("".join(f":has(#{key}:not(:checked))" for key in own) + f" .only-{'-'.join(own)}" for own in sorted(found))
     return " ".join(f"body{rule} {{ display: none }}" for rule in rules)
 
@@ -262,7 +262,7 @@ def _tool(
 
 
 def _sent(place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
-    """Render what the providers of a group are sent for a tool."""
+    """Render the block of a group: its providers, the state of the tool, and the schema that they receive."""
     state = _state(tool, at[group.sent[0][0]])
     own = [keys[provider] for provider, _ in group.sent]
     names = " ".join(f'<b class="{keys[provider]}">{text(provider)}</b>' for provider, _ in group.sent)
@@ -273,7 +273,7 @@ def _sent(place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At]
 
 
 def _entries(tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _At], usual: Mapping[str, str]) -> str:
-    """Render how long the entry of each provider is, and the entry where it has other fields than usual."""
+    """Render the length of the entry for each provider, and each entry whose fields are unusual for its provider."""
     sizes, others = [], []
     for provider, entry in (sent for group in groups for sent in group.sent):
         if entry is None:
@@ -315,7 +315,7 @@ def _outline(tool: Tool[..., Any], entry: Any) -> str:
 
 
 def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
-    """Write JSON in lines: an object or array that is short stands on one line."""
+    """Return JSON as lines, with each short object or array on one line."""
     flat = json.dumps(value, ensure_ascii=False, default=str)
     if not isinstance(value, dict | list) or not value or len(indent) + len(prefix) + len(flat) <= _WIDTH:
         return [f"{indent}{prefix}{flat}"]
@@ -331,12 +331,12 @@ def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
 
 
 def _schema(lines: Iterable[str]) -> str:
-    """Write the lines of a schema; those that begin with ``+`` or ``-`` as added or removed."""
+    """Render the lines of a schema, which are already HTML, as a block."""
     return f'<pre tabindex="0"><bdi>{chr(10).join(lines)}</bdi></pre>'
 
 
 def _rewritten(own: Any, sent: Any) -> str:
-    """Render how the schema that is sent differs from the tool's own."""
+    """Render the differences between the tool's own schema and the schema that the provider receives."""
     if sent is None:
         return "<p>The entry has no schema.</p>"
     if sent == own:
@@ -350,7 +350,7 @@ def _rewritten(own: Any, sent: Any) -> str:
 
 
 def _marked(lines: Iterable[str]) -> Iterator[str]:
-    """Mark runs of added and removed lines of a diff."""
+    """Yield the lines of a diff as HTML, with each run of added or removed lines marked."""
     for sign, run in itertools.groupby(lines, key=lambda line: line[0]):
         written = escaped("\n".join(run))
         mark = {"+": "ins", "-": "del"}.get(sign)

@@ -1,4 +1,4 @@
-"""Counts the recorded calls that a contract change breaks, by tool and by change, from the replay of a trace."""
+"""Counts the recorded calls that contract changes break, by tool and by change, from the replay of a trace."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,10 +11,11 @@ _BREAKING = frozenset({"now_refused", "now_unreadable", "other_calls", "other_to
 
 
 class BrokenCalls(NamedTuple):
-    """The number of recorded calls that were accepted and are now refused.
+    """The numbers of recorded calls that were accepted and are now refused.
 
-    ``by_change`` is in the order of the changes; a call that is refused at several places counts for each.
-    ``unreadable`` counts lines that are not trace records, ``not_compared`` calls whose record is incomplete.
+    ``by_change`` has a count for each change, in the order of the changes. A call that several changes break counts for
+    each of them. ``unreadable`` is the number of lines that are not trace records, and ``not_compared`` is the number
+    of calls whose record is incomplete.
     """
 
     calls: int
@@ -37,8 +38,8 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
 
     Args:
         found: The changes of the contract.
-        replayed: The replay of a trace with the tools now. The trace should be recorded with ``keep="all"``: a call
-            that already failed then does not count as broken.
+        replayed: The replay of a trace with the current tools. Record the trace with ``keep="all"``: calls that failed
+            while the trace was recorded do not count as broken.
     """
     refused = [replay for replay in replayed.changes if replay.kind in _BREAKING]
     by_change = [
@@ -52,7 +53,7 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
 
 
 def _breaks(change: Change, paths: tuple[str, ...]) -> bool:
-    """Return whether a change explains a refusal at these paths; a call of a removed tool is refused at no path."""
+    """Return whether a change explains a refusal at these paths; a refused call of a removed tool has no paths."""
     if change.level not in ("breaking", "unknown"):
         return False
     return not paths or any(is_about(path, change.path) for path in paths)

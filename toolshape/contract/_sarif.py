@@ -1,4 +1,4 @@
-"""Writes changes as SARIF 2.1.0, which code hosts show beside the lines of the functions."""
+"""Converts changes to SARIF 2.1.0, which code hosts show beside the source lines of the functions."""
 
 import inspect
 import json
@@ -16,13 +16,13 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
-    """Return the changes as SARIF, each at the function of its tool.
+    """Return the changes as SARIF, each located at the function of its tool.
 
     Args:
         found: The changes.
-        tools: The tools now.
-        lock: The path of the lock file: the location of a tool that was removed, or that has no function, as a tool
-            from a definition.
+        tools: The current tools.
+        lock: The path of the lock file. It is the location of changes to a tool that was removed, or that has no
+            function because it was made from a definition.
     """
     rules = sorted({change.kind for change in found.changes})
     run = {

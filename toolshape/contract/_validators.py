@@ -1,4 +1,4 @@
-"""Compiles validators of schemas that check formats as tools do. Needs jsonschema."""
+"""Compiles functions that validate values with a schema, and check formats as tools do. Needs jsonschema."""
 
 import json
 import re
@@ -29,8 +29,9 @@ from toolshape._validation.faults import path_of
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
 Formats: TypeAlias = Literal["open", "checked", "certain"]
-"""How to check formats. JSON Schema leaves them ``open``. ``checked`` refuses texts that every type of the format
-refuses. ``certain`` also refuses texts that some type of the format may refuse: all texts of an unknown format."""
+"""How to check formats. ``open`` does not check them, as in JSON Schema. ``checked`` refuses a string if every type
+with this format refuses it. ``certain`` refuses a string if any type with this format may refuse it, and refuses every
+string of an unknown format."""
 _TYPES: dict[str, Any] = {
     "date": date, "date-time": datetime, "duration": timedelta, "time": time, "ipv4": IPv4Address, "ipv6": IPv6Address,
     "ipv4network": IPv4Network, "ipv6network": IPv6Network, "ipv4interface": IPv4Interface,
@@ -54,10 +55,10 @@ class _SchemaChecker:
         self._formats = formats
 
     def check(self, value: object, name: str) -> None:
-        """Refuse a text that is not of a format.
+        """Check that a string has a format.
 
         Raises:
-            FormatError: The text is not of the format.
+            FormatError: The string does not have the format. With ``certain``, also if the format is unknown.
         """
         if not isinstance(value, str) or name in FREE_FORMATS:
             return
@@ -84,7 +85,7 @@ def _adapter(name: str, formats: Formats) -> TypeAdapter[Any] | None:
 
 
 def _content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
-    """Validate a text that holds JSON by its ``contentSchema``, as pydantic does; JSON Schema leaves this open."""
+    """Validate a JSON string with its ``contentSchema``, as pydantic does; JSON Schema does not require this check."""
     if isinstance(value, str) and node.get("contentMediaType") == "application/json":
         try:
             yield from validator.descend(json.loads(value), schema)
@@ -104,7 +105,7 @@ def _validator(text: str, formats: Formats) -> Any:
 
 
 def admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
-    """Compile a check of whether a schema admits a value. A schema that recurses without end admits none.
+    """Compile a function that returns whether a schema admits a value. An endlessly recursive schema admits no value.
 
     Args:
         schema: The schema.

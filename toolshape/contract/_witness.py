@@ -16,8 +16,8 @@ from toolshape.contract._inclusion import is_same_json
 _DEEPEST = 6
 _MOST_BELOW = 60  # values per place
 _MOST_CONSTANTS = 200  # values of ``const`` and ``enum`` per place
-_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # the most items and characters of a value made for a limit
-_MOST_SPENT = 100_000  # parts of values and of schemas, and hundreds of characters
+_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # the most items, and the most characters, of a value generated for a limit
+_MOST_SPENT = 100_000  # a budget in parts of values, parts of schemas, and hundreds of characters
 _CHARACTERS = 100
 _SMALL, _WEIGHT = 200, 5  # a large value costs more than its parts, as several schemas validate it
 _MOST_BRANCHES = 100  # per place
@@ -29,13 +29,13 @@ _OTHER_NAMES = ("x_other", "A", "9", "with space", "n" * 80)
 
 
 class Tries:
-    """The budget of values for one verdict."""
+    """The budget for the values that are generated for one verdict."""
 
     def __init__(self) -> None:
         self._left = _MOST_SPENT
 
     def spend(self, size: int) -> None:
-        """Count a value, or a part of a schema, by its size.
+        """Subtract the size of a value, or of a part of a schema, from the budget.
 
         Raises:
             SpentError: The budget is spent.
@@ -52,11 +52,11 @@ class SpentError(Exception):
 def candidates(
     narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries
 ) -> Iterator[Any]:
-    """Yield values of ``narrow`` to try with ``wide``, which is not proved to admit them all.
+    """Yield values of ``narrow`` to validate with ``wide``: no proof shows that ``wide`` admits all of them.
 
     Args:
-        narrow: The schema of the values. It does not admit all of them: the caller must filter.
-        wide: The schema that may refuse them.
+        narrow: The schema of the values. It may refuse some of the yielded values: the caller must filter them.
+        wide: The schema that may refuse the values.
         narrow_root: The root for references in ``narrow``.
         wide_root: The root for references in ``wide``.
         chance: The source of random choices.
@@ -76,10 +76,10 @@ class _Candidates:
         self._budget = budget
 
     def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
-        """Yield values of a node, those most likely to be refused first."""
-        # Each branch of ``narrow`` is compared with each branch of ``wide``, as it is unknown which of them admits a
-        # value. The values lie at the limits where the two branches differ: lengths, bounds, names, constants.
-        if depth > _DEEPEST or is_same_json(narrow, wide):  # no difference to aim at
+        """Yield values of ``narrow``, beginning with those that ``wide`` is most likely to refuse."""
+        # This method compares each branch of ``narrow`` with each branch of ``wide``, as it cannot know which branch
+        # admits a value. The values lie at the limits where the two branches differ: lengths, bounds, names, constants.
+        if depth > _DEEPEST or is_same_json(narrow, wide):  # there is no difference to test
             yield self._any(narrow)
             return
         for branch in self._branches(narrow, self._narrow_root):
@@ -91,8 +91,8 @@ class _Candidates:
                 continue
             others = self._branches(wide, self._wide_root)
             if any(is_same_json(branch, other) for other in others):
-                yield self._any(branch)  # an equal branch admits it
-                if "oneOf" not in str(wide):  # with oneOf, a second branch may admit it, too, so that it is refused
+                yield self._any(branch)  # an equal branch admits this value
+                if "oneOf" not in str(wide):  # oneOf refuses a value that a second branch admits as well
                     continue
                 others = [other for other in others if not is_same_json(branch, other)]
             others += [other[key] for other in others for key in _CONDITIONS if isinstance(other.get(key), dict)]
@@ -152,7 +152,7 @@ class _Candidates:
             for _ in range(8):
                 yield self._any({**narrow, "type": "string"})
         if "format" in narrow:
-            return  # other texts of this format are not known
+            return  # no other strings of this format are known
         for length in _sizes(narrow, wide, "minLength", "maxLength", _LONGEST_TEXT):
             self._budget.spend(length // _CHARACTERS)
             yield ((base or "ab") * (length // max(len(base), 2) + 1))[:length] if len(base) != 1 else base * length
@@ -237,7 +237,7 @@ class _Candidates:
             yield {name: self._any(properties.get(name, others)) for name in chosen}
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
-        """Yield names on which ``wide`` makes other properties depend, with the properties that ``narrow`` requires."""
+        """Yield each property that has dependents in ``wide``, with values for the dependents in ``narrow``."""
         properties, others = narrow.get("properties", {}), narrow.get("additionalProperties", True)
         for keyword in ("dependentRequired", "dependentSchemas"):
             for name, asked in (wide.get(keyword) or {}).items():
@@ -274,7 +274,7 @@ class _Candidates:
 
 
 def _with_root(node: Any, root: Any) -> Any:
-    """Return a node with the definitions of its root, so that its references resolve within it."""
+    """Return a node with the definitions of its root, which the references in the node need."""
     if not isinstance(node, dict) or not isinstance(root, dict):
         return node
     return {**{key: root[key] for key in ("$defs", "definitions") if key in root}, **node}
@@ -289,7 +289,7 @@ def _size(value: Any) -> int:
 
 
 def _constants(*nodes: Any) -> Iterator[Any]:
-    """Yield the constants anywhere in schemas: a condition may depend on one of them."""
+    """Yield all constants in schemas, at any depth: a condition may depend on a constant."""
     for node in nodes:
         inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
         if isinstance(node, dict):
@@ -325,7 +325,7 @@ def _item(node: JsonSchema, index: int) -> Any:
 
 
 def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST) -> list[int]:
-    """Return the sizes around the limits of two schemas, as far as ``narrow`` admits them."""
+    """Return the sizes around the limits of two schemas that ``narrow`` admits."""
     low, high = narrow.get(least, 0), narrow.get(most, math.inf)
     near = [node[key] + step for node in (wide, narrow) for key in (least, most) if key in node for step in (0, -1, 1)]
     return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, longest)]

@@ -40,7 +40,7 @@ _FORM: JsonObject = {
             "type": "string",
             "title": "Why not",
             "description": "The reason that the model sees if the call is not run.",
-            "default": "",  # without it, clients that fill forms by type answer null, which is no text
+            "default": "",  # without a default, clients that fill forms by type answer null, which is not a string
         },
     },
     "required": ["approve"],
@@ -48,7 +48,7 @@ _FORM: JsonObject = {
 
 
 class Sealing(NamedTuple):
-    """How to seal calls that wait for approval: the arguments of ``Plan.pause``."""
+    """The arguments of ``Plan.pause``, which seals calls that wait for approval."""
 
     key: bytes
     audience: str
@@ -88,7 +88,7 @@ def _shown(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
     arguments = _quoted(record_of(tool).secrets.masked(waiting.arguments))
-    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quoted(tool.name)  # a remote server may have chosen it
+    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quoted(tool.name)  # a remote server may choose it
     title = f" ({_quoted(tool.title)})" if tool.title else ""
     return f"{name}{title} is about to be called with {arguments}. Run it?"
 

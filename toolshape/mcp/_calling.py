@@ -23,10 +23,10 @@ _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream
 
 
 class Connection:
-    """A connection to a server, for calls from any loop. It ends with its ``connect``, or is lost before.
+    """A connection to a server, for calls from any event loop, until its ``connect`` ends or the connection is lost.
 
-    When the connection is lost, the SDK cancels the task that entered the client. A task of this class therefore enters
-    it, not the caller's task.
+    When the connection is lost, the SDK cancels the task that entered the client. Therefore a task of this class enters
+    the client, not the caller's task.
     """
 
     def __init__(self, client: Client) -> None:
@@ -44,7 +44,7 @@ class Connection:
         """Connect to a server.
 
         Raises:
-            Exception: The SDK raises it if no server answers, or if the server does not speak MCP.
+            Exception: No server answers, or the server does not speak MCP. The SDK chooses the class.
         """
         made = cls(client)
         try:
@@ -59,7 +59,7 @@ class Connection:
 
     async def _hold(self) -> None:
         async with self._client:
-            # The SDK's own check runs the server's regular expressions in Python, which may take for ever.
+            # The SDK's own check runs the server's regular expressions in Python, which may never end.
             self._client.session.validate_tool_result = self._check_result  # type: ignore[method-assign]
             self._opened.set_result(None)
             await self._closing.wait()
@@ -72,7 +72,7 @@ class Connection:
         """Validate a result against the output schema that the server listed, in bounded time.
 
         Raises:
-            RuntimeError: The result does not fit; the type and the words are those of the SDK.
+            RuntimeError: The result does not match the schema. The SDK raises the same error in this case.
         """
         schema = self._outputs.get(name)
         if schema is None:
@@ -92,8 +92,8 @@ class Connection:
     def hear_malformed(self, error: Exception) -> None:
         """Resolve the request that a malformed message answers: the SDK drops the message, and the caller would wait.
 
-        If the message is only nested deeper than the SDK reads, this method reads it. It ignores messages that answer
-        no request, for example a line that a server prints.
+        If the message is valid but nested too deeply for the SDK, this method reads the message itself. It ignores
+        messages that do not answer a request, for example a line that a server prints.
         """
         message = _message_in(error)
         if message is None or "id" not in message or not message.keys() & {"result", "error"}:
@@ -119,7 +119,7 @@ class Connection:
         return not (self._is_lost or self._closing.is_set() or self._held.done())
 
     async def listed(self, most_pages: int) -> list[ListedTool]:
-        """Request all tools of the server; read at most ``most_pages`` pages of the list."""
+        """Request the server's list of tools, and read at most ``most_pages`` pages of the list."""
         every: list[ListedTool] = []
         cursor: str | None = None
         capabilities = self._client.server_capabilities
@@ -150,13 +150,13 @@ class Connection:
         return page.tools, page.next_cursor
 
     def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, CallToolResult]]:
-        """Return a function that calls a tool of the server, by the server's own name for it."""
+        """Return a function that calls a tool of the server; ``name`` is the server's own name of the tool."""
 
         async def call(_toolshape_context: CallContext, **arguments: Any) -> CallToolResult:
             request = self._asked(name, arguments, _toolshape_context)
             if asyncio.get_running_loop() is self._loop:
                 return await request
-            # The client belongs to the loop that connected. That loop may be closed once the connection is.
+            # The client belongs to the loop that connected. When the connection is closed, that loop may be closed too.
             if not self.is_open:
                 request.close()
                 raise self._lost(name)
@@ -179,7 +179,7 @@ class Connection:
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             context.progress(progress, total, message or "")
 
-        # The SDK need not resolve a request when the connection is lost, so the wait also ends with ``_held``.
+        # If the connection is lost, the SDK may never resolve a request, so the wait also ends when ``_held`` ends.
         request = asyncio.ensure_future(self._client.call_tool(name, arguments, progress_callback=tell))
         try:
             await asyncio.wait({request, self._held}, return_when=asyncio.FIRST_COMPLETED)
@@ -226,7 +226,7 @@ def _message_in(error: Exception) -> JsonObject | None:
 
 
 def _only(error: BaseException) -> BaseException:
-    """Unwrap an error from nested exception groups that hold nothing else, as task groups raise it."""
+    """Unwrap an error from nested exception groups that hold only this error: task groups raise such groups."""
     inside: Any = getattr(error, "exceptions", ())
     return _only(inside[0]) if len(inside) == 1 else error
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 ServerLike: TypeAlias = "Server[Any] | MCPServer | Client | StdioServerParameters | Transport | str | Sequence[str]"
-"""A server in this process, a URL, a command (a text or a list), a ``Client`` of the SDK, or any argument of it."""
+"""A server in this process, a URL, a command (a string or a list), an SDK ``Client``, or any argument of ``Client``."""
 _MOST_PAGES = 100
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two attempts to listen for changes
 _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
@@ -37,7 +37,7 @@ _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
     ("destructiveHint", True): "destructive",
     ("openWorldHint", True): "open_world",
 }
-"""The hints of an untrusted server that only restrict a tool."""
+"""Maps the hints that only restrict a tool to effects. These hints count even if the server is not trusted."""
 
 
 def connect(
@@ -50,31 +50,35 @@ def connect(
 ) -> AbstractAsyncContextManager[Registry]:
     """Import the tools of an MCP server as a registry, for the duration of an ``async with``.
 
-    The ``Registry`` is like any other: you can export it to every provider, and it validates, coerces and answers calls
-    in the same way. Each call sends a request to the server in the loop that connected; calls from other loops work
-    too. If a call fails, the result is a ``tool_error``. A lost connection is such a failure, and so is an invalid
-    result, or one that does not fit the server's output schema.
+    You can use the ``Registry`` like any other: export it to every provider, and let it validate, coerce and answer
+    calls. Each call sends a request to the server in the event loop that connected. Calls from other loops work as
+    well. If a call fails, the result is a ``tool_error``. A call also fails if the connection is lost, if the result is
+    invalid, or if the result does not match the server's output schema.
 
-    When the server's list changes, the registry changes. Registries derived from it before, as by ``|``, stay as they
-    are. If a definition is not valid for a tool, the tool is left out and logged.
+    When the server's list of tools changes, the registry changes. Registries that you derived from it earlier, for
+    example with ``|``, do not change. If the server lists an invalid definition, the registry leaves this tool out, and
+    logs a warning.
 
     Args:
-        server: The server in this process, its URL, or the command that starts it, as ``"uvx mcp-server-time"`` or a
-            list. It may also be any argument of ``mcp.Client``, or a ``Client`` that is not entered yet.
-        prefix: Put before each name: ``gh`` makes ``gh_search`` of ``search``. The server gets its own names.
-        trust: Whether to believe the server's hints on what its tools do. If not, only hints that restrict a tool
-            count: no tool is read-only or idempotent.
+        server: The server in this process, its URL, or the command that starts the server, as a string such as
+            ``"uvx mcp-server-time"`` or as a list. You can also pass any argument of ``mcp.Client``, or a ``Client``
+            that is not entered yet.
+        prefix: A prefix for each name: with ``gh``, the tool ``search`` becomes ``gh_search``. Requests to the server
+            contain the server's own names.
+        trust: Whether to believe the server's hints about what its tools do. If not, only the hints that restrict a
+            tool count, and no tool is read-only or idempotent.
         client: Further arguments of ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
-        **options: As for ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``, etc.
+        **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
+            etc.
 
     Raises:
-        UsageError: The server or an option is invalid; or the server lists an entry that is not a tool, for which the
-            SDK rejects the whole list.
-        Exception: The SDK raises it if no server answers, or if the server does not speak MCP.
+        UsageError: The server or an option is invalid, or the server lists an entry that is not a tool. The SDK then
+            rejects the whole list.
+        Exception: No server answers, or the server does not speak MCP. The SDK chooses the class.
     """
     given: Any = prefix
     if prefix is not None and not (isinstance(given, str) and given):
-        raise UsageError(f"prefix= must be a non-empty text, not {prefix!r}")
+        raise UsageError(f"prefix= must be a non-empty string, not {prefix!r}")
     if "name" in options:
         raise UsageError("name= would give all tools the same name: use prefix=")
     _ = make_from_definition(
@@ -104,7 +108,7 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
             raise UsageError(f"cannot parse the command {server!r}: {error}") from error
     if isinstance(server, (list, tuple)):
         if not (server and all(isinstance(word, str) for word in server)):
-            raise UsageError(f"a command must be a text or a list of texts, not {server!r}")
+            raise UsageError(f"a command must be a string or a list of strings, not {server!r}")
         return StdioServerParameters(command=server[0], args=list(server[1:]))
     server = getattr(server, "_mcp_server", server)  # the server inside a FastMCP (source of fastmcp 4.1, 2026-11-23)
     is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(server, "__aenter__")
@@ -144,9 +148,10 @@ def _says_changes(client: Client) -> bool:
 def _heard(
     list_changed: asyncio.Event, next_handler: MessageHandlerFnT | None, connections: Sequence[Connection]
 ) -> MessageHandlerFnT:
-    """Return a message handler that notes a changed list (revisions before 2026-07-28) and malformed messages.
+    """Return a message handler that reacts to a changed list (revisions before 2026-07-28) and malformed messages.
 
-    The handler runs where messages are read and would block on a request, so ``_follow`` requests the list.
+    The handler runs in the task that reads messages, where a request would block. ``_follow`` therefore requests the
+    list.
     """
 
     async def handler(message: IncomingMessage) -> None:
@@ -162,16 +167,17 @@ def _heard(
 
 
 async def _listen(client: Client, connection: Connection, list_changed: asyncio.Event) -> None:
-    """Note a changed list through a subscription (from 2026-07-28 on), and subscribe again when the stream ends.
+    """Subscribe to changes of the list (from 2026-07-28 on), and subscribe again when the stream ends.
 
-    After each gap between two subscriptions it sets ``list_changed``: the server did not notify changes in the gap.
+    The function also sets ``list_changed`` after each gap between two subscriptions, as the server does not report
+    changes in the gap.
     """
     pause = _SHORTEST_PAUSE
     while connection.is_open:
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 pause = _SHORTEST_PAUSE
-                list_changed.set()  # a change between the last request and this subscription is not notified
+                list_changed.set()  # the server did not report changes before this subscription
                 async for _ in changes:
                     list_changed.set()
         except Exception as error:  # the stream is lost, or the server has no subscriptions
@@ -206,7 +212,7 @@ class _TakingIn:
         self._listed: list[ListedTool] | None = None
 
     async def tools(self) -> list[Tool[..., Any]] | None:
-        """Request the list and return its tools, or ``None`` if it has not changed."""
+        """Request the list and return its tools, or ``None`` if the list has not changed."""
         now = await self.connection.listed(_MOST_PAGES)
         if now == self._listed:
             return None
@@ -219,7 +225,7 @@ class _TakingIn:
                 DefinitionError,
                 ValueError,
                 RecursionError,
-            ) as error:  # RecursionError: nested too deeply to be written
+            ) as error:  # RecursionError: the entry is nested too deeply
                 logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
                 continue
             if made.name in by_name:

@@ -53,13 +53,13 @@ T = TypeVar("T")
 class Changes:
     """Notifies clients of list changes: subscriptions from 2026-07-28 on, sessions before.
 
-    ``tell`` may run in any thread; each client is notified in the loop that serves it.
+    ``tell`` may run in any thread. It notifies each client in the loop that serves the client.
     """
 
     def __init__(self) -> None:
         self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Callable[[ServerEvent], None]]] = {}
         self._sessions: dict[object, tuple[asyncio.AbstractEventLoop, ServerSession]] = {}
-        self._telling: set[asyncio.Task[None]] = set()  # strong references: a loop holds its tasks weakly
+        self._telling: set[asyncio.Task[None]] = set()  # keeps the tasks alive: a loop holds only weak references
 
     async def publish(self, event: ServerEvent) -> None:
         """Deliver an event to all subscribers."""
@@ -74,7 +74,7 @@ class Changes:
         return _put(self._listeners, listener)
 
     def joined(self, session: ServerSession) -> Callable[[], None]:
-        """Notify a session of a revision without subscriptions; return a function that ends this."""
+        """Notify a session whose revision has no subscriptions; return a function that ends the notifications."""
         return _put(self._sessions, session)
 
     def tell(self) -> None:
@@ -100,7 +100,7 @@ def _put(entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: it serves no client any more
+    with contextlib.suppress(RuntimeError):  # the loop is closed, so it serves no clients
         loop.call_soon_threadsafe(work)
 
 
@@ -117,7 +117,7 @@ class Changing(Protocol):
 
 
 def tell_of_changes(tools: Registry, whom: Changing) -> None:
-    """Notify an object of each change of a registry, through a weak reference: until the object is collected."""
+    """Notify an object of each change of a registry. A weak reference lets the object be garbage-collected."""
     reference = weakref.ref(whom)
 
     def told() -> None:
@@ -136,9 +136,9 @@ _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:
 _IN_THREADS = (
     "a hook of served tools is a plain def: calls run in threads, without cancellation and timeouts; use async def"
 )
-_SHORTEST_KEY = 32  # bytes, the minimum of the SDK's sealing
-_OLDEST_FORM = "mcp:2025-06-18"  # for older revisions the SDK drops the fields that this one added
-_SUBSCRIBED = frozenset({"2026-07-28"})  # these revisions are notified of changes only by subscription
+_SHORTEST_KEY = 32  # the minimum length in bytes that the SDK requires to seal a request state
+_OLDEST_FORM = "mcp:2025-06-18"  # for older revisions, the SDK drops the fields that this revision added
+_SUBSCRIBED = frozenset({"2026-07-28"})  # in these revisions, clients learn of changes only by subscription
 
 
 def server(
@@ -155,22 +155,23 @@ def server(
 
     The server lists tools in the form of the revision that the client negotiated. It validates, coerces and runs calls
     as ``adispatch`` does: with hooks, limits and timeouts, and plain tools in threads. If a hook is a plain ``def``,
-    calls run in a thread as with ``dispatch``. They then lose cancellation, timeouts of plain tools, and the loop of
-    async tools, and the server logs this. A failure is a result with ``isError``. The server validates a value against
-    the output schema before it sends it, and notifies clients of changes.
+    calls run in a thread as with ``dispatch``. These calls cannot be cancelled, plain tools have no timeouts, and async
+    tools do not run in the server's loop. The server logs a warning about this. If a call fails, the server sends a
+    result with ``isError``. The server validates a value against the output schema before it sends the value. It
+    notifies clients when its list of tools changes.
 
-    If a call needs approval, the server asks the client's user. That needs revision 2026-07-28 and a client that can
-    ask; otherwise the server refuses the call with a reason.
+    If a call needs approval, the server asks the client's user. This needs revision 2026-07-28 and a client that can
+    ask its user. Otherwise the server refuses the call and gives the reason.
 
     Args:
         tools: The registry; each request uses its current tools.
         name: The name of the server.
-        inject: The values of injected parameters, by name; or a function that returns them for the SDK's request
-            context.
+        inject: The values of injected parameters, by name, or a function that returns these values for the SDK's
+            request context.
         key: A secret of at least 32 bytes that seals approvals. All processes that serve one client must share it. By
             default each process generates its own, and an approval does not survive a restart.
         expires: How long a call may wait for an approval.
-        ledger: Stores which approvals were used, and the arguments of pending calls that take secrets. Without a
+        ledger: Stores the approvals that were used, and the arguments of pending calls that take secrets. Without a
             ledger, calls that take secrets cannot be approved, and an approval can be used again until it expires.
         **options: Further arguments of ``mcp.server.Server``: ``version``, ``instructions``, ``lifespan``, the handlers
             of resources and prompts, etc.
@@ -217,7 +218,7 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
 def _long(key: Any) -> bytes:
     given = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
-        raise UsageError("key= must be a secret text or bytes, of 32 bytes or more: use secrets.token_bytes(32)")
+        raise UsageError("key= must be a secret string or bytes, at least 32 bytes long: use secrets.token_bytes(32)")
     return bytes(given)
 
 
@@ -234,8 +235,8 @@ def _with_changes(
 class _Progress:
     """Sends the progress reports of a tool to the client, in order; the tool may report from any thread."""
 
-    # Each report becomes a task in the loop of the session, as a tool may not wait. A task first waits for the task
-    # before it, so that reports arrive in order; ``all_sent`` waits for the last task, and so for all of them.
+    # Each report becomes a task in the loop of the session, as a tool must not wait. Each task first waits for the task
+    # before it, which keeps the reports in order. ``all_sent`` waits for the last task, and therefore for all tasks.
 
     __slots__ = ("_loop", "_sending", "_session", "has_begun")
 
@@ -255,12 +256,12 @@ class _Progress:
     async def _send(self, progress: Progress, before: "asyncio.Task[None] | None") -> None:
         if before is not None:
             await asyncio.wait({before})
-        with contextlib.suppress(Exception):  # the client has disconnected: sending the answer will fail, too
+        with contextlib.suppress(Exception):  # the client has disconnected: sending the answer will fail as well
             await self._session.report_progress(progress.done, progress.total, progress.message or None)
 
     async def all_sent(self) -> None:
-        """Wait until all reports are sent: the answer must come after them."""
-        await asyncio.sleep(0)  # let the loop create the tasks of reports made just now
+        """Wait until all reports are sent: the answer must come after the reports."""
+        await asyncio.sleep(0)  # let the loop create the tasks of the newest reports
         if self._sending is not None:
             await asyncio.wait({self._sending})
 
@@ -290,7 +291,7 @@ class _Serving:
         return bound
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Return the input schema of a tool in the newest revision, which checks request headers against it."""
+        """Return the input schema of a tool in the newest revision, for the SDK's check of request headers."""
         listed = self._list_of("2026-07-28")
         return next((tool.input_schema for tool in listed.tools if tool.name == name), None)
 
@@ -309,7 +310,7 @@ class _Serving:
         return self._list_of(context.protocol_version)
 
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
-        """Notify a client of changes while it is connected, if its revision has no subscriptions."""
+        """If the revision of a client has no subscriptions, notify the client of changes while it is connected."""
         if context.protocol_version not in _SUBSCRIBED:
             leave = self._changes.joined(context.session)
             context.session._connection.exit_stack.callback(leave)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - mcp 2.3 has no public hook for the end of a connection
@@ -335,7 +336,7 @@ class _Serving:
             if plan.pending:  # else the call already has an answer: its tool was changed or removed
                 plan.deny(plan.pending, f"its approval cannot be used: {error}; call it again")
             results = plan.results
-        except Exception as error:  # a missing value, or an error of inject=: log it, and hide it from the client
+        except Exception as error:  # a value is missing, or inject= failed: log the error, hide it from the client
             return _crashed(params.name, error)
         answer: Any = results.messages[0]
         return answer  # type: ignore[no-any-return]  # the SDK also accepts the JSON of a result
@@ -354,7 +355,7 @@ class _Serving:
             except asyncio.CancelledError:
                 if (
                     anyio.current_effective_deadline() == -math.inf
-                ):  # the request was cancelled, the tool did not raise it
+                ):  # the request was cancelled; the error is not from the tool
                     raise
                 task: Any = asyncio.current_task()
                 if sys.version_info >= (3, 11):
