@@ -90,7 +90,7 @@ __all__ = [
 for _name in __all__:
     _found = globals().get(_name)
     if isinstance(_found, type):
-        _found.__module__ = __name__  # tracebacks and pickles name the public place of a class, which does not move
+        _found.__module__ = __name__  # tracebacks and pickles name this stable public module
 
 _LATER = {
     "Answer": "toolshape._answer",
@@ -109,10 +109,10 @@ _LATER = {
     "Repaired": "toolshape.messages",
     "explain": "toolshape._failures.explain",
 }
-"""The modules of public names that importing the package does not load; their classes say ``__module__`` themselves."""
+"""Maps public names to modules that are imported at first use; their classes set ``__module__`` themselves."""
 
 
-if not typing.TYPE_CHECKING:  # a type checker is to find misspelt names
+if not typing.TYPE_CHECKING:  # type checkers can then report misspelt names
 
     def __getattr__(name: str) -> typing.Any:
         if name not in _LATER:

@@ -1,7 +1,7 @@
-"""``Bindings``: binds the tools of a registry to providers, and finds the ``Bound`` that reads a response.
+"""Defines ``Bindings``, which binds the tools of a registry to providers, and finds the ``Bound`` for a response.
 
-A registry loads this module when it is first bound. Before that a program needs neither providers nor dispatch, which are
-a third of what importing the package would cost.
+A registry loads this module when it is first bound. Before that, a program needs no providers and no dispatch, which
+would cost a third of the import of the package.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "
 
 
 class Bindings:
-    """Binds the contents of a store, as they are at the moment of each call."""
+    """Binds the contents of a store to providers, each time in their current state."""
 
     __slots__ = ("_store",)
 
@@ -40,20 +40,20 @@ class Bindings:
         text_calls: str | None = None,
         output: Any = None,
     ) -> Bound:
-        """Return the ``Bound`` of a provider, compiled if it was not asked for since the contents changed.
+        """Return the ``Bound`` for a provider; compile it only if the contents have changed since the last time.
 
         Raises:
-            ExportError: There is no such provider, it does not take one of the tools or the output, or it has no strict form.
-            DefinitionError: ``output`` is no ``Output``, and no type that has a JSON Schema.
-            UsageError: ``strict`` is something else.
+            ExportError: The provider is unknown, does not accept one of the tools or the output, or has no strict form.
+            DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema.
+            UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
         found = get(provider) if text_calls is None else reading_text_calls(get(provider), text_calls)
-        contents = self._store.contents  # a tool that is added meanwhile makes other contents
+        contents = self._store.contents  # a snapshot: adding a tool replaces the contents
         wish = contents.strict if strict is None else strict
         if not (wish is True or wish is False or wish == "auto"):
-            raise UsageError(f'strict is True, False or "auto", not {wish!r}')
+            raise UsageError(f'strict must be True, False or "auto", not {wish!r}')
         key = (found.name, str(wish))
-        # A type is looked up by itself: nobody keeps the Output that is made of it.
+        # A type is its own key, because the Output that is made from the type is not kept.
         by_output = (key, output if _is_hashable(output) else None)
         bound = contents.bounds.get(by_output) if by_output[1] is output else None
         if bound is None or bound.provider is not found:
@@ -69,13 +69,13 @@ class Bindings:
                 output=output if output is None or isinstance(output, Output) else Output(output),
             )
             for tool in contents.tools.values():
-                record_of(tool).is_told_of  # noqa: B018 - logs the findings the first time
+                record_of(tool).is_told_of  # noqa: B018 - the first access logs the findings
             store = self._store
             with store.lock:
                 bound = Bound(bound_tools)
                 if by_output[1] is output:
                     _keep(contents.bounds, by_output, bound)
-                # Put first: the last is the provider that was last asked for a request.
+                # The new entry goes first, because the last entry is the provider of the latest request.
                 store.contents = replace(store.contents, used={key: Use(found, output), **store.contents.used})
         return bound
 
@@ -84,27 +84,27 @@ class Bindings:
         store = self._store
         with store.lock:
             contents = store.contents
-            used = dict(contents.used)  # another thread may be looking for whose a response is
+            used = dict(contents.used)  # a copy: another thread may be reading ``used``
             key = (bound.provider.name, str(contents.strict if strict is None else strict))
             used.pop(key, None)
             used[key] = Use(bound.provider, output)
             store.contents = replace(contents, used=used)
 
     def reader_of(self, response: Any, provider: ProviderOrName | None) -> tuple[Bound, Any]:
-        """Find the ``Bound`` that reads a response: of the providers of its family, the one that was last asked.
+        """Find the ``Bound`` that reads a response: the provider of the response's family that got the latest request.
 
-        A second provider of a family is not in the way of the first, as long as both read the same canonical calls.
+        Several providers of a family may be in use, as long as all of them read the same canonical calls.
 
         Returns:
-            The ``Bound``, and what it is to read: the parsed body, or the response as it came if there are observers.
+            The ``Bound``, and the value for it to read: the parsed body, or the original response for observers.
 
         Raises:
             ResponseError: The response is not of any known family.
-            UsageError: Two of these providers read it differently.
+            UsageError: Two providers of the family read the response differently.
         """
         contents = self._store.contents
         known = contents.used
-        # The last asked first: a text format and OpenAI's own chat have one form of messages.
+        # The provider of the latest request comes first: a text format and OpenAI's chat have the same message form.
         providers = [use.provider for use in reversed(list(known.values()))] if provider is None else [get(provider)]
         body = body_of(response, *providers)
         default = family_of(body, providers) if provider is None else get(provider)
@@ -114,7 +114,7 @@ class Bindings:
         if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(bound), body) for bound in bounds]):
             shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
             has_several = len({key[0] for key in used}) > 1
-            way_out = "pass provider=" if has_several else "call dispatch on the bound that was sent"
+            way_out = "pass provider=" if has_several else "call dispatch on the Bound that made the request"
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1], response if contents.observers else body
 
@@ -122,7 +122,7 @@ class Bindings:
         return self.bind(use.provider, _STRICTNESS[key[1]], output=use.output)
 
     def resumption_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers, Callable[[Results], None]]:
-        """Return what a paused plan is resumed with: its provider, by name, its handlers, and what observes its results."""
+        """Return the provider, the handlers and the observer of results with which a paused plan is resumed."""
         own = next((use.provider for use in self._store.contents.used.values() if use.provider.name == provider), None)
         bound = self.bind(provider if own is None else own, strict)
         return bound.provider, bound_tools_of(bound).handlers, partial(observe_resumed, bound)

@@ -1,4 +1,4 @@
-"""``Bound``: an immutable snapshot of tools in the form that one provider is sent; exports, requests and dispatches."""
+"""Defines ``Bound``, an immutable snapshot of tools in one provider's form, which writes requests and runs calls."""
 
 import hashlib
 import json
@@ -38,17 +38,17 @@ _MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": 
 _OTHER_WORDS: Mapping[Any, str] = {
     "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
 }  # fmt: skip
-"""What providers call a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``), with the word of toolshape."""
+"""Maps the providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to our words."""
 _MOST_NAMED = 10
 
 
 class ObservedResponse(NamedTuple):
-    """A response whose calls are answered, or which could not be read.
+    """A response whose calls are answered, or that could not be read.
 
-    ``response`` is the response as it was given, or the pieces of a stream that were fed; ``stream`` is then whether the
-    stream had ``ended`` or was still ``open``. ``outcome`` holds the results, or why the response could not be read.
-    ``continues``: the response was shown before, when a call of it waited; of a plan that was resumed, ``response`` is
-    the assistant's message. ``notes`` holds what else is known.
+    ``response`` is the response as it was given, or the pieces of a stream. For a resumed plan, it is the assistant's
+    message. ``stream`` says whether a stream has ``ended`` or is still ``open``. ``outcome`` holds the results, or the
+    error if the response could not be read. ``continues`` is whether observers saw the response before, when one of its
+    calls waited. ``notes`` holds further facts.
     """
 
     response: Any
@@ -60,17 +60,17 @@ class ObservedResponse(NamedTuple):
 
 @runtime_checkable
 class Observer(Protocol):
-    """Is shown each response once all of its calls are answered, refused ones too; ``toolshape.trace.record_to`` makes one.
+    """Sees each response once all of its calls are answered or rejected; ``toolshape.trace.record_to`` returns one.
 
-    A response whose calls wait for approval is shown when they begin to wait, and again when they are answered.
+    If calls wait for approval, the observer sees the response when they begin to wait, and again when all are answered.
     """
 
     def observe(self, bound: "Bound", seen: ObservedResponse) -> None:
-        """Take a response; what this raises is logged, and changes no answer."""
+        """Receive a response; an exception raised here is logged, and changes no answer."""
 
 
 class Bound:
-    """Tools in the form of one provider: an immutable snapshot, which later changes of the registry do not affect."""
+    """Tools in the form of one provider: an immutable snapshot that later changes of the registry do not affect."""
 
     __module__ = "toolshape"
 
@@ -100,21 +100,21 @@ class Bound:
         text = b"[%s]" % entries
         try:
             return self.provider.request.gather(from_json(text))
-        except ValueError:  # half a surrogate pair, or a default nested deeper than it reads
+        except ValueError:  # a lone surrogate, or a default that is nested too deeply
             return self.provider.request.gather(json.loads(text))
 
     def export(self) -> list[Any]:
-        """Return what the provider's SDK takes as ``tools=``: your own copy, the same bytes in every process.
+        """Return a copy of the value for ``tools=`` of the provider's SDK; every process produces the same bytes.
 
         Raises:
-            ExportError: A request does not hold so many tools.
+            ExportError: The provider does not accept so many tools in a request.
         """
         self._refuse_too_many()
         entries = self._bound_tools.entries
         return self._searchable(self._gathered(entries), ()) if entries else []
 
     def _searchable(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
-        """Tools and the provider's own search, where some are deferred and nobody has put it beside them."""
+        """Return the tools, plus the provider's search tool if a tool is deferred and ``native`` has no search."""
         deferral = self.provider.request.deferral
         if deferral is None or any(map(deferral.is_search, native)) or not any(map(deferral.is_marked, tools)):
             return tools
@@ -149,17 +149,17 @@ class Bound:
         *,
         exclude: Collection[str] = (),
     ) -> "Bound":
-        """Return a bound subset of these tools for one request; a call of any other tool is a call of an unknown tool.
+        """Return a bound subset of these tools for one request; calls of the other tools become calls of unknown tools.
 
-        Nothing is compiled again: it costs one lookup for each name.
+        Nothing is compiled again: a subset costs one lookup for each name.
 
         Args:
-            names: Names, or patterns as ``"gh_*"``.
-            tags: Tags.
-            exclude: Names, or patterns, of those to leave out.
+            names: Names, or patterns such as ``"gh_*"``. ``None`` matches every name.
+            tags: Tags. ``None`` matches every tool.
+            exclude: Names or patterns of tools to leave out.
 
         Raises:
-            KeyError: A name, or a pattern, is of no tool.
+            KeyError: A name or pattern matches no tool.
         """
         return Bound(part_of(self._bound_tools, selected(self.tools, names, tags, exclude)))
 
@@ -169,7 +169,7 @@ class Bound:
         return self._bound_tools.tools
 
     def is_strict(self, name: str) -> bool:
-        """Whether a tool, by its own name, is shown in strict form.
+        """Whether the provider is sent a tool in strict form; ``name`` is the tool's own name.
 
         Raises:
             KeyError: There is no such tool.
@@ -177,11 +177,11 @@ class Bound:
         return {shape.name: shape.is_strict for shape in self._bound_tools.shapes.values()}[name]
 
     def names_by_wire_name(self) -> dict[str, str]:
-        """The tools' own names by those that they are sent under, in the order of the export."""
+        """Return a mapping from wire names to the tools' own names, in the order of the export."""
         return {shape.wire_name: shape.name for shape in self._bound_tools.shapes.values()}
 
     def report(self) -> Report:
-        """The differences between the tools and what this provider is sent, and the findings of each tool."""
+        """Return the differences between the tools and their form for this provider, and the findings of each tool."""
         differences: list[tuple[str, Loss | Finding]] = []
         for shape in self._bound_tools.shapes.values():
             differences += [(shape.name, loss) for loss in shape.differences]
@@ -193,7 +193,7 @@ class Bound:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies what the provider is sent of these tools: equal exports have equal fingerprints, in every process."""
+        """A hash of the exported tools: equal exports have equal fingerprints, in every process."""
         if not self._fingerprint:
             entries = b",".join(self._bound_tools.entries.values())
             self._fingerprint = hashlib.sha256(entries).hexdigest()[:16]
@@ -209,16 +209,16 @@ class Bound:
     ) -> JsonObject:
         """Return the keyword arguments for a request: ``tools`` and the provider's form of the choice; empty without tools.
 
-        With an output, also the schema of the answer. Where the answer is a call, ``choice`` is by default
-        ``"required"``, if the provider has that, so that each response calls tools or gives the answer; with ``"none"``
-        the answer is forced.
+        With an output, the schema of the answer is included. If the answer is sent as a tool, ``choice`` defaults to
+        ``"required"`` where the provider supports that: each response then calls tools or gives the answer. ``"none"``
+        forces the answer.
 
         Args:
-            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the one tool to call, or several names, of
-                which one is to be called. Where a provider has no choice among several, only these are sent.
-            parallel: Whether several calls may come in one response.
-            model: The model of the request: some choices work for some models only.
-            native: The provider's own tools, as its SDK takes them, to be sent beside these.
+            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names,
+                of which one must be called. If the provider has no choice among several, only these tools are sent.
+            parallel: Whether one response may hold several calls.
+            model: The model of the request: some choices work only for some models.
+            native: The provider's own tools, in the form of its SDK. They are sent in addition to these tools.
 
         Raises:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
@@ -228,15 +228,15 @@ class Bound:
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
             return asked
         if not (parallel is None or parallel is True or parallel is False):
-            raise self._request_error("parallel", "choice", f"parallel is True or False, not {parallel!r}")
+            raise self._request_error("parallel", "choice", f"parallel must be True or False, not {parallel!r}")
         if isinstance(native, (str, bytes, Mapping)):
             raise self._request_error(
-                "native", "native", f"native= is a list of tools, as the SDK takes them, not {native!r}"
+                "native", "native", f"native= must be a list of tools in the SDK's form, not {native!r}"
             )
         self._refuse_beside(native)
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
-            raise self._request_error("choice", "choice", f"a choice is a word, a name or some names, not {choice!r}")
+            raise self._request_error("choice", "choice", f"choice= must be a name or a list of names, not {choice!r}")
         if choice == "required" and not self._bound_tools.entries and not native:
             raise self._request_error("choice", "choice", "there is no tool to call: leave choice= out")
         if beside is not None and beside.tool is not None and choice in (None, "none"):
@@ -258,7 +258,7 @@ class Bound:
         shown = self._searchable(self._gathered(entries), native) if entries else []
         tools = [*shown, *copied(list(native))]
         request = self.provider.request.keywords(tools, chosen)
-        # Where only some are sent, only these count.
+        # If the request holds only some of the tools, only these tools count toward the limit.
         inner = [value for item in request.values() for value in (item.values() if isinstance(item, dict) else (item,))]
         if any(value is tools for value in inner):
             self._refuse_too_many(len(native))
@@ -270,7 +270,7 @@ class Bound:
         return is_answer_strict or any(shape.is_strict for shape in self._bound_tools.shapes.values())
 
     def _choice_of_answer(self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None) -> str | None:
-        """Choose a call of any tool, the answer's among them, or only of the answer's; ``None`` if none can be forced."""
+        """Return the choice that forces a call of any tool, or only of the answer's tool; ``None`` if there is none."""
         wanted = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
             names = (str(beside.tool),)
@@ -282,7 +282,7 @@ class Bound:
         return beside.record.name if is_only_answer else "required"
 
     def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
-        """The wire names of some tools, in the order of the registry."""
+        """Return the wire names of the named tools, in the order of the registry."""
         wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
         beside = self._bound_tools.beside
         if beside is not None and beside.tool is not None:
@@ -290,19 +290,19 @@ class Bound:
         for name in names:
             if name not in wire_names:
                 if (meant := _OTHER_WORDS.get(name)) is not None:
-                    message = f"{name!r} is no tool, and what some provider calls {meant!r}: write {meant!r}"
+                    message = f"{name!r} is not a tool, but a provider's word for {meant!r}: write {meant!r}"
                     raise self._request_error("choice", "choice", message)
                 hint = did_you_mean(str(name), [*_MODES, *wire_names])
                 raise self._request_error("choice", "unknown_tool", f"there is no tool {name!r}", hint)
         if not names:
-            raise self._request_error("choice", "choice", 'a choice among no tools: say "none"')
+            raise self._request_error("choice", "choice", 'choice= has no names: for no tool, write "none"')
         return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
 
     def plan(self, response: Any) -> Plan:
         """Read a response (SDK object, dict, JSON text or bytes), validate its calls, and run nothing.
 
         Args:
-            response: The response; or results with calls that wait for approval, whose plan is given again.
+            response: The response. Or results with calls that wait for approval: their plan is returned.
 
         Raises:
             ResponseError: The response is not of this provider's family.
@@ -322,11 +322,11 @@ class Bound:
         return Plan(results)
 
     def _observe(self, results: Results, response: Any) -> None:
-        """Have the observers shown a response, once its calls are answered."""
+        """Show a response to the observers once its calls are answered."""
         state.observe(results, lambda done, was_told: show(self, ObservedResponse(response, done, continues=was_told)))
 
     def collector(self) -> Collector:
-        """Return a collector: feed it a stream of this provider, and it returns each call once it is complete."""
+        """Return a collector for a stream of this provider, which returns each call once the call is complete."""
 
         def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
             stream: Literal["ended", "open"] = "ended" if has_ended else "open"
@@ -343,11 +343,11 @@ class Bound:
         )
 
     def dispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
-        """Run every call of a response and answer each: ``plan`` and ``run``, nothing more.
+        """Run every call of a response and answer each call: the same as ``plan``, then ``run``.
 
         Args:
             response: As for ``plan``.
-            **options: How the calls are run; as for ``Registry.dispatch``.
+            **options: How to run the calls; as for ``Registry.dispatch``.
         """
         bound_tools = self._bound_tools
         if bound_tools.is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
@@ -360,7 +360,7 @@ class Bound:
         return self.plan(response).run(**options)
 
     async def adispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
-        """Do the same from a running loop: ``plan`` and ``arun``."""
+        """Like ``dispatch``, for a running event loop: the same as ``plan``, then ``arun``."""
         bound_tools = self._bound_tools
         if bound_tools.is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
             results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
@@ -386,20 +386,20 @@ class Bound:
     ) -> JsonObject | str:
         """Return a grammar that constrains the text of an open model to calls of these tools, and to text without calls.
 
-        For tools that are bound to a text format, or with ``text_calls=``. Bind with ``strict=True`` for schemas in
+        The tools must be bound to a text format, or with ``text_calls=``. Bind with ``strict=True`` for schemas in
         which every field is required.
 
         Args:
-            kind: ``"structural_tag"``, as vLLM, SGLang and xgrammar take it, or ``"lark"``, for llguidance.
-            choice: ``"required"``, the name of the one tool that must be called, or several names; by default a call
-                may come or not.
+            kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, or ``"lark"`` for llguidance.
+            choice: ``"required"``, the name of the tool that must be called, or several names. By default, the model
+                may call a tool or not.
             parallel: Whether several calls may follow one another.
 
         Raises:
             ExportError: A tool does not exist.
             UsageError: The tools are not bound to a text format, or the format has no grammar of this kind.
         """
-        from toolshape._families.text import grammars  # noqa: PLC0415 - few programs constrain a text
+        from toolshape._families.text import grammars  # noqa: PLC0415 - few programs need a grammar
 
         schemas = self._bound_tools.schemas
         names = (
@@ -413,16 +413,16 @@ class Bound:
         )
 
     def calls_as_messages(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
-        """Write calls as the message of an assistant that made them, for examples and replayed history.
+        """Write calls as an assistant's message, for examples and replayed history.
 
         Args:
-            calls: Calls of this or of any other provider, or pairs of a tool's name and arguments, in canonical form. A
-                call of an unknown tool, and one whose arguments cannot be read, is written so that it can be sent.
+            calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical form. A call of an
+                unknown tool, or a call with unreadable arguments, is written in a form that can be sent.
 
         Raises:
-            UsageError: A pair names no tool.
+            UsageError: A pair names an unknown tool.
         """
-        from toolshape._dispatch import outbound  # noqa: PLC0415 - a tenth of importing us, for what few programs do
+        from toolshape._dispatch import outbound  # noqa: PLC0415 - costs a tenth of the import; few programs need it
 
         return self.provider.codec.write_calls(
             outbound.outbound_calls(self.provider, self._bound_tools.handlers, calls)
@@ -431,7 +431,7 @@ class Bound:
     def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
         """Write results as the provider's messages, in the order given.
 
-        Results of other providers' calls are written as answers to what ``calls_as_messages`` writes for these calls.
+        Results of another provider's calls answer the calls that ``calls_as_messages`` writes for them.
         """
         if all(result.call.provider == self.provider.name for result in results) or self.provider.histories is None:
             return self.provider.codec.write_results(results) if results else []
@@ -440,12 +440,12 @@ class Bound:
         return outbound.written_results(self.provider, self._bound_tools.handlers, results)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
-        """Do as ``calls_as_messages``; this name is deprecated."""
+        """Call ``calls_as_messages``, which replaces this deprecated name."""
         warn_renamed("Bound.say", "Bound.calls_as_messages")
         return self.calls_as_messages(calls)
 
     def encode(self, results: Sequence[Result]) -> list[Any]:
-        """Do as ``results_as_messages``; this name is deprecated."""
+        """Call ``results_as_messages``, which replaces this deprecated name."""
         warn_renamed("Bound.encode", "Bound.results_as_messages")
         return self.results_as_messages(results)
 
@@ -454,29 +454,29 @@ class Bound:
 
         Args:
             messages: Messages, or a request that holds them with its system prompt: dicts, SDK objects, or JSON text.
-            model: The model that they are of.
+            model: The model that wrote the messages.
 
         Raises:
             ResponseError: The value is not a list of messages.
-            UsageError: This provider has no histories.
+            UsageError: This provider has no message histories.
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
         return stored.read_messages(self.provider, self._bound_tools.handlers, messages, model, None, self.fingerprint)
 
     def check_messages(self, messages: Any, *, model: str | None = None) -> list[Problem]:
-        """Find what this provider would refuse of messages, were they sent now; nothing is changed.
+        """Find the problems for which this provider would reject messages; nothing is changed.
 
         Args:
             messages: As for ``read_messages``.
             model: The model of the request: some rules apply to some models only.
 
         Returns:
-            What was found, each with its path, its rule, and the evidence for that with its date.
+            The problems. Each has its path, its rule, and the dated evidence for the rule.
 
         Raises:
             ResponseError: The value is not a list of messages.
-            UsageError: This provider has no histories.
+            UsageError: This provider has no message histories.
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
@@ -485,19 +485,19 @@ class Bound:
     def repair_messages(
         self, messages: Any, *, model: str | None = None, repairs: Mapping[str, bool] | bool | None = None
     ) -> "Repaired":
-        """Change messages of this provider so that it takes them, by named rules, each change on record.
+        """Repair messages by named rules so that this provider accepts them, and list each repair.
 
-        Calls of the last turn that wait for their results still do, and a message that nothing is wrong with is the
-        object that was given.
+        Calls of the last turn may still wait for results. A message without a fault is returned as the same object.
 
         Args:
             messages: As for ``read_messages``.
             model: The model of the request: some rules apply to some models only.
-            repairs: Rules to switch off, as ``{"blank_text": False}``; ``False`` switches off all of the provider's.
+            repairs: Rules to switch off, such as ``{"blank_text": False}``. ``False`` switches off all rules of the
+                provider.
 
         Raises:
             ResponseError: The value is not a list of messages.
-            UsageError: This provider has no histories, or the rule does not exist.
+            UsageError: This provider has no message histories, or the rule does not exist.
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
@@ -505,7 +505,7 @@ class Bound:
 
 
 def _merged(request: JsonObject, asked: JsonObject) -> JsonObject:
-    """Join keyword arguments of a request; some providers hold both in one object."""
+    """Merge the keyword arguments for tools and for the answer; some providers have one object for both."""
     joined = dict(request)
     for key, value in asked.items():
         joined[key] = {**joined[key], **value} if isinstance(joined.get(key), dict) else value
@@ -513,20 +513,20 @@ def _merged(request: JsonObject, asked: JsonObject) -> JsonObject:
 
 
 def show(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
-    """Show a response to the observers of what is bound, and to others, each once."""
+    """Show a response to the observers of a ``Bound`` and to other observers, once to each observer."""
     for observer in {
         id(observer): observer for observer in (*(bound_tools_of(bound).observers or ()), *others)
     }.values():
         try:
             observer.observe(bound, seen)
-        except Exception:  # an observer may raise anything, which is no failure of a call
-            import logging  # noqa: PLC0415 - only what goes wrong needs it
+        except Exception:  # an observer may raise anything; the calls must not fail because of it
+            import logging  # noqa: PLC0415 - only failures need it
 
-            logging.getLogger("toolshape").exception("%r failed at a response of %s", observer, bound.provider.name)
+            logging.getLogger("toolshape").exception("%r failed for a response of %s", observer, bound.provider.name)
 
 
 def observe_resumed(bound: Bound, results: Results) -> None:
-    """Have the observers of what is bound shown a plan that was paused or stored, once its calls are answered."""
+    """Show a resumed plan to the observers of a ``Bound``, once the calls of the plan are answered."""
     if bound_tools_of(bound).observers is None:
         return
     assistant = results.assistant
@@ -539,7 +539,7 @@ def observe_resumed(bound: Bound, results: Results) -> None:
 
 
 def plan_of_call(bound: Bound, call: WireCall) -> Plan:
-    """The plan of one call that somebody else has read, as an MCP server; ``raw`` of it is the whole request."""
+    """Return the plan of a call that other code has read, such as the MCP server; ``call.raw`` is the whole request."""
     bound_tools = bound_tools_of(bound)
     if bound_tools.observers is not None:
         return bound.plan(call.raw)
@@ -547,7 +547,7 @@ def plan_of_call(bound: Bound, call: WireCall) -> Plan:
 
 
 def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:
-    return Bound(bind_tools(**terms))  # tools are pickled by the name of their function, the provider by its own
+    return Bound(bind_tools(**terms))  # tools are pickled by function name, providers by provider name
 
 
 bound_tools_of: Callable[[Bound], BoundTools] = attrgetter("_bound_tools")

@@ -1,4 +1,4 @@
-"""``BoundOutput``: an output in the form of one provider; writes requests, and reads responses and streams."""
+"""Defines ``BoundOutput``, an output in one provider's form, which writes requests and reads responses and streams."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,7 @@ T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their
 
 
 class BoundOutput(Generic[T]):
-    """An output in the form of one provider: what a request needs, and the reading of responses to it."""
+    """An output in the form of one provider: writes the keywords of a request, and reads the responses."""
 
     __module__ = "toolshape"
 
@@ -65,17 +65,17 @@ class BoundOutput(Generic[T]):
         return self._wire.tool
 
     def request(self) -> JsonObject:
-        """Return the keyword arguments for a request: your own copy, the same bytes in every process."""
+        """Return a copy of the keyword arguments for a request; every process produces the same bytes."""
         return copied(self._wire.keywords)  # type: ignore[no-any-return]
 
     def report(self) -> Report:
-        """The differences between the type and the schema that is sent, and what this provider does not enforce."""
+        """Return the differences between the type and the schema that is sent, and the rules that are not enforced."""
         findings = [finding for finding in self._record.definition.findings if finding.rule != "undescribed"]
         differences = (*self._wire.notes, *self._wire.lens.losses, *findings)
         return Report([(self.name, difference) for difference in differences])
 
     def read(self, response: Any) -> Answer[T]:
-        """Read the answer of a response (SDK object, dict, JSON text or bytes): its value, or what is wrong with it.
+        """Read the answer in a response (SDK object, dict, JSON text or bytes): its value, or the error.
 
         Raises:
             ResponseError: The response is not of this provider's family.
@@ -84,14 +84,14 @@ class BoundOutput(Generic[T]):
         return answer_of(self.provider, reading, response, self.name, self._wire.tool, self._read)
 
     def collector(self) -> "AnswerCollector[T]":
-        """Return a collector: feed it a stream of this provider, and it shows the answer as it grows."""
+        """Return a collector for a stream of this provider, which shows the answer as it grows."""
         return AnswerCollector(self, self._record, self._wire)
 
 
 class AnswerCollector(Generic[T]):
     """The answer of one streamed response.
 
-    ``text`` and ``thinking`` are the text and the visible reasoning that the last piece brought.
+    ``text`` and ``thinking`` are the text and the visible reasoning in the last piece of the stream.
     """
 
     __module__ = "toolshape"
@@ -106,12 +106,12 @@ class AnswerCollector(Generic[T]):
 
     @property
     def text(self) -> str:
-        """The text that the last piece brought."""
+        """The text in the last piece of the stream."""
         return self._collector.text
 
     @property
     def thinking(self) -> str:
-        """The visible reasoning that the last piece brought."""
+        """The visible reasoning in the last piece of the stream."""
         return self._collector.thinking
 
     @property
@@ -120,7 +120,7 @@ class AnswerCollector(Generic[T]):
         return self._collector.model
 
     def feed(self, chunk: Any) -> None:
-        """Take one more piece of the stream.
+        """Add the next piece of the stream.
 
         Args:
             chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes, split anywhere.
@@ -131,7 +131,7 @@ class AnswerCollector(Generic[T]):
         self._collector.feed(chunk)
 
     def close(self) -> Answer[T]:
-        """Record that the stream has ended, completely or not, and return its answer.
+        """Record that the stream has ended or was cut off, and return its answer.
 
         Raises:
             ResponseError: No piece was an event of this provider.
@@ -140,10 +140,10 @@ class AnswerCollector(Generic[T]):
         return self.answer()
 
     def answer(self) -> Answer[T]:
-        """Return the answer as far as it has come; one that is not complete has an error.
+        """Return the answer so far; an incomplete answer has an error.
 
         Raises:
-            ResponseError: No part of a response has come.
+            ResponseError: No part of a response has arrived.
         """
         response = response_of(self._collector)
         if not response or not recognised(self._bound.provider, response):
@@ -151,10 +151,10 @@ class AnswerCollector(Generic[T]):
         return self._bound.read(response)
 
     def partial(self) -> Any:
-        """Return what has come of the answer, as JSON in canonical form, not validated; ``None`` before anything has.
+        """Return the answer so far as canonical JSON, not validated; ``None`` if no part of it has arrived.
 
-        It is a beginning of the final answer: texts and lists may grow, and fields may be added. A field that this
-        provider is sent in another form, such as a map as pairs, is there once it is complete.
+        The value is the beginning of the final answer: strings and lists may grow, and fields may be added. If this
+        provider is sent a field in another form, such as a map as pairs, the field appears when it is complete.
         """
         response, bound = response_of(self._collector), self._bound
         if not response or not recognised(bound.provider, response):
@@ -167,28 +167,28 @@ class AnswerCollector(Generic[T]):
         return found or None
 
     def over(self, stream: Iterable[Any]) -> Iterator[Any]:
-        """Feed a whole stream, and yield ``partial()`` after each piece that brought a text."""
+        """Feed a whole stream, and yield ``partial()`` after each piece with text, or every piece of a tool call."""
         for chunk in stream:
             self.feed(chunk)
             if self.text or self._bound.tool:
                 yield self.partial()
 
     async def aover(self, stream: AsyncIterable[Any]) -> AsyncIterator[Any]:
-        """Feed a whole asynchronous stream; as ``over``."""
+        """Like ``over``, for an asynchronous stream."""
         async for chunk in stream:
             self.feed(chunk)
             if self.text or self._bound.tool:
                 yield self.partial()
 
     def __reduce__(self) -> Any:
-        raise TypeError("an AnswerCollector cannot be pickled: it holds a stream that is not over; pickle its answer")
+        raise TypeError("an AnswerCollector cannot be pickled: it holds an unfinished stream; pickle its answer")
 
 
 def bind_output(record: OutputRecord, provider: ProviderOrName, strict: Strictness) -> BoundOutput[Any]:
     """Compile an output for a provider.
 
     Raises:
-        ExportError: There is no such provider, it does not accept the schema, or it has no strict form.
+        ExportError: The provider is unknown, does not accept the schema, or has no strict form.
     """
     found = get(provider)
     wire = output_to_wire(found, record.spec, strict)

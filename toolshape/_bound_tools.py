@@ -1,4 +1,4 @@
-"""``BoundTools``: tools compiled for one provider, with the handlers that read and run their calls."""
+"""Defines ``BoundTools``: tools compiled for one provider, with the handlers that read and run their calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,20 +24,20 @@ class BoundTools:
 
     Args:
         tools: The tools, in the order of the export.
-        provider: The provider that they are shown to.
-        strict: Whether arguments are to be constrained, where a tool does not say.
+        provider: The provider that is sent the tools.
+        strict: Whether the provider must constrain arguments to the schema, if a tool does not decide.
         rules: The registry's coercion rules.
-        annotates: Whether a model is shown its own invalid JSON with comments.
-        hooks: The hooks around every call, the first outermost.
-        observers: The observers of whole responses; ``None`` where there is none, which a dispatch compares faster
-            than a length.
-        default_effect: What tools without a declared effect are taken for.
-        shapes: The tools as they are shown, by wire name.
-        handlers: What validates and runs their calls.
-        reader: The provider with the form that reads responses to these tools.
-        output: The output that answers are read as; ``None`` where none was bound.
-        beside: This output as it is sent beside the tools.
-        is_direct: Whether a response is planned with nothing else to do: no observers, and no output.
+        annotates: Whether a model gets its own invalid JSON back, with comments.
+        hooks: The hooks around every call; the first hook is the outermost.
+        observers: The observers of whole responses; ``None`` if there are none, because a dispatch checks ``None``
+            faster than a length.
+        default_effect: How to treat tools that declare no effect.
+        shapes: The tools in the provider's form, by wire name.
+        handlers: The handlers that validate and run the calls.
+        reader: The provider, with the response form that reads responses to these tools.
+        output: The output that an answer must fit; ``None`` if no output was bound.
+        beside: The output in the form that is sent beside the tools.
+        is_direct: Whether a dispatch can skip observers and output, because there are none.
     """
 
     tools: tuple[Tool[..., Any], ...]
@@ -57,18 +57,18 @@ class BoundTools:
 
     @property
     def entries(self) -> Mapping[str, bytes]:
-        """The JSON of what is sent, by wire name, in the order of the export: the answer's tool last, if there is one."""
+        """The JSON of each entry, by wire name, in the order of the export; the tool for the answer is last, if any."""
         beside = self.beside
         found = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
         return found if beside is None or beside.tool is None else {**found, beside.tool: beside.entry}
 
     @property
     def schemas(self) -> dict[str, JsonSchema]:
-        """The schemas of the parameters that are sent, by wire name."""
+        """The schemas of parameters that are sent, by the wire names of the tools."""
         return _schemas(self.shapes, self.beside)
 
     def terms(self) -> dict[str, Any]:
-        """Return the arguments for ``bind_tools`` that make the same, in this or in another process."""
+        """Return the arguments with which ``bind_tools`` rebuilds this record, in this or another process."""
         names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "default_effect", "output"
         return {name: getattr(self, name) for name in names}
 
@@ -85,10 +85,10 @@ def bind_tools(
     default_effect: DefaultEffect = None,
     output: Output[Any] | None = None,
 ) -> BoundTools:
-    """Compile tools for a provider, and the output that is asked for beside them.
+    """Compile tools for a provider, and the output that is sent beside the tools.
 
     Raises:
-        ExportError: The provider cannot be sent one of them, or two have one name there.
+        ExportError: The provider does not accept one of the tools, or two tools have the same wire name.
     """
     tools = tuple(tools)
     by_wire_name: dict[str, Shape] = {}
@@ -133,7 +133,7 @@ def _schemas(shapes_by_name: Mapping[str, Shape], beside: OutputBesideTools | No
 
 
 def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
-    """Return the provider that reads responses to some tools: with their schemas, if it types arguments by them."""
+    """Return the provider that reads responses; it keeps the tools' schemas if it needs them to type arguments."""
     for_schemas = provider.response.for_schemas
     if for_schemas is None:
         return provider
@@ -141,7 +141,7 @@ def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
 
 
 def part_of(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
-    """Return some of the tools, as they are shown in the whole."""
+    """Return the record for some of the tools, in the form that the whole record has for them."""
     chosen = tuple(tools)
     names = {tool.name for tool in chosen}
     part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
@@ -149,7 +149,7 @@ def part_of(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
 
 
 def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
-    """Validates canonical arguments by the rules of a tool at a provider; ``None`` where there is no such tool."""
+    """Return a validator of canonical arguments by a tool's rules; ``None`` if there is no such tool."""
     shape = whole.shapes.get(wire_name)
     if shape is None:
         return None
@@ -157,7 +157,7 @@ def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
 
 
 def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:
-    """The calls in a response body as these shapes read them, before the arguments are validated."""
+    """Return the name and the canonical arguments of each call in a response body, before validation."""
     _, wires, *_ = reading_of(whole.reader, body)
     calls = [call_of(whole.provider.name, whole.handlers, position, wire) for position, wire in enumerate(wires)]
     return [(call.name, call.arguments) for call in calls]

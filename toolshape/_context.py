@@ -28,7 +28,7 @@ class ToolFacts(Protocol):
 
 
 class Progress(NamedTuple):
-    """The progress of a call, as the tool reports it: ``done`` of ``total`` (``None``: unknown), in its own units."""
+    """The progress of a call, as the tool reports it: ``done`` of ``total`` (``None`` if unknown), in any unit."""
 
     call: Call
     done: float
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
 
 
 class Cancellation:
-    """Tells work that its caller no longer waits for it; if an outer cancellation is set, the inner one is set too."""
+    """Tells work that its caller no longer waits; cancelling the outer work also cancels the work inside it."""
 
     __slots__ = ("_is_cancelled", "_outer")
 
@@ -76,7 +76,7 @@ class CallState:
         self.known_as: Identity | None = None
 
     def identity(self, call: Call) -> Identity:
-        """Return the identity of the call: the ledger's, if there is a ledger."""
+        """Return the identity of the call; with a ledger, the identity that the ledger uses."""
         if self.known_as is None:
             self.known_as = identity_of(call, None)
         return self.known_as
@@ -87,9 +87,9 @@ class CallContext:
     """The running call: passed to hooks, and to each parameter of a tool that is annotated with this class.
 
     ``arguments`` are the function's arguments as JSON, without injected values. ``attempt`` counts the runs of the tool
-    for this call, from 1; a hook that runs the call twice makes a second attempt. ``inject`` are the injected values of
-    the dispatch, by name, and read-only: a hook that stores data can store it by user. They never appear in a ``repr``,
-    trace or span.
+    for this call, from 1; a hook that runs the call twice makes a second attempt. ``inject`` holds the injected
+    values of the dispatch by name, read-only, so that a hook can store data per user. The values never appear in a
+    ``repr``, trace or span.
     """
 
     call: Call
@@ -112,8 +112,8 @@ class CallContext:
     def idempotency_key(self) -> str:
         """A key for this call, for services that act only once per key; 64 hexadecimal digits.
 
-        The key is the same at every attempt. With a ledger's scope or a provider's id, it is also the same when the
-        same response is dispatched again. Without both, each dispatch has a new key.
+        The key is the same at every attempt. With a ledger's scope or a provider's id, the key is also the same when
+        the same response is dispatched again. Without both, each dispatch has a new key.
         """
         return self._state.identity(self.call).key
 
@@ -135,7 +135,7 @@ class CallContext:
         """Report progress to the ``on_progress`` of the dispatch; without ``on_progress``, do nothing.
 
         Args:
-            done: How much is done, in your own units; it should increase.
+            done: How much is done, in your own units; the number should increase.
             total: How much there is to do, in the same units.
             message: The current step, for people.
         """

@@ -69,7 +69,7 @@ _VERSION = 1
 
 
 class _Said(NamedTuple):
-    """The messages of a response: in the provider's form, as they can be sent back, and as records."""
+    """The messages of a response, as ``given`` in the provider's form (to send them back) and as records."""
 
     given: list[Any]
     messages: list[Message]
@@ -78,8 +78,9 @@ class _Said(NamedTuple):
 class Conversation:
     """A conversation with models of any provider; messages are only ever appended.
 
-    ``messages`` are its records. ``repairs`` lists the changes that the last ``request`` made for its provider. A
-    message is sent back verbatim to the provider and model that wrote it; for any other, it is converted once.
+    ``messages`` holds the messages as records. ``repairs`` lists the changes that the last ``request`` made for its
+    provider. A message is sent back verbatim to the provider and model that wrote it. For any other provider or model,
+    it is converted once.
 
     ``dispatch`` appends the assistant's message before a call runs, and each result as soon as it exists. While a call
     waits for approval, the turn is open, and nothing else can be appended. ``pending`` lists the waiting calls;
@@ -111,7 +112,7 @@ class Conversation:
         """Start an empty conversation, or continue one from its records.
 
         Args:
-            tools: The tools that models can call. A tool that is added to the registry later can be called, too.
+            tools: The tools that models can call, including tools that are added to the registry later.
             messages: Records, for example from ``Bound.read_messages``.
 
         Raises:
@@ -133,7 +134,7 @@ class Conversation:
         self._open: OpenTurn | None = None
         self._denied: Results | None = None  # the results of a turn that a denial ended, until the next message
         self._runs = 0  # the current runs of the open turn
-        self._stored_turn: JsonObject | None = None  # of a restored conversation, until it is needed
+        self._stored_turn: JsonObject | None = None  # the turn of a restored conversation, until it is needed
         self._hidden: set[int] = set()  # the positions of messages that hold an answer with secrets
         self._append(messages)
 
@@ -164,7 +165,7 @@ class Conversation:
             self._messages.append(_placed(given, len(self._messages)))
 
     def system(self, text: str) -> None:
-        """Append a system prompt. Each request puts it where its provider expects it.
+        """Append a system prompt. Each request puts the prompt where the provider expects it.
 
         Raises:
             UsageError: The turn is open.
@@ -202,7 +203,7 @@ class Conversation:
         self._append(records)
 
     def __iadd__(self, results: Results) -> "Self":
-        """Append the response of these results, and the results. The turn stays open while a call waits.
+        """Append the response that these results answer, and the results. The turn stays open while a call waits.
 
         Raises:
             UsageError: The value is not ``Results``, the results were appended before, or another turn is open.
@@ -224,9 +225,9 @@ class Conversation:
             UsageError: A turn is open: another thread may have opened it while this response was read.
         """
         # The same response may be delivered twice. The ledger finds a call by the number of its turn, so a response
-        # equal to the last one keeps that number, and its calls do not run again. This needs ids from the provider:
-        # with generated ids, two equal responses may be two different ones. The messages are not appended if they are
-        # the last ones already: after ``read``, the calls at the end are waiting for their results.
+        # equal to the last response keeps that number, and its calls do not run again. This needs ids from the
+        # provider: with generated ids, two equal responses may be different responses. The messages are not appended
+        # if the conversation already ends with them: after ``read``, the calls at the end wait for their results.
         with self._lock:
             self._refuse_open(what)
             given, before = said.given, (len(self._messages), self._turns)
@@ -264,7 +265,7 @@ class Conversation:
 
     def _waiting_calls(self) -> list[str]:
         """Return the names and ids of the calls that have no result yet."""
-        self._close_if_done()  # the plan may have run through the results, outside of this class
+        self._close_if_done()  # the caller may have run the plan of these results outside of this class
         if self._stored_turn is not None:
             return stored_waiting(self._stored_turn)
         return [] if self._open is None else waiting_calls(self._open)
@@ -280,7 +281,7 @@ class Conversation:
         self._denied = None
 
     def _turn(self) -> OpenTurn:
-        """Return the open turn. In a restored conversation, the first access makes it from the stored turn.
+        """Return the open turn. In a restored conversation, the first access rebuilds the turn from its stored form.
 
         Raises:
             UsageError: No turn is open, or the messages do not contain the waiting calls in their original form.
@@ -352,7 +353,7 @@ class Conversation:
 
         Raises:
             UsageError: No turn is open. Or the turn was restored, one of its calls may have run meanwhile, and there is
-                no ledger. Or as for ``Plan.run``. No call ran.
+                no ledger. Or ``Plan.run`` raises it. No call ran.
         """
         refuse_unknown(options)
         if self._denied is not None:  # the last waiting call was denied: nothing runs, but a ledger records the denial
@@ -523,7 +524,7 @@ class Conversation:
             return self._bound_of(get(provider))
         if response is None and self._asked is not None:
             return self._asked[0]
-        for bound in reversed(self._sent.values()):  # the last requested provider that recognises the response
+        for bound in reversed(self._sent.values()):  # prefer the provider of the latest request
             if recognised(bound.provider, response):
                 return bound
         return self._bound_of(family_of(response))
@@ -541,9 +542,9 @@ class Conversation:
         repairs: Mapping[str, bool] | bool | None = None,
         **keywords: Any,
     ) -> JsonObject:
-        """Return all keyword arguments for the SDK's next call: messages, tools, system prompt, model, and your own.
+        """Return all keyword arguments for the SDK's next call: messages, tools, system prompt, model, your keywords.
 
-        You can change the lists in the request, but not the messages in them: later requests share these.
+        You can change the lists in the request, but not the messages in them: later requests share the messages.
 
         Args:
             provider: The provider that the request is for.
@@ -553,8 +554,8 @@ class Conversation:
             strict: As for ``Registry.bind``.
             native: The provider's own tools. They are sent in addition to the tools of this conversation, and count
                 toward the same limits.
-            output: As for ``Registry.bind``: the results of the response hold the answer. If the answer is wrong, a message
-                that tells the model what to correct is appended.
+            output: As for ``Registry.bind``: the results of the response hold the answer. If the answer is wrong, the
+                conversation appends a message that tells the model what to correct.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
             **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
                 ``config``, is merged with the conversation's own value.
@@ -562,8 +563,8 @@ class Conversation:
         Raises:
             HistoryError: The conversation cannot be sent, for example because a call waits for approval or has no result yet.
             ExportError: As for ``Bound.request``.
-            UsageError: The provider has no message histories, a repair rule is unknown, or a keyword is one that
-                the conversation sets itself.
+            UsageError: The provider has no message histories, a repair rule is unknown, or the conversation sets a
+                keyword itself.
         """
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
@@ -649,13 +650,13 @@ class Conversation:
         return self._bound_for(body, provider).plan(body), model_of(body)
 
     def _body_of(self, response: Any, provider: AnyProvider | None) -> Any:
-        """Return the body of a response; a text stays a text if the provider that it comes from writes texts."""
+        """Return the body of a response; a string is not parsed if the provider's responses are plain text."""
         asked = None if self._asked is None else self._asked[0].provider
         found = asked if provider is None else get(provider)
         return body_of(response, *([] if found is None else [found]))
 
     def _waiting(self) -> tuple[Plan, str | None]:
-        """Return the plan of the last messages, whose calls have no results yet, and the model that wrote them.
+        """Return the plan of the last messages, whose calls have no results yet, and the model that wrote the messages.
 
         Raises:
             UsageError: The conversation does not end with unanswered calls in a provider's own message.
@@ -679,14 +680,14 @@ class Conversation:
         provider: AnyProvider | None = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Run every call of a response, and append the response and the results, also if calls fail.
+        """Run every call of a response, and append the response and the results, even if calls fail.
 
         If a call waits for approval, the turn stays open: see ``pending``.
 
         Args:
             response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``. Without a
                 response, run the calls at the end of the conversation that have no results yet.
-            provider: The provider of the response, if it did not get a request from this conversation.
+            provider: The provider of the response, if this conversation made no request to that provider.
             **options: How to run the calls; as for ``Registry.dispatch``.
 
         Raises:
@@ -711,7 +712,7 @@ class Conversation:
         provider: AnyProvider | None = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Like ``dispatch``, for a running event loop. If it is cancelled, the existing results are still appended."""
+        """Like ``dispatch``, for a running event loop. If the dispatch is cancelled, existing results are appended."""
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(**options)
@@ -725,7 +726,7 @@ class Conversation:
     def _opened(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
         """Read a response and append it before a call runs.
 
-        Reading can fail. If it failed after the run, the results of calls that ran would be lost.
+        Reading can fail. If reading failed after the run, the results of calls that ran would be lost.
         """
         self._refuse_open("dispatch")
         plan, model = self._read(response, provider)
@@ -768,8 +769,9 @@ class Conversation:
         the text is not signed. A call that was approved but did not run is pending again after ``from_json``.
 
         Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the provider's own form of a
-        message with such a call is left out. So is an answer of a type with secrets, whole. If any tool takes secrets, this also applies to calls of unknown tools.
-        A waiting call with secrets must be resumed by a token with a ledger.
+        message with such a call is left out. An answer whose type has secrets is hidden as a whole. If any tool takes
+        secrets, the arguments of calls of unknown tools are left out. A waiting call with secrets must be resumed by a
+        token with a ledger.
 
         A lone surrogate is written as an escape, because files and databases reject it.
 
@@ -777,7 +779,7 @@ class Conversation:
             secrets: Whether to write secret arguments as they are.
 
         Raises:
-            UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deep.
+            UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deeply.
         """
         try:
             shown = self.messages if secrets else tuple(map(self._shown, range(len(self.messages)), self.messages))
@@ -803,7 +805,7 @@ class Conversation:
 
     @classmethod
     def _restored(cls, tools: Registry | None, messages: Iterable[Message], about: JsonObject) -> "Self":
-        """Return the conversation of stored messages and of the state from ``_about``."""
+        """Rebuild a conversation from stored messages and the state that ``_about`` returned."""
         conversation = cls(tools, messages)
         conversation.id, conversation._turns = str(about.get("id", conversation.id)), int(about.get("turns", 0))
         conversation._hidden = set(about.get("hidden", ()))
@@ -836,7 +838,7 @@ class Conversation:
 
 
 def _without_answer(message: Message) -> Message:
-    """Return a message without the answer that it holds, as text or as a call."""
+    """Return a message with its answer hidden; the answer is a text or the arguments of a call."""
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, TextPart):

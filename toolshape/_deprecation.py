@@ -1,4 +1,4 @@
-"""Deprecated names: each still works, and warns with the name that replaces it."""
+"""Keeps deprecated names working: each name warns, and the warning has the new name."""
 
 import sys
 import warnings
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def renamed_attribute(module: str, names: Mapping[str, str], name: str) -> Any:
-    """Return the attribute that an old name stands for, with a warning: the body of a module's ``__getattr__``.
+    """Return the attribute that replaces a deprecated name, and warn; call this in a module's ``__getattr__``.
 
     Raises:
-        AttributeError: The name is not an old name.
+        AttributeError: The name is not deprecated.
     """
     if name not in names:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -19,5 +19,5 @@ def renamed_attribute(module: str, names: Mapping[str, str], name: str) -> Any:
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warn the caller of a public function that a name was replaced."""
+    """Warn the caller of a public function that a name is deprecated."""
     warnings.warn(f"{old} is deprecated: use {new}", DeprecationWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Defines the error tree, grouped by who must act, and words each error.
+"""Defines the error tree, grouped by who must act, and the text of each error.
 
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: lists every problem of the function at once
@@ -101,7 +101,7 @@ class ToolshapeError(Exception):
 class DefinitionError(ToolshapeError):
     """A function cannot be a tool, or a type cannot be an output.
 
-    ``tool`` is the name of either, ``problems`` lists every reason, ``location`` is ``file:line``.
+    ``tool`` is the name of the tool or output, ``problems`` lists every reason, and ``location`` is ``file:line``.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class DefinitionError(ToolshapeError):
 
 
 class ExportError(ToolshapeError):
-    """Tools cannot be sent to a provider. Each of ``problems`` has a path, a rule, and what to do."""
+    """Tools cannot be sent to a provider. Each of ``problems`` has a path and a rule, and says what to do."""
 
     def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -141,7 +141,7 @@ class ExportError(ToolshapeError):
 
 
 class HistoryError(ToolshapeError):
-    """A conversation cannot be sent to a provider. ``problems`` each have a path, a rule, evidence, and what to do."""
+    """A conversation cannot be sent to a provider. Each of ``problems`` has a path, a rule, evidence and a hint."""
 
     def __init__(self, *, provider: str, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -154,7 +154,7 @@ class HistoryError(ToolshapeError):
 
 
 class UsageError(ToolshapeError):
-    """The developer used a tool wrongly. No tool was run when it is raised."""
+    """The developer used a tool wrongly. No tool was run when this error is raised."""
 
 
 class ResponseError(ToolshapeError):
@@ -183,7 +183,7 @@ class TokenError(ToolshapeError):
 
 
 class ToolError(Exception):
-    """Raise it inside a tool to tell the model, in your own words, why the call failed.
+    """Raise this error inside a tool to tell the model, in your own words, why the call failed.
 
     Args:
         text: The text that the model reads, verbatim.
@@ -246,12 +246,12 @@ class CallError(ToolshapeError):
 
 
 class AnswerError(ToolshapeError):
-    """A response holds no answer of the type that was asked for.
+    """A response holds no answer of the requested type.
 
     ``code`` is the kind of failure, ``output`` the name of the ``Output``, and ``problems`` are the invalid places.
-    ``retryable`` is whether another answer may do. ``text`` is the words of a refusal. ``reference`` is the id under which
-    a crash of a validator was logged, ``__cause__`` the original exception. ``str()`` is the text that the model reads,
-    which asks for the answer again.
+    ``retryable`` is whether another answer may be valid. ``text`` is the text of a refusal. ``reference`` is the id
+    under which a crash of a validator was logged, ``__cause__`` the original exception. ``str()`` is the text that the
+    model reads, which asks for the answer again.
     """
 
     def __init__(
@@ -408,7 +408,7 @@ def _pieces(name: str) -> list[str]:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Return a hint with the closest word, or an empty text if no word is close."""
+    """Return a hint with the closest word, or an empty string if no word is close."""
     near = nearest(word, words)
     return f'did you mean "{near}"?' if near else ""
 

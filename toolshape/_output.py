@@ -1,4 +1,4 @@
-"""``Output``: a type that a model's answer must have, for any provider."""
+"""Defines ``Output``, a type that a model's answer must have, for any provider."""
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
@@ -24,10 +24,11 @@ class Output(Generic[T]):
 
     Args:
         kind: The type.
-        name: What the answer is called, in the request and in what the model reads about mistakes. The default is the
-            name of a class, and ``"answer"`` for any other type.
-        description: What the answer is, for the model; the default is the docstring of a class.
-        strict: Whether providers must constrain the answer to the schema. ``"auto"``: wherever they can hold every value.
+        name: The name of the answer, in requests and in messages to the model about mistakes. The default is the name
+            of the class, or ``"answer"`` for any other type.
+        description: The description of the answer, for the model. The default is the docstring of the class.
+        strict: Whether providers must constrain the answer to the schema. ``"auto"`` means yes, unless the strict form
+            excludes valid values.
         coerce: Coercion rules to switch on or off, by name; ``False`` switches all rules off.
 
     Raises:
@@ -84,7 +85,7 @@ class Output(Generic[T]):
 
     @property
     def name(self) -> str:
-        """What the answer is called."""
+        """The name of the answer."""
         return self._record.spec.name
 
     @property
@@ -123,7 +124,7 @@ record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
 
 
 def findings_of(output: Output[Any]) -> tuple[Finding, ...]:
-    """What works in the type of an output, and deserves a look; an answer needs no description of its own."""
+    """Return the findings about the type of an output, except a missing description, which no answer needs."""
     return tuple(finding for finding in record_of_output(output).definition.findings if finding.rule != "undescribed")
 
 

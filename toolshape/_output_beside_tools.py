@@ -1,4 +1,4 @@
-"""``OutputBesideTools``: an output in one request with tools, as a field of it or as a tool among the others."""
+"""Defines ``OutputBesideTools``: an output in a request with tools, sent as a field of the request or as a tool."""
 
 import json
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from toolshape._wire.provider import Provider
 from toolshape._wire.strict_budget import Candidate
 
 RECEIVED = "received"
-"""The result of a call that is the answer: providers refuse a call without a result."""
+"""The result of the call that holds the answer: providers reject a call without a result."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class AnswerReader:
-    """Reads the arguments of a call that is the answer; ``back`` maps them to canonical form.
+    """Reads the answer from the arguments of its call; ``back`` maps the arguments to canonical form.
 
     ``has_secrets`` is whether the answer may hold a secret.
     """
@@ -41,17 +41,17 @@ class AnswerReader:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class OutputBesideTools:
-    """An output as one provider is asked for it beside tools.
+    """An output in the form that one provider is sent in requests with tools.
 
     Args:
         record: The output.
         provider: The provider.
-        keywords: What a request holds for it besides the tools; empty if it is sent as a tool.
+        keywords: The keyword arguments that a request needs for the output; empty if the output is sent as a tool.
         tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
-        entry: The JSON of this tool; empty without one.
-        lens: What was sent, and how an answer in that form is mapped back.
+        entry: The JSON of this tool; empty if ``tool`` is ``None``.
+        lens: The schema that is sent, and the mapping of answers back to canonical form.
         is_strict: Whether the provider constrains the answer.
-        notes: What a report lists besides the losses of the lens.
+        notes: The entries of a report besides the losses of the lens.
         read: Validates the JSON of an answer.
         has_secrets: Whether the answer may hold a secret.
     """
@@ -69,20 +69,20 @@ class OutputBesideTools:
 
     @property
     def differences(self) -> list[Loss | Finding]:
-        """What a report lists of it."""
+        """The entries of a report about this output."""
         findings = [finding for finding in self.record.definition.findings if finding.rule != "undescribed"]
         return [*self.notes, *self.lens.losses, *findings]
 
     @property
     def candidate(self) -> Candidate:
-        """Its share of the strict budget of a request. Only a tool can be sent in lenient form instead."""
+        """The output's claim on the strict budget of a request; only an output sent as a tool can become lenient."""
         name = self.record.name if self.tool else f"the output {self.record.name}"
         is_asked = self.tool is None or self.record.strict is True
         return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict, is_asked=is_asked,
                          is_destructive=False, is_tool=self.tool is not None)  # fmt: skip
 
     def named(self, call: Call) -> Call:
-        """Return a call of the answer's tool under the name of the output; any other call as it is."""
+        """Give a call of the answer's tool the name of the output; return any other call unchanged."""
         if call.wire_name != self.tool:
             return call
         return call._replace(
@@ -90,7 +90,7 @@ class OutputBesideTools:
         )
 
     def partial_call(self, call: Call) -> PartialCall:
-        """Return the beginning of a call that is not complete; see ``toolshape._dispatch.partial_calls``."""
+        """Return the beginning of an incomplete call; see ``toolshape._dispatch.partial_calls``."""
         if call.wire_name != self.tool:
             return partial_call(call)
         definitions = tuple(self.record.definition.schema.get("$defs", ()))
@@ -98,14 +98,14 @@ class OutputBesideTools:
         return PartialCall(call.id, call.name, found)
 
     def read_results(self, results: Results) -> None:
-        """Read the answer in a response whose calls are validated, and answer the call that it came as.
+        """Read the answer in a response whose calls are validated, and answer the call that holds it.
 
-        A response that only calls tools holds no answer, whatever text stands beside the calls.
+        A response that only calls other tools holds no answer, even if it has text.
         """
         calls = [position for position, call in enumerate(results.calls) if call.wire_name == self.tool]
         if results.calls and not calls:
             return
-        # A response without calls may hold the answer as its text, even if a tool was to be called.
+        # A response without calls may hold the answer as its text, even if the model had to call a tool.
         tool = self.tool if calls else None
         reading = (
             list(results.assistant),
@@ -126,7 +126,7 @@ def _wire_call(call: Call) -> tuple[str, str, Any, Any]:
 
 
 def _result(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
-    """Return the result of a call that is the answer, or of one more call of its tool, which is not read."""
+    """Return the result for the call that holds the answer, or for a further call of its tool, which is not read."""
     if not is_answer:
         error = CallError("not_run", tool=call.wire_name)
     elif answer.error is not None:
@@ -140,18 +140,18 @@ def _result(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
 def compile_beside_tools(
     provider: Provider, record: OutputRecord, strict: Strictness, *, has_tools: bool = True
 ) -> OutputBesideTools:
-    """Compile an output that is asked for in one request with tools.
+    """Compile an output for a request that also has tools.
 
-    It is sent as a tool among the others where the provider has no field for it, or not beside tools.
+    The output is sent as one more tool if the provider has no field for outputs, or no such field beside tools.
 
     Args:
         provider: The provider.
         record: The output.
-        strict: Whether the provider must constrain the arguments of the tools; the output's own wish goes before it.
+        strict: Whether the provider must constrain the arguments of the tools. The output's own ``strict`` wins.
         has_tools: Whether there are tools.
 
     Raises:
-        ExportError: The provider would refuse the schema, has no strict form, or answers no requests of a model.
+        ExportError: The provider rejects the schema, has no strict form, or never returns a model's answers.
     """
     form = provider.output
     is_tool = form is None or (has_tools and form.not_beside_tools is not None)
@@ -162,10 +162,8 @@ def compile_beside_tools(
         spec, wish = record.spec, strict if record.strict == "auto" else record.strict
         made = to_wire(provider, Spec(name=spec.name, title=None, description=_purpose(spec.description),
                                       parameters=spec.schema, output=None), wish)  # fmt: skip
-        why = "has no field for it" if form is None else "has no field for it beside tools"
-        note = Finding(
-            path="", rule="answered_by_tool", message=f"{provider.name} {why}: sent as a tool among the others"
-        )
+        why = "has no field for outputs" if form is None else "has no field for outputs beside tools"
+        note = Finding(path="", rule="answered_by_tool", message=f"{provider.name} {why}: sent as one more tool")
         keywords, tool, entry = {}, made.wire_name, json.dumps(made.payload).encode()
         lens, is_strict, notes = made.lens, made.is_strict, (note, *made.notes)
     read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
@@ -182,6 +180,6 @@ def _purpose(description: str) -> str:
 
 def taken_name(output: OutputBesideTools, tool: str) -> ExportError:
     """Return the error that the tool of an output has the wire name of another tool."""
-    message = f"the answer is sent as a tool, and the tool {tool!r} has its name: pass name= to Output"
+    message = f"the answer is sent as a tool, but the tool {tool!r} has the same name: pass name= to Output"
     problem = Problem(path="name", rule="name_taken", message=message)
     return ExportError(provider=output.provider.name, tool=output.record.name, problems=[problem])

@@ -18,16 +18,16 @@ from toolshape._validation.coercion import chosen_rules
 from toolshape._wire.outputs import OutputSpec
 
 NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
-"""The coercion rules of whole arguments, which no answer has."""
+"""The coercion rules for whole argument objects, which do not apply to answers."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputRecord:
     """The data behind an ``Output``.
 
-    ``definition`` is of a function whose only argument is the answer: its model validates. ``spec`` holds the schema of
-    what a model writes: with ``is_wrapped`` an object with the answer in its only field, otherwise the answer. ``rules``
-    are the coercion rules that are on.
+    ``definition`` describes a function whose only argument is the answer; its pydantic model validates answers.
+    ``spec`` holds the schema that a model's output must fit: with ``is_wrapped``, an object with the answer in its only
+    field, otherwise the answer itself. ``rules`` holds the coercion rules that are switched on.
     """
 
     kind: Any
@@ -40,12 +40,12 @@ class OutputRecord:
 
     @property
     def name(self) -> str:
-        """What the answer is called."""
+        """The name of the answer."""
         return self.spec.name
 
     @property
     def options(self) -> tuple[Any, str, str, Strictness, Mapping[str, bool] | bool | None]:
-        """The arguments of ``record_output`` that make the same, in this or in another process."""
+        """The arguments with which ``record_output`` rebuilds this record, in this or another process."""
         return self.kind, self.spec.name, self.spec.description, self.strict, self.coerce
 
 
@@ -57,7 +57,7 @@ def record_output(
     coerce: Mapping[str, bool] | bool | None,
     frame: types.FrameType | None = None,
 ) -> OutputRecord:
-    """Define the model of a type, and its schema.
+    """Build the record of an output from a type and its options.
 
     Raises:
         DefinitionError: The type has no JSON Schema, or an option is invalid.
@@ -70,8 +70,8 @@ def record_output(
         problem = Problem(path="coerce", rule="option", message=str(error))
         raise DefinitionError(tool=given, location=location, problems=[problem], kind="an output") from error
     problems = _wrong_options(name, description, strict)
-    if inspect.isroutine(kind):  # pydantic would describe its parameters
-        problems.append(Problem(path="", rule="no_schema", message=f"a type, not the function {kind.__name__!r}"))
+    if inspect.isroutine(kind):  # pydantic would generate a schema of the parameters
+        problems.append(Problem(path="", rule="no_schema", message=f"must be a type, not function {kind.__name__!r}"))
     if problems:
         raise DefinitionError(tool=given, location=location, problems=problems, kind="an output")
     definition = _define(kind, given, location)
@@ -93,11 +93,11 @@ def record_output(
 
 def _wrong_options(name: Any, description: Any, strict: Any) -> list[Problem]:
     checks = {
-        "name": (name is None or (isinstance(name, str) and bool(name)), f"a name is a text, not {name!r}"),
-        "description": (description is None or isinstance(description, str), f"a text, not {description!r}"),
+        "name": (name is None or (isinstance(name, str) and bool(name)), f"must be a non-empty string, not {name!r}"),
+        "description": (description is None or isinstance(description, str), f"must be a string, not {description!r}"),
         "strict": (
             strict is True or strict is False or strict == "auto",
-            f'True, False or "auto", not {strict!r}',
+            f'must be True, False or "auto", not {strict!r}',
         ),
     }
     return [
@@ -108,13 +108,13 @@ def _wrong_options(name: Any, description: Any, strict: Any) -> list[Problem]:
 
 
 def _name_of(kind: Any) -> str:
-    """Return the name of a class, without its type parameters; ``answer`` for a built-in and for any other type."""
+    """Return the name of a class without its type parameters, or ``answer`` for a built-in or any other type."""
     is_class = inspect.isclass(kind) and kind.__module__ != "builtins" and not hasattr(kind, "__args__")
     return re.sub(r"\[.*", "", kind.__name__) if is_class else "answer"
 
 
 def _is_object(root: JsonSchema) -> bool:
-    """Return whether every provider can be asked for this as a root: an object with fields of its own."""
+    """Whether every provider accepts this schema as the root: an object with declared fields."""
     return root.get("type") == "object" and ("properties" in root or root.get("additionalProperties") is False)
 
 
@@ -147,10 +147,10 @@ def _define(kind: Any, name: str, location: str) -> FunctionDefinition:
             for problem in error.problems
         ]
         raise DefinitionError(tool=name, location=location, problems=inside, kind="an output") from error.__cause__
-    if "properties" not in definition.schema:  # a reference to the model of the answer itself
-        problem = Problem(path="", rule="no_schema", message="Self names no class here: write the class")
+    if "properties" not in definition.schema:  # the schema is a reference to the arguments model itself
+        problem = Problem(path="", rule="no_schema", message="Self has no meaning here: write the class")
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
     if FIELD not in definition.schema["properties"]:
-        problem = Problem(path="", rule="option", message="an answer has no name of its own: leave out alias=")
+        problem = Problem(path="", rule="option", message="an answer has no field name: leave out alias=")
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
     return definition

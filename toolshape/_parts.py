@@ -12,7 +12,7 @@ class Text:
     text: str
 
     def __post_init__(self) -> None:
-        """Reject a value that is not a string here, not when it is sent."""
+        """Reject a value that is not a string at once, not when it is sent."""
         _refuse_odd(b"", self.text)
 
 
@@ -31,7 +31,7 @@ class Image:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Reject values of the wrong type here, not when they are sent."""
+        """Reject values of the wrong type at once, not when they are sent."""
         _refuse_odd(self.data, self.media_type, self.url)
 
 
@@ -52,7 +52,7 @@ class File:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Reject values of the wrong type here, not when they are sent."""
+        """Reject values of the wrong type at once, not when they are sent."""
         _refuse_odd(self.data, self.media_type, self.name, self.url)
 
 
@@ -80,7 +80,7 @@ def parts_of(value: Any) -> tuple[Part, ...]:
 
 
 def as_text(parts: tuple[Part, ...]) -> str:
-    """Return the parts as one text, for providers that accept only text; images and files are named."""
+    """Return the parts as one text, for providers that accept only text; images and files are described."""
     return "\n".join(part.text if isinstance(part, Text) else named(part) for part in parts)
 
 
@@ -112,7 +112,7 @@ _UNSAID = frozenset({"image/png", "application/pdf", "application/octet-stream"}
 
 
 def named_by_url(url: str) -> str:
-    """Return the file name at the end of a URL, or an empty text."""
+    """Return the file name at the end of a URL, or an empty string."""
     return url.partition("?")[0].partition("#")[0].rpartition("/")[2]
 
 
@@ -134,17 +134,17 @@ def by_media_type(part: Image | File) -> Image | File:
 
 
 def kind_of(part: Image | File) -> str:
-    """Return the kind of a part by its media type: ``"image"``, ``"audio"``, ``"video"``, or else ``"file"``."""
+    """Return the kind of a part by its media type: ``"image"``, ``"audio"``, ``"video"``, otherwise ``"file"``."""
     kind = part.media_type.partition("/")[0].lower()
     return kind if kind in ("image", "audio", "video") else "file"
 
 
 def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
-    """Return whether a provider accepts a part. A part with a URL is accepted only if the URL is on the web.
+    """Whether a provider accepts a part. A part with a URL is accepted only if the URL is on the web.
 
     Args:
         part: The part.
-        types: The media types that the provider accepts, ``"text/*"`` for all texts; ``None``: any.
+        types: The media types that the provider accepts, ``"text/*"`` for all text types; ``None`` for any type.
     """
     if part.url and not part.url.startswith(("http://", "https://")):
         return False

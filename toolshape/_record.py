@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SURELY = 0.8  # the similarity that counts as a misspelt name
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
-"""Whether a tool in a class body is bound to the object or its class when an object's attribute is read."""
+"""Whether a tool in a class body is bound to the object, to its class or never when an object's attribute is read."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -76,7 +76,7 @@ class Record:
 
     @functools.cached_property
     def validate_for_call(self) -> Validate:
-        """Validates like ``validate``, but rejects calls that need approval: a direct call cannot wait for it."""
+        """Validates like ``validate``, but rejects calls that need approval: a direct call cannot wait."""
         if self.options.approve is False:
             return self.validate
 
@@ -95,11 +95,12 @@ class Record:
         return not isinstance(wanted, bool) and _takes_two(wanted)
 
     def must_wait(self, validated: Any, inject: Mapping[str, Any] | None = None) -> bool:
-        """Whether a call must wait for approval; also true if the user's function fails to decide.
+        """Whether a call must wait for approval; also true if the user's ``approve`` function raises.
 
         Args:
             validated: The validated arguments.
-            inject: The injected values; before they are known, a function that takes them cannot decide.
+            inject: The injected values, or ``None`` before they are known. Then a function that takes them cannot
+                decide, and the call waits.
         """
         wanted: Any = self.options.approve
         if isinstance(wanted, bool):
@@ -145,19 +146,19 @@ class Record:
 
     @functools.cached_property
     def check_output(self) -> Callable[[str, bool], None]:
-        """Checks a result against the output schema, which must be there.
+        """Checks a result against the output schema, which must exist.
 
         Raises:
             ImportError: jsonschema is not installed.
         """
-        from toolshape._definitions import output_checker  # noqa: PLC0415 - it needs an extra
+        from toolshape._definitions import output_checker  # noqa: PLC0415 - it needs the extra ``schema``
 
-        assert self.output.schema is not None  # noqa: S101 - the caller has looked
+        assert self.output.schema is not None  # noqa: S101 - the caller has checked
         return output_checker.compile_output_check(self.name, self.output.schema)
 
     @functools.cached_property
     def is_told_of(self) -> bool:
-        """Log once what works but deserves a look, such as a tool that no model can know the purpose of."""
+        """Log the findings about this tool once, such as a missing description; always true."""
         if found := [*self.definition.findings, *self.output.findings]:
             import logging  # noqa: PLC0415 - only findings need it
 
@@ -170,7 +171,7 @@ class Record:
         return weakref.WeakKeyDictionary()
 
     def compiled_for(self, provider: object) -> dict[Any, Any]:
-        """Return what was compiled of this record for a provider, which ``_dispatch.shape`` fills and reads."""
+        """Return the cache of compiled data for a provider; ``_dispatch.shape`` fills and reads it."""
         return self._compiled.setdefault(provider, {})
 
     def with_options(self, options: Options) -> "Record":
@@ -199,7 +200,7 @@ def _takes_two(function: Callable[..., Any]) -> bool:
     """Whether a function requires two positional arguments."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # it shows no signature
+    except (TypeError, ValueError):  # the function has no readable signature
         return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [

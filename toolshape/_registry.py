@@ -43,8 +43,8 @@ AnObserver = TypeVar("AnObserver", bound="Observer")
 class Registry:
     """The tools of an application, for any provider.
 
-    ``add``, ``add_definitions``, ``tool``, ``around`` and ``observe`` change the registry: a verb in the imperative does.
-    ``subset``, and the participles ``prefixed``, ``renamed`` and ``deferred``, and ``|``, return a new one.
+    The imperative methods ``add``, ``add_definitions``, ``tool``, ``around`` and ``observe`` change the registry.
+    ``subset``, the participles ``prefixed``, ``renamed`` and ``deferred``, and ``|`` return a new registry.
 
     Args:
         tools: Tools, or plain functions, which become tools.
@@ -76,11 +76,11 @@ class Registry:
             warn_renamed("Registry(undeclared=)", "Registry(default_effect=)")
             default_effect = undeclared
         if default_effect not in (None, "write"):
-            raise ValueError(f'default_effect is "write" or None, not {default_effect!r}')
+            raise ValueError(f'default_effect must be "write" or None, not {default_effect!r}')
         if feedback not in ("lines", "json"):
-            raise ValueError(f'feedback is "lines" or "json", not {feedback!r}')
+            raise ValueError(f'feedback must be "lines" or "json", not {feedback!r}')
         if not (strict is True or strict is False or strict == "auto"):
-            raise ValueError(f'strict is True, False or "auto", not {strict!r}')
+            raise ValueError(f'strict must be True, False or "auto", not {strict!r}')
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
@@ -95,7 +95,7 @@ class Registry:
         return Bindings(self._store)
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
-        """Add a tool, or make a plain function a tool and add it. Existing ``Bound`` objects do not change.
+        """Add a tool; a plain function becomes a tool first. Existing ``Bound`` objects do not change.
 
         Returns:
             The tool.
@@ -125,8 +125,8 @@ class Registry:
         """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
 
         Args:
-            given: A list of definitions, or an object that contains one: a request, MCP's list of tools, Gemini's
-                declarations. Also as JSON text.
+            given: A list of definitions, or an object that contains such a list: a request, MCP's list of tools,
+                Gemini's declarations. Or the JSON text of either.
             functions: The functions that run the calls, by the names in the definitions. A tool without a function is
                 sent, but its calls cannot run.
             verbatim: Whether to send the definitions unchanged to providers that use their format.
@@ -162,7 +162,7 @@ class Registry:
         self, function: None = None, /, **options: "Unpack[ToolOptions]"
     ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
     def tool(self, function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
-        """Make a function a tool and add it, as ``@tools.tool`` or ``@tools.tool(...)``; see ``toolshape.tool``."""
+        """Turn a function into a tool and add it: ``@tools.tool`` or ``@tools.tool(...)``; see ``toolshape.tool``."""
         chosen = options_of(options)
         if function is None:
             return lambda decorated: self._add(make_tool(decorated, chosen, calling_frame()))
@@ -171,22 +171,23 @@ class Registry:
     def around(self, hook: H) -> H:
         """Add a hook around every call that runs, for example for logging, permissions, caches or retries.
 
-        Use it as ``@registry.around``. The first hook is the outermost. Existing ``Bound`` objects do not change.
+        Decorate hooks with ``@registry.around``. The first hook is outermost. Existing ``Bound`` objects do not change.
         Hooks do not see rejected calls (unknown tool, invalid or truncated arguments). Each call has exactly one
         answer:
 
-        - If the hook returns a ``Result``, the answer is that result: the one from ``proceed()``, or another one, for
-          example ``context.result(value)``.
-        - If the hook returns ``None``, the answer is the last result of ``proceed()``. If it never called ``proceed``,
-          or returned any other value, the answer is ``tool_crashed``, and the log names the hook.
+        - If the hook returns a ``Result``, the answer is that result: the result of ``proceed()``, or another result,
+          for example ``context.result(value)``.
+        - If the hook returns ``None``, the answer is the last result of ``proceed()``. If the hook never called
+          ``proceed``, or returned any other value, the answer is ``tool_crashed``, and the log names the hook.
         - If the hook raises ``ToolError``, the model reads its text. If it raises ``CallError`` (as ``Result.unwrap``
           does), the answer is that error. Any other exception is logged, and the model reads ``tool_crashed``.
         - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
 
         Args:
             hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``. Or ``async def``, which awaits
-                ``proceed()``, for these and for ``arun`` and ``adispatch``. Under ``run``, a ``def`` hook makes all
-                calls run one after another; if all hooks are async, plain tools run in threads of one event loop.
+                ``proceed()``, for ``run``, ``dispatch``, ``arun`` and ``adispatch``. Under ``run``, a ``def`` hook
+                makes all calls run one after another; if all hooks are async, plain tools run in threads of one event
+                loop.
 
         Returns:
             The hook itself, so that ``around`` works as a decorator.
@@ -378,26 +379,27 @@ class Registry:
         text_calls: str | None = None,
         output: "Output[Any] | Any" = None,
     ) -> "Bound":
-        """Bind the current tools to a provider: convert them to its format and check that it supports them.
+        """Bind the current tools to a provider: convert the tools, and check that the provider supports them.
 
         Args:
             provider: The provider.
             strict: Whether the provider must constrain arguments to the schema: ``True``, ``False``, or ``"auto"``.
                 The default is the registry's ``strict``. A tool's own ``strict`` takes precedence.
-            text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``:
-                they are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the formats.
-            output: What the model answers with, if it does not call tools: an ``Output``, or a type of which one is made.
-                ``Results.output`` holds the answer. Where the provider takes no schema of answers beside tools, the
-                answer is one more tool, which the report says.
+            text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``.
+                These calls are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the
+                formats.
+            output: The type of the model's answer when it calls no tools: an ``Output``, or a type to make one from.
+                ``Results.output`` holds the answer. If the provider accepts no answer schema beside tools, the schema
+                is sent as one more tool, and the report says so.
 
         Returns:
             The bound tools, which are immutable. The same object is returned until the registry changes.
 
         Raises:
             ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict form.
-                Or there is no such text format, or the provider's servers leave no calls in texts.
-            DefinitionError: ``output`` is no type that has a JSON Schema.
-            UsageError: ``strict`` has another value.
+                Or the text format is unknown, or the provider's servers leave no calls in text.
+            DefinitionError: ``output`` has no JSON Schema.
+            UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
         return self._bindings.bind(provider, strict, text_calls, output)
 
@@ -416,9 +418,9 @@ class Registry:
         native: Sequence[Any] = (),
         output: "Output[Any] | Any" = None,
     ) -> JsonObject:
-        """Return the keyword arguments of a request that concern tools and the answer; see ``bind`` and ``Bound.request``.
+        """Return a request's keyword arguments for tools and the answer; see ``bind`` and ``Bound.request``.
 
-        ``plan`` and ``dispatch`` read the next response in this provider's format by the tools of this request.
+        ``plan`` and ``dispatch`` read the next response in this provider's format with the tools of this request.
         """
         bound = self.bind(provider, strict, output=output)
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
@@ -431,12 +433,12 @@ class Registry:
         Args:
             response: The provider's response: SDK object, dict, JSON text or bytes. Or results with calls that wait for
                 approval: the plan of these results is returned.
-            provider: The provider of the response. Needed if the registry was bound to several providers that read the
-                response differently.
+            provider: The provider of the response. It is required if the registry was bound to several providers that
+                read the response differently.
 
         Raises:
             ResponseError: The response is not in any known format.
-            UsageError: ``provider`` is needed.
+            UsageError: ``provider`` is required.
         """
         if isinstance(response, Results):
             from toolshape._dispatch.plan import plan_of  # noqa: PLC0415 - binding loads it
@@ -458,8 +460,8 @@ class Registry:
 
         Args:
             response: The provider's response: SDK object, dict, JSON text or bytes.
-            provider: The provider of the response. Needed if the registry was bound to several providers that read the
-                response differently.
+            provider: The provider of the response. It is required if the registry was bound to several providers that
+                read the response differently.
             **options: How to run the calls, all by keyword:
 
                 - ``inject``: The values of injected parameters, by name.
@@ -470,7 +472,7 @@ class Registry:
 
         Raises:
             ResponseError: The response is not in any known format.
-            UsageError: An injected value is missing, ``provider`` is needed, or a tool is async and an event loop is
+            UsageError: An injected value is missing, ``provider`` is required, or a tool is async and an event loop is
                 running.
         """
         bound, given = self._bindings.reader_of(response, provider)
@@ -483,7 +485,7 @@ class Registry:
         provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Like ``dispatch``, for a running event loop. Async tools run in the loop and others in threads, all at once."""
+        """Like ``dispatch``, for a running event loop: in parallel, async tools in the loop and others in threads."""
         bound, given = self._bindings.reader_of(response, provider)
         return await bound.adispatch(given, **options)
 
@@ -508,8 +510,8 @@ class Registry:
         Args:
             token: The token from ``Plan.pause``, of this or another process.
             key: The key that signed the token.
-            decisions: The decisions, by the ids of the calls. ``True`` approves a call. ``Deny(text)`` denies it, and
-                the model reads the text. A dict of other arguments edits it.
+            decisions: The decisions, by the ids of the calls. ``True`` approves a call. ``Deny(text)`` denies the call,
+                and the model reads the text. A dict replaces the arguments of the call.
             audience: The audience that the token was made for.
             ledger: Records the calls that have run, and that the token was used. Without a ledger, a token can be used
                 until it expires, and its calls run each time.
@@ -540,7 +542,7 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
     ) -> Results:
-        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and the ledger in threads."""
+        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, the ledger in threads."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
         given = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
@@ -548,7 +550,7 @@ class Registry:
 
 
 def lenient(registry: Registry, name: str | None = None) -> Registry:
-    """Return a copy of a registry, with all of its tools or only the named one, whose tools are never strict."""
+    """Return a copy of a registry in which all tools, or only the named tool, are kept and are never strict."""
     tools = [make_tool(tool, options_of({"strict": False}), None) for tool in registry if name in (None, tool.name)]
     return _made_like(store_of(registry).contents, tools)
 

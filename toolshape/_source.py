@@ -1,4 +1,4 @@
-"""The source of a tool: a decorated function, read once, or a definition that was written elsewhere."""
+"""Defines the sources of a tool: a decorated function, read once, or a definition that was written elsewhere."""
 
 import copy
 import functools
@@ -50,7 +50,7 @@ class Definition(Protocol):
 class FunctionSource:
     """A decorated function and its cached definition; tools that differ only in options or object share it.
 
-    ``frame`` holds the decorating frame until the annotations are resolved, because they may name locals of it.
+    ``frame`` holds the decorating frame until the annotations are resolved, because they may name its locals.
     """
 
     function: Any
@@ -89,7 +89,7 @@ class FunctionSource:
 
     @functools.cached_property
     def output(self) -> ResultForm:
-        """The writer of results, with their schema."""
+        """The schema of results, and the function that writes them."""
         if self.origin is not None:
             return self.origin.output
         return result_forms.describe(self.definition.signature)
@@ -129,7 +129,7 @@ class FunctionSource:
         )
 
     def sparse(self, validated: Any) -> JsonObject:
-        """Return JSON without nested fields that were not set; it validates to the same arguments again."""
+        """Return JSON without nested fields that were not set; validating it gives the same arguments."""
         return written_arguments(
             validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True)
         )
@@ -156,7 +156,7 @@ class DefinitionSource:
 
     @property
     def output(self) -> ResultForm:
-        """The writer of results, with their schema."""
+        """The schema of results, and the function that writes them."""
         return self.definition.output
 
     @property
@@ -170,7 +170,7 @@ class DefinitionSource:
         return self.definition.verbatim
 
     def model(self) -> type[BaseModel]:
-        """Refuse: a definition has no model.
+        """Raise an error, because a definition has no model.
 
         Raises:
             UsageError: Always.
@@ -186,7 +186,7 @@ class DefinitionSource:
         return copy.deepcopy(dict(validated))
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """Return the same as ``written``: JSON is compared unchanged, and masks nothing."""
+        """Return the same as ``written``: JSON needs no marks for comparison, and hides no secrets."""
         del reveals
         return self.written(validated)
 

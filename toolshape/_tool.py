@@ -65,9 +65,9 @@ class _SignatureOfFunction:
 
 
 class Tool(Generic[P, R]):
-    """A function that models can call: use it as before, export it, or call it with a model's arguments.
+    """A function that models can call: call it from Python as before, export it, or pass it a model's arguments.
 
-    ``tool`` makes it. If it is a method, access through an object binds it to the object, as for any method.
+    ``tool`` makes a ``Tool``. If the function is a method, access through an object binds the tool to that object.
     """
 
     __signature__ = _SignatureOfFunction()
@@ -135,7 +135,7 @@ class Tool(Generic[P, R]):
         return object.__hash__(self) if self._origin is None else hash(self.function)
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
-        # Only here is it certain that the function is a method: its first parameter can have any name.
+        # Only here is it certain that the function is a method: the first parameter of a method can have any name.
         record = self._record
         qualified = getattr(self.function, "__qualname__", None)
         is_method = record.binding == "to_object" and qualified == f"{owner.__qualname__}.{name}"
@@ -286,8 +286,8 @@ class Tool(Generic[P, R]):
                 registries. Its structure tells the format.
             function: The function that runs the calls. It receives all arguments and injected values by keyword.
                 Without a function, the tool is sent and its calls are planned, but they cannot run.
-            verbatim: Whether to send the definition unchanged to providers that use its format, whatever the options
-                say. A definition that such a provider would reject still raises ``ExportError``.
+            verbatim: Whether to send the definition unchanged, without regard to options, to providers that use its
+                format. A definition that such a provider would reject still raises ``ExportError``.
             **options: As for ``tool``; they take precedence over the definition.
 
         Raises:
@@ -324,7 +324,7 @@ class Tool(Generic[P, R]):
                 did not run.
         """
         call = self._record.call
-        if type(self) is Tool and self._origin is None:  # the next call finds it here, without this frame
+        if type(self) is Tool and self._origin is None:  # the next ``call`` skips this frame
             self.__dict__["call"] = types.MethodType(functools.update_wrapper(call, Tool.call), self)
         return call(self, arguments, inject=inject)
 
@@ -344,7 +344,7 @@ class Tool(Generic[P, R]):
     async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> R: ...
     async def acall(self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:
         """Like ``call``, for a running event loop: an async tool runs in the loop, any other tool in a thread."""
-        from toolshape._execution import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of what importing pydantic does
+        from toolshape._execution import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of importing pydantic
 
         record = self._record
         require(record, inject)
@@ -386,7 +386,7 @@ class Tool(Generic[P, R]):
 
 
 _TIMEOUT_NOT_KEPT = (
-    "a plain function cannot be stopped: the timeout holds under adispatch and arun, and not under dispatch"
+    "a plain function cannot be stopped: the timeout holds under adispatch and arun, but not under dispatch"
 )
 record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
 """Returns the ``Record`` behind a ``Tool``, for the modules that export and run it."""
@@ -428,12 +428,12 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
               of strict tools, destructive tools become strict first. A call of a ``"write"`` or ``"destructive"`` tool
               runs alone: after all earlier calls of the response, and before all later calls.
             - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for each call. The
-              function gets the arguments as JSON (a dict: validated, coerced, with defaults). If it has a second
-              parameter, that gets the injected values. The function returns whether the call waits. If it raises, the
+              function gets the arguments as JSON (a dict: validated, coerced, with defaults). A second parameter, if
+              it has one, gets the injected values. The function returns whether the call waits. If it raises, the
               call waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would wait.
-            - ``deferred``: Whether models see the tool only after they search for it, at providers that have a tool
-              search; or the ``Namespace`` that groups it. Other providers are sent the whole tool, and the report says
-              so.
+            - ``deferred``: Whether models see the tool only after a search, at providers that have a tool search. A
+              ``Namespace`` defers the tool as part of a group. Other providers are sent the whole tool, and the report
+              says so.
             - ``examples``: Valid arguments, as JSON. They are sent in the same wire form as the tool.
             - ``providers``: Extra keys for the entry of a provider, by the provider's name, for example
               ``{"anthropic": {"eager_input_streaming": True}}``.
@@ -469,7 +469,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     elif isinstance(function, classmethod):
         binding, function = "to_class", function.__func__
     elif hasattr(type(function), "__get__") and not inspect.ismethod(function) and not inspect.isbuiltin(function):
-        binding = "to_object"  # functions, and wrappers such as those of functools.cache
+        binding = "to_object"  # functions, and wrappers such as the one of functools.cache
     if signatures.dispatches_on(function) == "method":
         binding = "never"  # a singledispatchmethod is bound to its object already
     skip_first = binding == "to_class" or (binding == "to_object" and _looks_like_method(function))
@@ -519,7 +519,7 @@ def make_from_definition(
         keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
     chosen = chosen._replace(
         title=chosen.title or built.title,
-        # Of the definition's own strictness, only ``False`` applies to every provider: some have no strict form.
+        # Only ``strict=False`` of a definition is kept: some providers have no strict form.
         strict=False if chosen.strict is None and built.is_strict is False else chosen.strict,
         effects=chosen.effects or built.effects,
         examples=chosen.examples or built.examples,
@@ -527,7 +527,7 @@ def make_from_definition(
         verbatim=verbatim,
     )
     record = Record(function=function, source=DefinitionSource(definition=built), options=chosen)
-    _ = record.definition  # this checks the examples, too
+    _ = record.definition  # also checks the examples
     check_validation_of_results(record)
     return Tool(record)
 
@@ -546,9 +546,9 @@ def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
 
 
 def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., Any]:
-    """Return a tool unchanged, and make a tool of a plain function.
+    """Return a tool unchanged, or make a tool from a plain function.
 
-    On Python 3.13, a classmethod around a tool is accessed as a bound method: the tool in it is bound instead.
+    On Python 3.13, reading a classmethod around a tool gives a bound method. Then the tool inside is bound instead.
     """
     if isinstance(candidate, Tool):
         return candidate

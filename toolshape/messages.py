@@ -1,6 +1,6 @@
 """Defines provider-neutral records of conversation messages, in the terms of OpenTelemetry's GenAI conventions.
 
-The library reads ``Message`` and its parts from one provider's messages, and writes them as another's.
+The library reads ``Message`` records from one provider's messages, and writes them as messages of another provider.
 """
 
 from collections.abc import Iterable
@@ -73,8 +73,8 @@ class ToolCallPart:
 
     ``wire_name`` and ``arguments_raw`` are the name and arguments on the wire. ``name`` is the tool's own name, and
     ``arguments`` are in canonical form. Both are ``None`` if no tool has the name; ``arguments`` is also ``None`` if
-    the arguments cannot be read. ``fault`` says what is wrong with the call. ``has_id``: the provider sent the id. If
-    false, this library generated it.
+    the arguments cannot be read. ``fault`` says what is wrong with the call. ``has_id`` is whether the provider sent
+    the id; otherwise this library generated it.
     """
 
     id: str
@@ -90,11 +90,11 @@ class ToolCallPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResultPart:
-    """The result of a call: ``text``, and ``parts`` if the result holds more than that text (texts, images, files).
+    """The result of a call: its ``text``, and its ``parts`` (texts, images, files) if ``text`` is not the whole result.
 
-    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text``: the value is a string, and
-    ``text`` is not the JSON of another value; ``None`` if unknown. ``call_raw`` is the call as its provider sent it, if
-    the result must be written in the same form.
+    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text`` is whether the value is a
+    string, so that ``text`` is not the JSON of another value; ``None`` if unknown. ``call_raw`` is the call as its
+    provider sent it, if the result must be written in the same form.
     """
 
     id: str
@@ -138,8 +138,8 @@ class Message:
     """One message of a conversation.
 
     ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
-    or ``None`` if this library made or changed the message. ``finish`` is the reason why a response ended, as the same
-    word for all providers. ``path`` is the place in the source of the message.
+    or ``None`` if this library made or changed the message. ``finish`` is the reason why a response ended, in the same
+    words for all providers. ``path`` is the place in the source of the message.
     """
 
     __module__ = "toolshape"
@@ -153,7 +153,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text parts of the message, concatenated; the texts of its results, in a message of results."""
+        """The text of all text parts and results in the message, concatenated."""
         return "".join(part.text for part in self.parts if isinstance(part, (TextPart, ToolResultPart)))
 
 

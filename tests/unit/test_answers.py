@@ -445,12 +445,12 @@ def test_names_and_descriptions():
     [
         (Callable[[], int], {}, "no form for callable"),
         (json.loads, {}, "not the function 'loads'"),
-        (Self, {}, "Self names no class here"),
-        (list[Self], {}, "Self names no class here"),
+        (Self, {}, "Self has no meaning here"),
+        (list[Self], {}, "Self has no meaning here"),
         (list["Nowhere"], {}, "not defined"),  # type: ignore[name-defined]
-        (Annotated[int, Field(alias="n")], {}, "no name of its own"),
+        (Annotated[int, Field(alias="n")], {}, "an answer has no field name"),
         (int, {"strict": "yes"}, "strict"),
-        (int, {"name": ""}, "a name is a text"),
+        (int, {"name": ""}, "must be a non-empty string"),
         (int, {"coerce": {"nothing": True}}, "no coercion rule"),
     ],
 )

@@ -254,7 +254,7 @@ def test_check_shows_findings(run):
     done = run("check", "shop:tools", "--to", "openai")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1] == "2 tools to openai: nothing would be refused, 1 finding"
-    assert "no description: a model must guess what it is for" in done.stdout
+    assert "no description: a model must guess what the tool does" in done.stdout
     found = json.loads(run("check", "shop:tools", "--to", "openai", "--json").stdout)
     assert (found["refused"], [finding["tool"] for finding in found["findings"]]) == ([], ["boom"])
 

@@ -119,7 +119,7 @@ def test_what_declares_nothing_may_be_taken_to_write(how):
 
 
 def test_undeclared_is_write_or_nothing():
-    with pytest.raises(ValueError, match='default_effect is "write" or None'):
+    with pytest.raises(ValueError, match='default_effect must be "write" or None'):
         Registry(default_effect="read")
 
 

@@ -126,7 +126,7 @@ MISTAKES = {
     "Injected forgotten": (
         lambda: tool(forgets_to_inject),
         DefinitionError,
-        "db: JSON Schema has no form for Db; give it a type that JSON Schema can describe, or mark it Injected[...]",
+        "db: JSON Schema has no form for Db; use a type that JSON Schema can describe, or mark it Injected[...]",
     ),
     "a provider misspelt": (lambda: Registry([add]).export("opneai"), ExportError, "did you mean 'openai'?"),
     "a provider by its company": (lambda: Registry([add]).export("google"), ExportError, 'write "gemini"'),
@@ -241,17 +241,17 @@ MISTAKES = {
     "a word for strict that is none": (
         lambda: Registry([add]).bind("openai", strict="always"),
         UsageError,
-        "strict is True, False or \"auto\", not 'always'",
+        "strict must be True, False or \"auto\", not 'always'",
     ),
     "a choice that is no text": (
         lambda: Registry([add]).request("openai", choice=5),
         ExportError,
-        "a choice is a word, a name or some names, not 5",
+        "choice= must be a name or a list of names, not 5",
     ),
     "a choice among none": (
         lambda: Registry([add]).request("openai", choice=[]),
         ExportError,
-        'a choice among no tools: say "none"',
+        'choice= has no names: for no tool, write "none"',
     ),
     "a subset of a tool that is not there": (lambda: Registry([add]).subset(["ad"]), KeyError, "ad"),
     "a definition in no known form": (

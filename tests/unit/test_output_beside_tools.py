@@ -181,7 +181,7 @@ def test_without_tools_the_field_is_used():
 
 
 def test_a_name_that_is_taken_is_refused():
-    with pytest.raises(ExportError, match=r"the tool 'look' has its name: pass name= to Output"):
+    with pytest.raises(ExportError, match=r"the tool 'look' has the same name: pass name= to Output"):
         TOOLS.bind("groq", output=Output(Invoice, name="look"))
     assert TOOLS.bind("openai", output=Output(Invoice, name="look")).export()
 

@@ -395,7 +395,7 @@ def test_what_does_not_survive_json_and_validation_cannot_be_paused():
 
     for name, said in (
         ("salted", "change when they are validated a second time"),
-        ("opaque", "type Odd has no form in JSON"),
+        ("opaque", "type Odd cannot be written as JSON"),
     ):
         tools = Registry([salted, opaque])
         plan = tools.bind("openai").plan(response((name, {"word": "a"})))

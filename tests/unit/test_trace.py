@@ -218,7 +218,7 @@ def test_an_observer_that_fails_changes_no_answer(path, caplog):
     path.mkdir()
     tools = observed(path)
     assert tools.dispatch(body(("weather", {"city": "Bonn"}))).ok
-    assert "failed at a response of openai" in caplog.text
+    assert "failed for a response of openai" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def _has_role(message: Message) -> bool:
 def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
     """Record that the last cached message and the next one are merged; within one pass, ``in_order`` records merges."""
     if last.raw is not None and first.raw is not None:
-        log.repaired("same_role", first.path, "two messages in a row have one role", "they are merged")
+        log.repaired("same_role", first.path, "two neighbours have the same role", "they are merged")
 
 
 def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:

@@ -37,11 +37,11 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
-    """Run a coroutine in its own task, as parallel calls run, so that its context and cancellations stay separate.
+    """Run a coroutine in its own task, like a parallel call, so that its context and cancellations stay separate.
 
     Args:
         work: The coroutine.
-        given_up: Called before the task is cancelled because the caller was cancelled.
+        given_up: Called if the caller is cancelled, before the task is cancelled.
 
     Raises:
         OwnCancellationError: The coroutine cancelled itself.
@@ -72,14 +72,14 @@ async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] 
 
 
 def thread_limit() -> asyncio.Semaphore:
-    """Return the limit on threads for tools with a deadline: a tool that misses it keeps its thread until it ends."""
+    """Return the limit on threads for tools with a deadline: a late tool keeps its thread until the tool ends."""
     return asyncio.Semaphore(_MOST_THREADS)
 
 
 if sys.version_info >= (3, 12):
 
     def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start a task for a coroutine; it runs at once, up to its first wait, so that one that never waits is done."""
+        """Start a task that at once runs a coroutine up to its first wait; if it never waits, the task is then done."""
         return asyncio.Task(work, loop=asyncio.get_running_loop(), eager_start=True)
 
 else:
@@ -89,8 +89,8 @@ else:
 
 
 async def all_of(works: Sequence[Awaitable[Any]]) -> None:
-    """Wait for all works; a work that was cancelled does not affect the others."""
-    for outcome in await asyncio.gather(*works, return_exceptions=True):  # does not swallow our own bugs
+    """Wait for all awaitables, and raise the first exception; a cancelled awaitable does not affect the others."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):  # raised below: our own bugs
         if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
             raise outcome
 
@@ -104,11 +104,11 @@ async def run_async(
     thread_limit: asyncio.Semaphore | None = None,
     given_up: Callable[[], None] | None = None,
 ) -> Any:
-    """Call a tool from a running loop: an async tool in the loop, any other in a thread with our context variables.
+    """Call an async tool in the running loop, or any other tool in a thread with our context variables.
 
     Raises:
         TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. An async tool is
-            cancelled, but we do not wait for it; a thread cannot be stopped and runs on unobserved.
+            cancelled, but we do not wait for it. A thread cannot be stopped: it runs on, and its outcome is ignored.
     """
     if timeout is None:
         return await _work(kind, invoke, model, inject)
@@ -139,7 +139,7 @@ async def _work(
 
 
 async def finished(value: Any) -> Any:
-    """Return the final value of a function that ran in the loop: awaited, or collected."""
+    """Await or collect the value of a function that ran in the loop, and return the final value."""
     return await awaited_value(value) if is_asynchronous(value) else collected(value)
 
 
@@ -167,15 +167,15 @@ async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], N
 
 
 async def in_thread(work: Callable[[], Any]) -> Any:
-    """Run a function in its own thread, with our context variables; its exceptions are raised here."""
+    """Run a function in its own thread, with our context variables, and raise its exceptions in the caller."""
     return await _in_thread(work, lambda: None)
 
 
 async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-    """Run a function in an executor thread until it ends; if we are cancelled meanwhile, call ``undo``, then raise.
+    """Run a function in an executor thread until it ends; if the caller is cancelled meanwhile, undo the result.
 
     Raises:
-        CancelledError: We were cancelled, once or several times.
+        CancelledError: The caller was cancelled, once or several times. Before that, ``undo`` got the result.
     """
     # A thread cannot be stopped, and its effect (a claim in a ledger, say) must not be lost. So a cancellation only
     # interrupts the shield, not the task: we wait for the task, undo its result, and then pass the cancellation on.
@@ -200,7 +200,7 @@ async def _over(task: asyncio.Future[Any]) -> None:
 
 
 async def sleep(seconds: float) -> None:
-    """Wait, and let other tasks run."""
+    """Wait for some seconds, and let other tasks run."""
     await asyncio.sleep(seconds)
 
 

@@ -37,7 +37,7 @@ class ConcurrencyLimit:
             future = self._next()
             if future is None:
                 self._free += 1
-        # The result is set without the lock: its callbacks call ``release`` again if the waiter's loop is closed.
+        # The result is set outside the lock: its callbacks call ``release`` again if the waiter's loop is closed.
         if future is not None:
             future.set_result(None)
 
@@ -65,9 +65,9 @@ class ConcurrencyLimit:
 
 
 class Slot:
-    """A turn under a limit, which ends once: with the work, or when the waiter gives up before the work begins.
+    """A turn under a limit. It ends once: with the work, or when the waiter gives up before the work begins.
 
-    Two threads race here: the one that runs the work, and the one that waits for it with a deadline. The lock lets only
+    Two threads race here: one thread runs the work, the other waits for it with a deadline. The lock lets only
     one of ``begin`` and ``give_up`` change the state, so the turn is released once and abandoned work never begins.
     """
 
@@ -79,7 +79,7 @@ class Slot:
         self._state = "open"
 
     def begin(self) -> bool:
-        """Begin the work; return whether it may run, that is, the waiter has not given up."""
+        """Begin the work; return false if it must not run because the waiter has given up."""
         with self._lock:
             if self._state != "open":
                 return False
@@ -91,7 +91,7 @@ class Slot:
         self._end()
 
     def give_up(self) -> None:
-        """The waiter gave up: release the turn unless the work has begun."""
+        """Record that the waiter gave up, and release the turn unless the work has begun."""
         with self._lock:
             if self._state != "open":
                 return

@@ -1,6 +1,7 @@
-"""Runs a task up to its first wait when it is created, on Python 3.10 and 3.11, whose tasks begin with the next loop iteration.
+"""Runs each new task at once up to its first wait, on Python 3.10 and 3.11.
 
-Later Pythons have ``Task(eager_start=True)``; this module is imported on the earlier ones alone.
+The tasks of these versions begin with the next loop iteration. Later versions have ``Task(eager_start=True)``, and do
+not import this module.
 """
 
 import asyncio
@@ -10,18 +11,18 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_PythonTask: Any = vars(tasks)["_PyTask"]  # asyncio's own task, in Python
-_PythonFuture: Any = vars(futures)["_PyFuture"]  # its base
+_PythonTask: Any = vars(tasks)["_PyTask"]  # asyncio's task, implemented in Python
+_PythonFuture: Any = vars(futures)["_PyFuture"]  # the base class of _PythonTask
 
 
 class _StartedTask(_PythonTask):  # type: ignore[misc]
-    """A task of asyncio's own kind, which differs in when its first step is made.
+    """An asyncio task whose first step runs when the task is created.
 
-    Stepping the coroutine by hand before a task exists is not the same: in the first step ``current_task`` would be the
-    caller's, so that a tool that cancels itself, or enters a timeout, would act on the caller. Here the task is the
-    current one in each step, as ``eager_start`` does it: the caller's task is left, the first step runs in a copy of the
-    context, and the caller's task is entered again. ``__init__`` sets what that of asyncio's task sets, but for the
-    call that schedules the first step. Python 3.10 and 3.11 are no longer changed.
+    Stepping the coroutine by hand before a task exists is not the same. In that step, ``current_task`` would return the
+    caller's task, and a tool that cancels itself or enters a timeout would act on the caller. Here, as with
+    ``eager_start``, the new task is the current task in each step. We leave the caller's task, run the first step in a
+    copy of the context, and enter the caller's task again. ``__init__`` sets the same attributes as asyncio's task, but
+    does not schedule the first step. Python 3.10 and 3.11 no longer change.
     """
 
     def __init__(self, work: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop) -> None:
@@ -34,7 +35,7 @@ class _StartedTask(_PythonTask):  # type: ignore[misc]
         self._fut_waiter = None
         self._coro = work
         self._context = contextvars.copy_context()
-        asyncio._register_task(self)  # noqa: SLF001 - documented for libraries that extend asyncio, as the two below
+        asyncio._register_task(self)  # noqa: SLF001 - documented for libraries that extend asyncio, like the two below
         caller = asyncio.current_task(loop)
         if caller is not None:
             asyncio._leave_task(loop, caller)  # noqa: SLF001
@@ -46,6 +47,6 @@ class _StartedTask(_PythonTask):  # type: ignore[misc]
 
 
 def start_task(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-    """Start a task for a coroutine; it runs at once, up to its first wait, so that one that never waits is done."""
+    """Start a task that at once runs a coroutine up to its first wait; if it never waits, the task is then done."""
     started: asyncio.Task[T] = _StartedTask(work, asyncio.get_running_loop())
     return started

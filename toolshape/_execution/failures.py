@@ -1,4 +1,4 @@
-"""Turns an exception into the ``CallError`` that answers the call; hides its text, and logs it under a reference."""
+"""Turns an exception into the ``CallError`` that answers the call; unexpected exceptions are logged and hidden."""
 
 import sys
 import uuid
@@ -7,7 +7,7 @@ from toolshape._errors import CallError, CallErrorCode, ToolError
 
 
 class RemoteError(ToolError):
-    """The server that the tool called reported that the call failed; its text is trusted like the tool's results."""
+    """The server that the tool called reported a failure; the server's text is trusted like the tool's results."""
 
 
 class TimedOutError(Exception):
@@ -19,7 +19,7 @@ class OwnCancellationError(Exception):
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Whether an error is asyncio's cancellation; if asyncio was never imported, it cannot be."""
+    """Whether an error is asyncio's cancellation; always false if asyncio was never imported."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
@@ -28,7 +28,7 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
     """Turn an exception from a tool into the error that the model reads; the log keeps the details for the developer.
 
     Raises:
-        BaseException: The error is an interrupt or a cancellation from outside; it answers no call.
+        BaseException: The error is an interrupt or a cancellation from outside, so no call is answered.
     """
     if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
         raise error
@@ -47,7 +47,7 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
 def _of_tool_error(error: ToolError, tool: str) -> CallError:
     try:
         return CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
-    except Exception as odd:  # the given text cannot be written as a string
+    except Exception as odd:  # ``str()`` of the tool's text failed
         return hidden("tool_crashed", odd, tool=tool)
 
 
@@ -55,7 +55,7 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
     """Turn an exception from validation into a ``CallError``: invalid arguments, or a user validator that crashed.
 
     Raises:
-        KeyboardInterrupt: The error is an interrupt; it answers no call.
+        KeyboardInterrupt: The error is an interrupt, so no call is answered.
     """
     if isinstance(error, CallError):
         return error

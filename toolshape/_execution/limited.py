@@ -19,13 +19,13 @@ T = TypeVar("T")
 async def in_turn(
     limit: ConcurrencyLimit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]
 ) -> Any:
-    """Run a tool when the call's turn begins; work that misses its deadline keeps its turn until it ends.
+    """Run a tool when the call's turn begins; work that misses its deadline keeps the turn until the work ends.
 
     Args:
         limit: The limit of the tool.
         kind: The kind of the tool's function.
         invoke: Calls the tool.
-        run: Runs the function that it gets in place of ``invoke``, as ``aio.run_async`` does.
+        run: Runs the tool with the function that it receives in place of ``invoke``, for example by ``aio.run_async``.
     """
     await _turn(limit)
     slot = Slot(limit.release)
@@ -88,7 +88,7 @@ async def _turn(limit: ConcurrencyLimit) -> None:
 
 
 async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
-    """Do the work for each item, for at most ``most`` items at once; see ``all_of``."""
+    """Do the work for each item, for at most ``most`` items at once; exceptions are handled as by ``all_of``."""
     turns = asyncio.Semaphore(most)
 
     async def in_its_turn(item: T) -> None:

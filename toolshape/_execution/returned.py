@@ -26,7 +26,7 @@ def collected(value: Any) -> Any:
     """Return the list of the values that an iterator yields, or any other value unchanged.
 
     Raises:
-        RemoteError: The value is an MCP client's result of a call that failed at its server.
+        RemoteError: The value is an MCP client's result, and the server reported that the call failed.
     """
     if type(value) in SETTLED:
         return value

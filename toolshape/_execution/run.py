@@ -14,7 +14,7 @@ NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
 def final_value(value: Any) -> Any:
-    """Return the final value of a tool's result in synchronous code; an awaitable runs in a new event loop."""
+    """Await or collect a tool's return value in synchronous code; an awaitable runs in a new event loop."""
     if not is_asynchronous(value):
         return collected(value)
     from toolshape._execution import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
@@ -26,7 +26,7 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
     """Refuse to run an async tool from synchronous code while an event loop runs in this thread.
 
     Raises:
-        UsageError: The tool is async and a loop is running; nothing was run, await the async method instead.
+        UsageError: The tool is async and a loop is running. No tool was run. Await the async method instead.
     """
     if not is_async(kind):
         return
@@ -49,8 +49,8 @@ def compile_call(
         validate: Validates the arguments that a model sent.
         invoke: Calls the tool with the validated arguments.
         name: The tool's name, for errors.
-        check: Raises an error if the tool cannot be called with the injected values; ``None`` if it always can.
-        extend: Takes the tool, the valid arguments and the injected values, and adds the values that we inject.
+        check: Raises an error if the tool cannot be called with the injected values; ``None`` if no check is needed.
+        extend: Adds the library's own values to the injected values of a tool, given its valid arguments.
     """
 
     def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:

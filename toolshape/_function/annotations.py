@@ -12,11 +12,11 @@ from pydantic.fields import FieldInfo
 
 from toolshape._context import CallContext
 
-if sys.version_info >= (3, 14):  # untested until an interpreter is at hand
+if sys.version_info >= (3, 14):  # untested: no interpreter of this version was available
     import annotationlib
 
     def signature(function: Any) -> inspect.Signature:
-        """Return ``inspect.signature``, with names that are not defined yet as forward references."""
+        """Return a function's signature, in which names that are not defined yet become forward references."""
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
 else:
     signature = inspect.signature
@@ -41,7 +41,7 @@ Injected: TypeAlias = Annotated[T, _INJECTED]
 def resolve(
     raw: Mapping[str, Any], global_names: dict[str, Any], local_names: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Resolve strings and forward references, including nested ones.
+    """Resolve the strings and forward references in annotations, including nested ones.
 
     Raises:
         NameError: A name is not defined (yet).
@@ -63,11 +63,12 @@ def names_self(annotation: Any) -> bool:
 
 
 def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
-    """Return the names besides globals that annotations may use: closure, type parameters, enclosing scopes.
+    """Return the non-global names that annotations may use: closure, type parameters, enclosing scopes.
 
     Args:
         function: The innermost function.
-        frame: The frame that decorated the function. Frames are read outwards while they match ``__qualname__``.
+        frame: The frame in which the function was decorated. Outer frames are read as long as their names match
+            ``__qualname__``.
     """
     names: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -75,8 +76,8 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
             names[name] = cell.cell_contents
     for parameter in getattr(function, "__type_params__", ()):
         names[parameter.__name__] = parameter
-    # A class body or an enclosing function has no closure cell for a name that only an annotation uses, so the frames
-    # are read. A frame belongs to an enclosing scope only if its name matches; at the first other name the walk ends.
+    # If only an annotation uses a name of a class body or an enclosing function, no closure cell holds the name. So the
+    # frames are read. A frame belongs to an enclosing scope only if its name matches. Another name ends the walk.
     scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
     seen: dict[str, Any] = {}
     while frame is not None and scopes and frame.f_code.co_name == scopes.pop():
@@ -86,7 +87,7 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
 
 
 def is_injected(annotation: Any) -> bool | None:
-    """Whether a parameter is injected; ``None`` if the marker is where it cannot work (``list[Injected[T]]``)."""
+    """Whether a parameter is injected; ``None`` if the marker is in the wrong place (``list[Injected[T]]``)."""
     if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
     inside = [is_injected(argument) for argument in typing.get_args(annotation)]
@@ -96,7 +97,10 @@ def is_injected(annotation: Any) -> bool | None:
 
 
 def is_context(annotation: Any) -> bool:
-    """Whether a parameter takes the ``CallContext``, which no model sees; it may be optional or marked as injected."""
+    """Whether a parameter takes the ``CallContext``, which no model sees.
+
+    The annotation may be optional, or marked as injected.
+    """
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is Annotated:
         return is_context(arguments[0])
@@ -128,8 +132,8 @@ _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 
 def framework_of_context(annotation: Any) -> str | None:
-    """Return the package of the framework whose context an annotation names: the framework fills it, no model can."""
-    for extra in getattr(annotation, "__metadata__", ()):  # an instance of the marker, or its class
+    """Return the package of the framework that fills a parameter with this annotation, or ``None``."""
+    for extra in getattr(annotation, "__metadata__", ()):  # the marker may be an instance or a class
         marker = extra if isinstance(extra, type) else type(extra)
         package = marker.__module__.split(".")[0]
         if marker.__name__.startswith("Injected") and package in _INJECTED_BY:
@@ -159,7 +163,7 @@ def description_of(annotation: Any, default: Any) -> str | None:
 
 
 def calling_frame() -> types.FrameType | None:
-    """Return the frame that called the caller of this function."""
+    """Return the frame of the caller's caller."""
     frame = inspect.currentframe()
     for _ in range(2):
         frame = frame and frame.f_back

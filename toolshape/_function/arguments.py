@@ -29,14 +29,14 @@ from toolshape._schema.values import WrittenSet, WrittenText
 def shown_name(field: str, info: FieldInfo) -> str:
     """Return the name of a field in the schema."""
     alias: Any = info.validation_alias or info.alias
-    if alias is not None and not isinstance(alias, str):  # the first choice that is a name, not a path
+    if alias is not None and not isinstance(alias, str):  # take the first choice that is a name, not a path
         choices = getattr(alias, "choices", [alias])
         alias = next((choice for choice in choices if isinstance(choice, str)), None)
     return alias or field
 
 
 class FreshDefault:
-    """An unhashable default: each call gets a copy, so that no call changes the default of another."""
+    """An unhashable default: each call gets a copy, so that no call changes the default for later calls."""
 
     __slots__ = ("value",)
 
@@ -58,11 +58,11 @@ _EMPTIES = frozenset({list, dict, set})
 
 
 class ParameterForm(NamedTuple):
-    """How arguments are written.
+    """How arguments are written as JSON.
 
     ``reveals`` writes secrets in plain text, not as stars. ``is_sparse`` leaves out nested fields that the caller did
-    not set. ``keeps_values`` marks sets, and texts that represent another value, so that ``is_same_value`` compares
-    the values that the function gets.
+    not set. ``keeps_values`` marks sets, and strings that represent another value, so that ``is_same_value`` compares
+    the values that the function receives.
     """
 
     reveals: bool = False
@@ -86,7 +86,7 @@ def written_arguments(validated: BaseModel, omittable: frozenset[str], form: Par
     """Return validated arguments as JSON that the same tool accepts, with the names in the schema at every level.
 
     The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. The
-    author's serialisers are ignored, so the JSON shows what the function gets. A value that JSON cannot express is
+    author's serialisers are ignored, so the JSON shows what the function receives. A value that JSON cannot express is
     written as the name of its type.
 
     Args:
@@ -118,7 +118,7 @@ def _fields_of_arguments(model: type[BaseModel]) -> tuple[list[_Field], _Write]:
 
 
 class _Writers:
-    """Compiles, for each core schema node, a writer of values in the form that the node reads."""
+    """Compiles a writer for each core schema node; it writes values in the form that the node reads."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
@@ -128,10 +128,10 @@ class _Writers:
         """Return the writer for the values of a node; a value of another kind is written by its own type."""
         if node is None:
             return _written
-        # A node may contain itself. While its writer is compiled, a lambda stands in for it, which looks the finished
-        # writer up when it is called; so the compilation of a recursive type ends.
+        # A node may contain itself, so its compilation might never end. While a writer is compiled, a lambda takes its
+        # place, which looks up the finished writer when it is called.
         if id(node) not in self.made:
-            self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - looks it up late
+            self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - a late lookup
             self.made[id(node)] = self._compiled(node, config)
         return self.made[id(node)]
 
@@ -166,7 +166,7 @@ class _Writers:
         return _unless_secret(self.of(inner, config))
 
     def fields_of(self, node: Node, config: Node | None = None) -> tuple[list[_Field], _Write]:
-        """Return the fields of a model, dataclass or TypedDict, and the writer for fields that it does not declare."""
+        """Return the fields of a model, dataclass or TypedDict, and the writer for undeclared fields."""
         config = node.get("config", config)
         while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
             config = node.get("config", config)
@@ -181,7 +181,7 @@ class _Writers:
         return named, self.of(node.get("extras_schema"), config)
 
     def _sayable(self, node: Node, config: Node | None) -> Callable[[], bool]:
-        """Return a function: whether the node accepts the written default of a field (authors may give any object)."""
+        """Return a function that checks whether the node accepts the written default (authors may give any object)."""
 
         @functools.cache
         def is_sayable() -> bool:
@@ -222,9 +222,9 @@ class _Writers:
             except Exception:  # an author's validator or __eq__ may raise anything
                 return False
 
-        # A value does not tell which branch of the union it came from. If all branches write it alike, the branch does
-        # not matter. Otherwise the first writer wins whose JSON the union reads back as an equal value of the same
-        # type. Numbers are always tried that way: a union with str would read a Decimal's text as a str.
+        # A value does not show which branch of the union read it. If all branches write the value alike, the branch
+        # does not matter. Otherwise we use the first writer whose JSON the union reads back as an equal value of the
+        # same type. Numbers always take this test, because a union with str would read a Decimal's text as a str.
         def write(value: Any, form: ParameterForm) -> Any:
             forms = [branch(value, form) for branch in branches]
             is_number = isinstance(value, _NUMBERS)
@@ -237,7 +237,7 @@ class _Writers:
 
 
 def written_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
-    """Return the default of a node as JSON; ``None`` if a default factory makes it, or if it is ``MISSING``."""
+    """Return the default of a node as JSON, or ``None`` if an author's factory makes it, or if it is ``MISSING``."""
     if node.get("default_factory") in _EMPTIES:
         return [] if node["default_factory"] is not dict else {}
     if not _has_constant(node):
@@ -261,7 +261,10 @@ def field_name(name: str, field: Node) -> str:
 
 
 def _own_encoder(serialization: Node) -> _Write | None:
-    """Return pydantic's own encoder for one of pydantic's types, whose text its validator reads; never an author's."""
+    """Return pydantic's encoder for one of pydantic's own types, or ``None``; never an encoder that an author wrote.
+
+    The validator of such a type reads the text that the encoder writes.
+    """
     kind, function = serialization.get("type"), cast("Any", serialization.get("function"))
     if kind == "to-string":
         return _as_text
@@ -287,7 +290,7 @@ def _as_text(value: Any, form: ParameterForm) -> Any:
 
 _MOST_DIGITS = 300
 _NUMBERS = (Decimal, Fraction, timedelta)
-"""Types whose values can be written as text or as a number; a union may read one of the two as another type."""
+"""Types whose values can be written as text or as a number; a union may read the text or the number as another type."""
 
 
 def _as_number(value: Any, form: ParameterForm) -> Any:
@@ -421,7 +424,7 @@ def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one lin
 
 
 def _for(value: Any, written: Any, form: ParameterForm) -> Any:
-    """Return the text written for a value; with ``keeps_values``, a text that also holds the value."""
+    """Return what was written for a value; with ``keeps_values``, a string that also keeps the value."""
     is_kept = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     return WrittenText(written, value) if is_kept else written
 
@@ -442,14 +445,14 @@ def _of_choice(value: Enum, form: ParameterForm) -> Any:
 
 
 def _as_key(key: Any, written: Any) -> str:
-    """Return a key as JSON text; an enum member that is not a text becomes the JSON of its value."""
+    """Return a key as JSON text; an enum member whose value is not a string becomes the JSON of its value."""
     if isinstance(written, str):
         return written
     return key_of(written) if isinstance(key, Enum) else str(next(iter(_leaf({key: None}))))
 
 
 def _leaf(value: Any) -> Any:
-    """Write a value of any other type as pydantic does."""
+    """Write a value as pydantic does, or as the name of its type if pydantic cannot write it."""
     if isinstance(value, PathLike):
         return fspath(value)
     for mode in ("utf8", "base64"):
@@ -465,7 +468,9 @@ def _type_of(value: Any) -> str:
 
 
 def exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
-    """Return JSON that differs whenever the function's arguments differ: it includes secrets and types, sets sorted.
+    """Return JSON that differs whenever the function's arguments differ.
+
+    The JSON includes secrets and the names of types. Sets are sorted.
 
     Args:
         validated: An instance of the function's arguments model, or JSON.
@@ -485,7 +490,7 @@ def _exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
     if isinstance(value, (list, tuple, deque)):
         return [_exact(item) for item in value]
     if isinstance(value, Mapping):
-        return [[_exact(key), _exact(item)] for key, item in value.items()]  # a function may depend on their order
+        return [[_exact(key), _exact(item)] for key, item in value.items()]  # a function may depend on this order
     if isinstance(value, (set, frozenset)):
         return _in_order(map(_exact, value))
     name = type(value).__name__
@@ -504,7 +509,7 @@ def _exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
     try:
         return [name, to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="constants")]
     except Exception as error:
-        raise TypeError(f"a value of type {name} has no form in JSON") from error
+        raise TypeError(f"a value of type {name} cannot be written as JSON") from error
 
 
 def _exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
@@ -515,7 +520,7 @@ def _exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
         except TypeError:
             if field in value.model_fields_set:
                 raise
-            written.append([field])  # a default that is not JSON, such as a sentinel object: equal for all calls
+            written.append([field])  # a default that is not JSON, such as a sentinel, is the same for all calls
     return written
 
 

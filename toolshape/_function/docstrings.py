@@ -1,6 +1,6 @@
-"""Reads the description of a function and of its parameters from a docstring; the only user of docstring-parser.
+"""Reads the descriptions of a function and its parameters from a docstring.
 
-Patterns are compiled at first use: most programs that import this package need few or none of them.
+No other module uses docstring-parser. Patterns are compiled at first use: most programs need few of them, or none.
 """
 
 import ast
@@ -21,8 +21,8 @@ from docstring_parser.numpydoc import Section as NumpySection
 class Doc(NamedTuple):
     """A parsed docstring.
 
-    ``description`` is the summary and the body only; ``parameters`` maps a name to its text. ``sections`` are the
-    sections written for callers of the function, ``left_out`` the titles of the other sections.
+    ``description`` holds only the summary and the body. ``parameters`` maps the name of a parameter to its description.
+    ``sections`` holds the sections written for callers of the function; ``left_out`` holds the titles of the others.
     """
 
     description: str = ""
@@ -53,9 +53,9 @@ _FOR_CALLER = frozenset({
     "Note", "Notes", "Raise", "Raises", "Return", "Returns", "Tip", "Usage", "Warn", "Warning", "Warnings", "Warns", "Yield",
     "Yields",
 })  # fmt: skip
-"""The sections that a model reads: they tell how to call the function and what it returns or raises. strands and
-pydantic-ai send them too (their test suites, 2026-11-23). The others are notes for maintainers, and links that no model
-follows."""
+"""The titles of the sections that a model reads: how to call the function, and what the function returns or raises.
+strands and pydantic-ai send these sections too (their test suites, 2026-11-23). The other sections are notes for
+maintainers, and links that no model follows."""
 _LOWER_TITLE = (
     r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
 )
@@ -70,7 +70,7 @@ _NUMPY_TITLE = r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}[ \t]*$"
 _REST_FIELD = r"(?m)^:[a-zA-Z]+( [^:\n]+)?:(?!`)"
 _REST_ROLE = r"(?m)^(?=:[a-zA-Z:]+:`)"
 _REST_TYPED = r"(?m)^:(param|parameter|arg|argument|key|keyword) [^:\n]+ (\*{0,2}\w+):"
-_JOINER = "\u2060"  # put before a role at the start of a line, so that it is not parsed as a field; removed afterwards
+_JOINER = "\u2060"  # put before a role that starts a line, or the role would be parsed as a field; removed afterwards
 _EPYDOC_FIELD = r"(?m)^@[a-zA-Z]+( [^:\n]+)?:"
 _REST_DIRECTIVE = r"(?m)^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*"
 
@@ -80,11 +80,11 @@ def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
 
     Args:
         text: The docstring as Python stores it.
-        names: The parameters that it may document. If several styles can parse the text, the style that documents the
-            most of these parameters wins.
+        names: The names of the function's parameters. If several styles can parse the text, the style that documents
+            the most of these parameters wins.
 
     Returns:
-        The parsed docstring. If no style can parse the text, its part before the first section is the description.
+        The parsed docstring. If no style can parse the text, the text before the first section is the description.
     """
     if not text or not text.strip():
         return Doc()
@@ -117,7 +117,7 @@ def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
-    """Return the strings under the fields of a class and of its bases, as far as their source can be read."""
+    """Return the docstrings under the fields of a class and its bases, if the source of these classes can be read."""
     texts: dict[str, str] = {}
     of_dict = [
         base for base in getattr(cls, "__orig_bases__", ()) if isinstance(base, type) and cls.__mro__[1:2] == (dict,)
@@ -136,11 +136,11 @@ _UNDER_A_FIELD = r"(?m)^[ \t]+\w+[ \t]*:[^\n]*(?:\n[^\n]*){0,20}?\n[ \t]+[rRuU]?
 
 @functools.lru_cache(maxsize=256)
 def _attributes_in(module: str) -> dict[str, dict[str, str]]:
-    """Return the strings under the fields of all classes in a module, by qualified class name."""
+    """Return the docstrings under the fields of all classes in a module, by qualified class name."""
     try:
         source = inspect.getsource(sys.modules[module])
         tree = ast.parse(source) if re.search(_UNDER_A_FIELD, source) else None
-    except (KeyError, OSError, SyntaxError, TypeError, ValueError):  # a module made by code, or not from a Python file
+    except (KeyError, OSError, SyntaxError, TypeError, ValueError):  # the module has no Python source file
         return {}
     return {} if tree is None else dict(_attributes_of_classes(tree, ""))
 
@@ -175,7 +175,7 @@ _SECTIONS = (
     rf"(?m)^[:@](?P<title>returns?|raises?|yields?|notes?|warnings?)\b(?P<about>(?: [^:\n]+:)?):?(?P<body>.*{_INDENTED})",
     rf"(?m)^\.\. (?P<title>[\w-]+)::(?P<about>)(?P<body>.*{_INDENTED})",
 )
-"""Sections in the Google and NumPy styles, fields in reST and Epydoc, and directives in reST."""
+"""Patterns for Google sections, NumPy sections, reST and Epydoc fields, and reST directives, in this order."""
 _FIELD_TITLES = {
     **{title.lower(): title for title in sorted(_FOR_CALLER)},
     "return": "Returns",
@@ -188,11 +188,11 @@ _FIELD_TITLES = {
 def _attempt(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     try:
         parsed = parse("\n" + text)  # the parsers dedent again and treat the first line as unindented
-    except (ParseError, ValueError, IndexError):  # docstring-parser raises the last two for odd texts
+    except (ParseError, ValueError, IndexError):  # docstring-parser raises the last two for odd docstrings
         return None
     parameters: dict[str, str] = {}
     for param in parsed.params:
-        # NumPy style often describes a parameter in the place of its type: "G : NetworkX graph".
+        # NumPy-style docstrings often put a description where the type belongs: "G : NetworkX graph".
         description = param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
         for name in param.arg_name.split(","):
             if description.strip():
@@ -221,7 +221,7 @@ def _google(text: str) -> Docstring:
     body = re.sub(_GOOGLE_TYPE, r"\1\2:", text[start:])
     try:
         return _google_parser().parse(text[:start] + body)
-    except ParseError:  # a line without a colon where an entry should begin: it continues the entry before
+    except ParseError:  # a line without a colon where an entry should begin continues the previous entry
         return _google_parser().parse(text[:start] + re.sub(_STRAY_LINE, r"\1    \2", body))
 
 
@@ -272,7 +272,7 @@ def _before_sections(text: str) -> str:
 
 
 def _indent_under_leading_title(text: str) -> str:
-    """Indent a section that opens the docstring: dedenting removed the indentation, because line one is the title."""
+    """Indent the body of a section that opens the docstring: ``cleandoc`` removed its indentation."""
     first, newline, rest_of_text = text.partition("\n")
     if not newline or not re.match(_GOOGLE_TITLE, first) or rest_of_text[:1].isspace():
         return text

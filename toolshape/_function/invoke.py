@@ -1,4 +1,4 @@
-"""Calls the function with the fields of a validated model and the injected values."""
+"""Compiles the call of a function with the fields of a validated model and the injected values."""
 
 import functools
 import keyword
@@ -15,10 +15,10 @@ Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
 class Layout(NamedTuple):
     """How the fields of a model become the arguments of a call.
 
-    ``positional`` and ``keywords`` pair a parameter with its field, or with ``None`` if it is injected. ``omittable``
-    fields are passed only if the caller gave them. ``injected`` maps an injected parameter to its default, ``EMPTY`` if
-    it has none; ``contexts`` are the injected parameters that take a ``CallContext``. If ``takes_extra``, fields that
-    the model does not declare become the function's ``**kwargs``.
+    ``positional`` and ``keywords`` pair a parameter with its field, or with ``None`` if the parameter is injected.
+    ``omittable`` fields are passed only if the caller set them. ``injected`` maps an injected parameter to its default,
+    or to ``EMPTY``. ``contexts`` names the injected parameters that take a ``CallContext``. If ``takes_extra`` is true,
+    fields that the model does not declare become the function's ``**kwargs``.
     """
 
     injected: Mapping[str, Any]
@@ -50,9 +50,9 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
 
 @functools.lru_cache(_MOST_KEPT)
 def _by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invoke]:
-    """Generate code that passes these attributes of a model by position; ``namedtuple`` generates code the same way.
+    """Generate code that passes these attributes of a model by position, in a third of the time of ``attrgetter``.
 
-    The generated code takes a third of the time of ``attrgetter``.
+    ``namedtuple`` generates its code in the same way.
     """
     values = ", ".join(f"model.{name}" for name in names)
     made: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - parameter names, checked to be identifiers
@@ -82,7 +82,7 @@ def _of_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
 
 
 def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
-    """Whether a function certainly takes all of its fields by position, which is faster than by name.
+    """Whether all fields can certainly be passed to a function by position, which is faster than by name.
 
     A wrapper may show the signature of the function that it wraps, but accept keywords only.
     """

@@ -38,7 +38,7 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """Generate the canonical JSON Schema of a pydantic core schema.
 
     Returns:
-        The schema, and what it leaves out: union branches that JSON Schema cannot express, and invalid defaults.
+        The schema, and findings for what it omits: union branches that JSON Schema cannot express, invalid defaults.
 
     Raises:
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
@@ -60,7 +60,7 @@ def _by_own_names(node: Node, config: Node | None) -> Node:
 
 
 class _CanonicalSchema(GenerateJsonSchema):
-    """pydantic's generator with our house rules; it overrides only methods that pydantic documents for that."""
+    """pydantic's generator with this library's rules; it overrides only methods that pydantic documents as hooks."""
 
     def __init__(self, by_alias: bool = True) -> None:
         super().__init__(by_alias=by_alias)
@@ -114,12 +114,12 @@ class _CanonicalSchema(GenerateJsonSchema):
         if rule.schema is None:
             return generated
         if rule.schema == {"not": {}}:
-            self.skipped.append("no string is a valid key of this map: it can only be empty")
+            self.skipped.append("no string is a valid key of this map, so the map can only be empty")
             return {**{key: value for key, value in generated.items() if key != "propertyNames"}, "maxProperties": 0}
         return {**generated, "propertyNames": rule.schema}
 
     def field_is_present(self, field: Any) -> bool:
-        """Leave out fields that a dataclass sets itself: its constructor does not take them."""
+        """Return false for fields that a dataclass sets itself: its constructor does not take them."""
         return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
@@ -143,7 +143,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._with_text("complex", super().complex_schema(schema))
 
     def fraction_schema(self, schema: Any) -> JsonSchemaValue:
-        """Add the pattern for the text of a fraction; pydantic has this type since 2.14."""
+        """Add the pattern for the text of a fraction; pydantic supports fractions from 2.14 on."""
         return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
 
     def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
@@ -177,7 +177,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
     def _surely_takes(self, node: Node, default: Any) -> bool:
-        """Whether a default is obviously valid. Nearly all defaults are, and this check compiles no validator."""
+        """Whether a default is obviously valid, as nearly all defaults are; this check compiles no validator."""
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
                 return True
@@ -225,7 +225,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         if "properties" not in generated:
             return generated
         if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
-            generated["additionalProperties"] = False  # else a dataclass or TypedDict inherits it
+            generated["additionalProperties"] = False  # otherwise the outer model's extra= applies to it
         _put_sets_in_order(cls, generated)
         text = cls.__doc__
         if text and not text.startswith(f"{cls.__name__}("):  # the generated docstring of a dataclass
@@ -299,7 +299,7 @@ def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
 
 
 _BARE: Mapping[str, type[Any]] = {"str": str, "int": int, "bool": bool, "float": float, "list": list, "dict": dict}
-_OF_REFUSED = "the tool itself refuses it"
+_OF_REFUSED = "the tool itself rejects it"
 
 
 _NULLABLE_TYPES = frozenset(
@@ -318,7 +318,7 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _holds_marked(value: Any) -> bool:
-    """Whether a default contains an instance of a class with a secret field, even if the field is written in plain."""
+    """Whether a default contains an instance of a class with a secret field, even if the field shows its value."""
     if isinstance(value, Mapping):
         return any(map(_holds_marked, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):
@@ -340,7 +340,7 @@ _MASK = str(SecretStr("secret"))
 
 
 def _ordered(value: Any, by_alias: bool) -> Any:
-    """Return a default with all of its sets sorted: the order of a set changes from process to process."""
+    """Return a default with all of its sets sorted: the order of a set differs between processes."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=by_alias, warnings=False)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):

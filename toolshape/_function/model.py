@@ -1,4 +1,4 @@
-"""Builds the pydantic model of a function's parameters; the model generates the schema and validates the calls."""
+"""Builds a pydantic model from a function's parameters; the model provides the schema and validates the calls."""
 
 import functools
 import json
@@ -37,9 +37,9 @@ from toolshape._function.signature import (
 
 
 class FunctionDefinition(NamedTuple):
-    """A function whose calls can be offered to a model, validated and run.
+    """A function that is ready to be a tool: its signature, pydantic model, JSON Schema and call layout.
 
-    ``reserved`` are the names that a model may not use in ``**kwargs``.
+    ``reserved`` holds the names that a call may not use as keys of ``**kwargs``.
     """
 
     signature: Signature
@@ -52,26 +52,26 @@ class FunctionDefinition(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The tool's name: the function's own, or the name that the author chose."""
+        """The tool's name: the function's name, or the name that the author chose."""
         return self.signature.name
 
     @property
     def description(self) -> str:
-        """The docstring's summary and body, and its sections for the caller."""
+        """The docstring's summary, its body, and its sections for the caller."""
         return self.signature.doc.for_caller
 
     @property
     def location(self) -> str:
-        """``file:line``."""
+        """The place of the function, as ``file:line``."""
         return self.signature.location
 
 
 def define_model(signature: Signature) -> FunctionDefinition:
-    """Build the model of a function's arguments.
+    """Build the pydantic model of a function's arguments.
 
     Raises:
-        DefinitionError: A parameter has no JSON Schema, or two parameters share a name; lists all problems at once.
-        NameNotDefinedError: A model in a parameter's annotation is not complete yet.
+        DefinitionError: A parameter has no JSON Schema, or two parameters share a name. The error lists all problems.
+        NameNotDefinedError: A class in a parameter's annotation uses a name that is not defined yet.
     """
     fields, layout = _fields(signature)
     base = _base(signature)
@@ -115,14 +115,14 @@ class _Field(NamedTuple):
 
 
 def _slots(signature: Signature) -> Iterator[_Field]:
-    # If the function has *args, the parameters before them must be passed by position.
+    # If the function has *args, the parameters before *args must be passed by position.
     has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
     by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
     for parameter in signature.parameters:
         inside = unpacked(parameter.annotation)
         if parameter.kind is VAR_KEYWORD:
             for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
-                left_out = Field(default_factory=_nothing)  # the author gave no default: the schema has none
+                left_out = Field(default_factory=_nothing)  # the author gave no default, so the schema has none
                 yield _Field(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
         elif parameter.kind is VAR_POSITIONAL:
             annotation = _generic(list, parameter.annotation) if inside is None else inside
@@ -156,7 +156,7 @@ def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
 
 
 def _open_values(signature: Signature) -> Any:
-    """Return the type of the values of ``**kwargs: T``; ``EMPTY`` without ``**kwargs``, and for ``Unpack[...]``."""
+    """Return ``T`` of ``**kwargs: T``, or ``EMPTY`` if there is no ``**kwargs`` or its type is ``Unpack[...]``."""
     kwargs = [parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD]
     return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
 
@@ -181,7 +181,7 @@ def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
         attributes["alias"] = name
     if isinstance(default, FieldInfo):
         attributes = {key: value for key, value in attributes.items() if getattr(default, key) is None}
-    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep their settings
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep the author's settings
         annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
         attributes = {}
     fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
@@ -189,10 +189,10 @@ def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
 
 
 def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
-    """Add the choices in a docstring to an annotation; Hugging Face writes them as ``(choices: ["a", "b"])``.
+    """Turn the choices in a parameter's description into a ``Literal``; return it, and the text without the choices.
 
-    ``transformers.utils.chat_template_utils`` reads them the same way (5.23.0, 2026-11-23): as JSON, at the end of the
-    description. The returned text is the description without the choices.
+    Hugging Face writes choices as ``(choices: ["a", "b"])``. Like this function, its module
+    ``transformers.utils.chat_template_utils`` reads them as JSON at the end of the description (5.23.0, 2026-11-23).
     """
     match = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
     try:
@@ -233,7 +233,7 @@ def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
 
 
 def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
-    """Return an annotation of a generic class, with its type parameters filled in."""
+    """Replace the type parameters in an annotation of a generic class by the given types."""
     if hint in given:
         return given[hint]
     parameters = [parameter for parameter in getattr(hint, "__parameters__", ()) if parameter in given]
@@ -241,9 +241,9 @@ def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
 
 
 def _bare(hint: Any) -> tuple[Any, bool | None]:
-    """Return a TypedDict's annotation without its qualifiers, and whether a qualifier makes the key required.
+    """Return the annotation of a TypedDict's key without qualifiers, and whether a qualifier makes the key required.
 
-    With postponed annotations ``__required_keys__`` ignores the qualifiers, which were strings when the class was made.
+    With postponed annotations, ``__required_keys__`` ignores the qualifiers: they were strings when the class was made.
     """
     is_required: bool | None = None
     metadata: tuple[Any, ...] = ()
@@ -272,7 +272,7 @@ def _generic(origin: Any, arguments: Any) -> Any:
     return origin[arguments]
 
 
-# Types without a schema are accepted here: the JSON Schema generation then reports each of them with its place.
+# pydantic accepts types without a schema here. The JSON Schema generation then reports each such type by its place.
 _CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
 _OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
 
@@ -292,7 +292,7 @@ def _model(
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
         # For an annotation that is not a type, pydantic only warns and accepts any value: make the warning an error.
         warnings.simplefilter("error", ArbitraryTypeWarning)
-        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= must win
+        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= takes precedence
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()
@@ -307,7 +307,7 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
         try:
             _model(signature, base, {field: definition})
         except Exception as error:
-            message = f"{_line(error)}; give it a type that JSON Schema can describe, or mark it Injected[...]"
+            message = f"{_line(error)}; use a type that JSON Schema can describe, or mark it Injected[...]"
             infos = [
                 info
                 for info in (*getattr(definition[0], "__metadata__", ()), definition[1])
@@ -319,7 +319,7 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
 
 
 def _line(error: Exception) -> str:
-    """Return the first line of an error, without pydantic's words for its internals."""
+    """Return the first line of an error, without the names of pydantic's internals."""
     line = f"{type(error).__name__}: {error}".split("\n")[0]
     if match := re.match(r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line):
         kind = match[2].rpartition(".")[2] if match[2] else match[1].removesuffix("Schema").lower()
@@ -328,7 +328,7 @@ def _line(error: Exception) -> str:
 
 
 def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
-    """Yield the documented parameters that the function does not have; log the name that was probably meant."""
+    """Yield a finding for each documented parameter that the function lacks; log the name that was probably meant."""
     undescribed = [
         parameter.name for parameter in signature.parameters if parameter.name not in signature.doc.parameters
     ]
@@ -337,7 +337,7 @@ def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
             continue
         message = "documented, but there is no such parameter"
         if meant := nearest(name, undescribed):
-            import logging  # noqa: PLC0415 - only a misspelt name needs it
+            import logging  # noqa: PLC0415 - only a misspelt name needs logging
 
             message += f": did you mean {meant!r}? Its description is lost"
             logging.getLogger("toolshape").warning(
@@ -354,7 +354,7 @@ def _findings(signature: Signature, not_said: list[Finding]) -> tuple[Finding, .
     ]
     if not signature.doc.description:
         findings.append(
-            Finding(path="", rule="undescribed", message="no description: a model must guess what it is for")
+            Finding(path="", rule="undescribed", message="no description: a model must guess what the tool does")
         )
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         findings.extend(_misspelt_in_docstring(signature))

@@ -1,4 +1,4 @@
-"""Writes a function's return value as the JSON text that a model reads, and generates its schema."""
+"""Writes a function's return value as text for a model, and generates the schema of the return type."""
 
 import collections.abc
 import inspect
@@ -37,10 +37,10 @@ Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 class ResultForm(NamedTuple):
     """How the results of a tool are written: their JSON Schema, and a function that writes a value as text.
 
-    ``schema`` is ``None`` if the results are not described. ``write`` returns the text, and whether it is a plain
-    string rather than JSON. Values whose JSON is a string (a date, an enum of strings) are written as that string
-    without quotes, all others as compact JSON. NaN and infinities become ``null``; bytes that are not UTF-8 become
-    base64. ``write`` raises ``ValueError`` if JSON cannot express the value.
+    ``schema`` is ``None`` if no schema describes the results. ``write`` returns the text, and whether the text is a
+    plain string rather than JSON. A value whose JSON is a string (a date, an enum of strings) is written as that string
+    without quotes. Any other value is written as compact JSON. NaN and infinities become ``null``; bytes that are not
+    UTF-8 become base64. ``write`` raises ``ValueError`` if JSON cannot express the value.
     """
 
     schema: JsonSchema | None
@@ -54,11 +54,14 @@ class ResultForm(NamedTuple):
 
 
 def describe(signature: Signature) -> ResultForm:
-    """Read the return annotation. If it cannot be resolved or has no schema, values are written by their own types."""
+    """Read the return annotation.
+
+    If the annotation cannot be resolved or has no schema, each value is written by its own type.
+    """
     try:
         annotation = signature.returns()
     except Exception as error:  # subscripting a type may raise anything
-        finding = Finding(path="", rule="unresolved_return", message=f"the return annotation is not defined: {error}")
+        finding = Finding(path="", rule="unresolved_return", message=f"cannot resolve the return annotation: {error}")
         return ResultForm(schema=None, write=_untyped_text, findings=(finding,))
     annotation = _value_type(annotation)
     never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
@@ -69,7 +72,7 @@ def describe(signature: Signature) -> ResultForm:
         core = rebuilt(adapter.core_schema, _by_own_names)
         is_same = core is adapter.core_schema
         serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
-    except Exception:  # the type has no schema; its values may still be written
+    except Exception:  # the type has no schema, but its values may have a JSON form
         finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
         return ResultForm(schema=None, write=_untyped_text, findings=() if _holds_arrays(annotation) else (finding,))
     try:
@@ -88,11 +91,11 @@ def describe(signature: Signature) -> ResultForm:
 _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
 _FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
 _WRITTEN_PACKAGES = ("numpy", "pandas")
-_BYTES = "bytes are sent as base64 text: return Image or File, so that the model sees what they show"
+_BYTES = "bytes are sent as base64 text: return Image or File, so that the model sees the content"
 
 
 def _holds_arrays(annotation: Any) -> bool:
-    """Whether a type is or contains one of numpy or pandas, whose values ``_plain`` converts."""
+    """Whether a type is or contains a type of numpy or pandas, whose values ``_plain`` converts."""
     package = getattr(annotation, "__module__", "").partition(".")[0]
     return package in _WRITTEN_PACKAGES or any(map(_holds_arrays, typing.get_args(annotation)))
 
@@ -109,7 +112,7 @@ def _by_own_names(node: Node, config: Node | None) -> Node:
 
 
 def undescribed() -> ResultForm:
-    """Return the output of a tool without a known return type: no schema, and values written by their own types."""
+    """Return the form for a tool without a known return type: no schema, and each value written by its own type."""
     return ResultForm(schema=None, write=_untyped_text)
 
 
@@ -124,9 +127,9 @@ def _holds_parts(annotation: Any) -> bool:
 
 
 def _may_be_parts(schema: JsonSchema) -> bool:
-    """Whether a schema does not restrict a value, or an item of a list: the function may return texts and images.
+    """Whether a schema accepts any value, as the result or as a list item, so that a function may return images.
 
-    A client that has an output schema rejects a result of parts, because it has no structured content.
+    A client that has an output schema rejects a result of parts, because such a result has no structured content.
     """
     if not schema.keys() - {"title", "description"}:
         return True
@@ -138,7 +141,7 @@ def _may_be_parts(schema: JsonSchema) -> bool:
 
 
 def _value_type(annotation: Any) -> Any:
-    """Return the type of the result value: for a generator or another iterator, the list of the yielded values."""
+    """Return the type of the final value: what an awaitable returns, or a list of the items that an iterator yields."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
         return arguments[-1] if arguments else Any
@@ -152,7 +155,7 @@ def _typed_text(serializer: Any) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
             return _unquoted(serializer.to_json(value, by_alias=True, warnings=False))
-        except PydanticSerializationError:  # another type than annotated, or bytes that are not UTF-8
+        except PydanticSerializationError:  # the value does not match the annotation, or its bytes are not UTF-8
             return _untyped_text(value)
 
     return write
@@ -166,7 +169,7 @@ def _untyped_text(value: Any) -> tuple[str, bool]:
     try:
         return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_plain))
     except PydanticSerializationError:
-        plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model has its own mode for bytes
+        plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model's own mode for bytes would win
         return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64", fallback=_plain))
 
 
@@ -174,7 +177,7 @@ def _plain(value: Any) -> Any:
     """Convert a value of numpy or pandas to plain Python: arrays to lists, frames to a list of rows, ``NA`` to ``None``.
 
     Raises:
-        TypeError: The value is of another type that pydantic does not know.
+        TypeError: The value comes from another package, and pydantic does not know its type.
     """
     kind = type(value)
     if kind.__module__.partition(".")[0] not in _WRITTEN_PACKAGES:
@@ -183,7 +186,7 @@ def _plain(value: Any) -> Any:
         return None
     if hasattr(value, "notna") and hasattr(value, "reset_index"):
         return _rows(value)
-    if str(getattr(value, "dtype", "")).endswith(_FINER_TIMES):  # ``tolist`` would make integers of these times
+    if str(getattr(value, "dtype", "")).endswith(_FINER_TIMES):  # ``tolist`` would turn these times into integers
         value = value.astype(f"{value.dtype.kind}8[us]")
     if hasattr(value, "tolist"):
         return value.tolist()
@@ -193,7 +196,7 @@ def _plain(value: Any) -> Any:
 def _rows(value: Any) -> Any:
     """Convert a frame or series of pandas to a list of rows or values; missing values become ``None``.
 
-    An index with labels becomes columns of the rows: it tells what each row is about.
+    An index with labels becomes columns of the rows, because the labels say what each row is about.
 
     Raises:
         TypeError: Two columns have the same name, so that a row would lose one of them.
@@ -204,7 +207,7 @@ def _rows(value: Any) -> Any:
     if not hasattr(value, "columns"):
         return value.tolist()
     if not value.columns.is_unique:
-        raise TypeError("the frame has several columns of one name: rename them")
+        raise TypeError("the frame has several columns with the same name: rename them")
     return value.to_dict("records")
 
 

@@ -28,7 +28,7 @@ Kind = Literal["function", "coroutine", "generator", "async_generator"]
 
 
 class NameNotDefinedError(Exception):
-    """An annotation uses a name that is not defined yet; the function can be read again at first use."""
+    """An annotation uses a name that is not defined yet; the caller may read the function again at first use."""
 
     def __init__(self, message: str, *, tool: str, location: str) -> None:
         self.tool = tool
@@ -37,7 +37,10 @@ class NameNotDefinedError(Exception):
 
 
 class Parameter(NamedTuple):
-    """One parameter with its resolved annotation; without one, ``annotation`` is ``Any`` and ``annotated`` is false."""
+    """One parameter with its resolved annotation.
+
+    If the parameter has no annotation, ``annotation`` is ``Any`` and ``annotated`` is false.
+    """
 
     name: str
     kind: Any
@@ -50,9 +53,9 @@ class Parameter(NamedTuple):
 class Signature(NamedTuple):
     """The signature and docstring of a function.
 
-    ``parameters`` are the parameters that a caller fills: without ``self``, and without those that a partial has fixed.
-    ``names`` are the names of all parameters. ``returns`` resolves the return annotation, or raises
-    ``NameError``. ``problems`` are the parameters that no model can fill; ``parameters`` still lists the others.
+    ``parameters`` holds the parameters that a call fills: not ``self``, and not the arguments that a partial has bound.
+    ``names`` holds the names of all parameters. ``returns`` resolves the return annotation, or raises ``NameError``.
+    ``problems`` describes the parameters that no model can fill; ``parameters`` lists only the others.
     """
 
     name: str
@@ -79,13 +82,13 @@ class _Names(NamedTuple):
 def read_signature(
     function: Callable[..., Any], *, name: str | None, skip_first: bool, frame: types.FrameType | None
 ) -> Signature:
-    """Read a function.
+    """Read the signature and the docstring of a function.
 
     Args:
         function: A callable with a signature: function, bound method, partial, object with ``__call__``.
-        name: The tool's name; by default the function's own.
+        name: The tool's name; by default the function's name.
         skip_first: Leave out the first parameter (``self`` of a method that is not bound yet).
-        frame: The frame that decorated the function, for annotations that name local classes.
+        frame: The frame in which the function was decorated, to resolve annotations that name local classes.
 
     Raises:
         DefinitionError: The object is not a function, or its parameters cannot be read.
@@ -119,7 +122,7 @@ def read_signature(
 
 
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
-    """Return the name of every parameter, including those already filled by a bound object or a partial."""
+    """Return the name of every parameter, including parameters that a bound object or a partial fills."""
     code = getattr(inner, "__code__", None)
     filled = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
     variadic = {
@@ -160,21 +163,21 @@ def _parameters(
     fixed = function.keywords if isinstance(function, functools.partial) else {}
     binds_only_keywords = isinstance(function, functools.partial) and not function.args
     dispatches = dispatches_on(function.func if binds_only_keywords else function)
-    is_bound = skip_first or dispatches == "method"  # its signature still shows the object
+    is_bound = skip_first or dispatches == "method"  # the signature still includes ``self``
     shown = [parameter for parameter in list(described.parameters.values())[is_bound:] if parameter.name not in fixed]
-    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it reads the first positional argument
+    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it is passed by position
         shown[0] = shown[0].replace(kind=POSITIONAL_ONLY)
     raw = {parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation for parameter in shown}
     try:
         hints = resolve(raw, names.globals, names.locals)
-    except Exception:  # subscripting a type may raise anything; resolve one by one, to name each failing parameter
+    except Exception:  # subscripting a type may raise anything; a second pass finds the parameters that fail
         hints = _resolve_each(raw, names, problems, undefined)
     parameters: list[Parameter] = []
     for parameter in shown:
         annotation = hints.get(parameter.name, Any)
         injected = is_injected(annotation)
         if injected is False and framework_of_context(annotation) is not None:
-            injected = True  # the framework fills it, and no model can
+            injected = True  # the framework fills this parameter, and no model can
         if (problem := _problem_of(parameter, annotation, injected)) is not None:
             problems.append(problem)
             continue
@@ -223,7 +226,7 @@ def _resolve_each(
 
 
 def dispatches_on(function: Any) -> Literal["function", "method"] | None:
-    """Return which of ``functools.singledispatch`` and ``singledispatchmethod`` made a function, or ``None``."""
+    """Return ``"function"`` for a ``singledispatch`` function, ``"method"`` for a bound ``singledispatchmethod``."""
     code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
     if code is None or code.co_filename != functools.singledispatch.__code__.co_filename:
         return None
@@ -240,7 +243,7 @@ def _returns(annotation: Any, names: _Names) -> Any:
 
 
 def innermost(function: Any) -> Any:
-    """Return the function that has the annotations: inside partials, methods, callable objects, ``functools.wraps``."""
+    """Return the annotated function inside partials, methods, callable objects and ``functools.wraps`` wrappers."""
     while True:
         inner = _without_wrappers(function)
         if hasattr(inner, "__wrapped__") and "__signature__" not in getattr(inner, "__dict__", {}):
@@ -251,7 +254,7 @@ def innermost(function: Any) -> Any:
 
 
 def _without_wrappers(function: Any) -> Any:
-    """Return the function that a call runs: inside partials, methods and callable objects."""
+    """Return the function that a call runs, without the partials, methods and callable objects around it."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func
@@ -285,7 +288,10 @@ def _location(inner: Any) -> str:
 
 
 def _kind(function: Any, inner: Any) -> Kind:
-    """Return the kind of a function; a plain function may wrap a coroutine function and run it."""
+    """Return the kind of a function.
+
+    Only the outer function decides whether the kind is ``"coroutine"``: a plain wrapper may run the coroutine itself.
+    """
     if inspect.isasyncgenfunction(inner):
         return "async_generator"
     outer = _without_wrappers(function)
@@ -295,7 +301,7 @@ def _kind(function: Any, inner: Any) -> Kind:
 
 
 def _docstring(function: Any, inner: Any) -> str | None:
-    """Return the docstring of a function; for a callable object, that of ``__call__``, else that of its class."""
+    """Return the docstring of a function; for a callable object, the docstring of ``__call__`` or of its class."""
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):

@@ -65,7 +65,7 @@ def calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
-    """Have arguments that are not a JSON object written inside an object."""
+    """Drop the wire form of calls whose arguments are not an object, so that the arguments are written inside one."""
 
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, ToolCallPart) or part.raw is None or isinstance(part.arguments_raw, (dict, type(None))):
@@ -120,7 +120,7 @@ def media_in_result(message: Message, log: Log) -> Message:
 
 
 def empty_error(message: Message, log: Log) -> Message:
-    """Give an error without text a text."""
+    """Add a text to an error that has none."""
 
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, ToolResultPart) or part.code is None or part.text.strip() or part.parts:
@@ -147,7 +147,7 @@ def item_id(message: Message, log: Log) -> Message:
 
 
 def without_item_id(message: Message, log: Log) -> Message:
-    """Remove the id of an item whose reasoning is missing: by the id, the provider would require that reasoning."""
+    """Remove the id of an item whose reasoning is missing: the provider requires reasoning for an item with an id."""
     raw = message.raw
     if not isinstance(raw, dict) or not raw.get("id"):
         return message
@@ -193,7 +193,7 @@ def trailing_space(message: Message, log: Log) -> Message:
 
 
 def missing_signature(message: Message, log: Log) -> Message:
-    """Mark the first call of a message as unsigned if it has no signature of the provider."""
+    """Mark the first call of a message as unsigned if it has no signature from the provider."""
     histories = log.rules.histories
     first = next(iter(calls_in(message)), None)
     if first is None or histories.write_unsigned is None:
@@ -230,13 +230,13 @@ TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
     "call_without_id": call_without_id,
     "text_after_call": text_after_call,
 }
-"""Repairs of messages with calls or results, without the two that also look at other messages.
+"""The repairs of messages with calls or results.
 
-These are ``missing_signature`` and ``missing_reasoning``.
+``missing_signature`` and ``missing_reasoning`` are not listed, because they also depend on other messages.
 """
 
 CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
     "refused_reasoning": refused_reasoning,
     "item_id": item_id,
 }
-"""Repairs of all messages. They run before ``TOOL_RULES``."""
+"""The repairs of all messages. They run before ``TOOL_RULES``."""

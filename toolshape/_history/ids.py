@@ -1,4 +1,4 @@
-"""Replaces call ids that the provider rejects: ids of a wrong form, missing ids and duplicates."""
+"""Replaces call ids that the provider rejects: ids in the wrong form, missing ids and duplicates."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ class Ids:
         return copied
 
     def new(self, given: str, pattern: str) -> str:
-        """Return a replacement for an id: deterministic for the nth replacement of the same id."""
+        """Return a replacement for an id; it depends only on the id, on earlier replacements and on the ids in use."""
         self.issued[given] = self.issued.get(given, 0) + 1
         seed, position = hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(), 0
         while (new := generated_id(seed, position)) in self.used or (pattern and not re.fullmatch(pattern, new)):
@@ -35,14 +35,14 @@ class Ids:
         return new
 
     def sent(self, given: str, rule: HistoryRule | None) -> str:
-        """Return the id to send for a call: its own id, or a replacement if the rule rejects its own."""
+        """Return the id to send for a call: its own id, or a replacement if the rule rejects that id."""
         if rule is None or re.fullmatch(rule.pattern, given):
             return given
         return self.new(given, rule.pattern)
 
 
 def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int, ToolCallPart]) -> list[Message]:
-    """Replace ids that the provider rejects: for their form, or because another call has the same id.
+    """Replace ids that the provider rejects because of their form, or because another call has the same id.
 
     Args:
         messages: The messages, with calls and results already paired.
@@ -50,7 +50,7 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
         ids: The ids used in preceding messages. Updated in place.
         calls: The call that each result answers, by the ``id()`` of the result.
     """
-    # Calls come first, in a pass of their own: a result takes whatever id its call has after that pass.
+    # A first pass handles the calls, because a result takes the id that its call has after that pass.
     new: dict[int, str] = {}
     for message in messages:
         inside: set[str] = set()

@@ -8,11 +8,11 @@ from toolshape.messages import Message
 def merged_neighbours(
     messages: Iterable[Message], merge: Callable[[Message, Message], Message | None]
 ) -> list[Message]:
-    """Merge each message with its predecessor where ``merge`` allows it.
+    """Merge neighbouring messages wherever ``merge`` returns a merged message.
 
     Args:
-        messages: The messages.
-        merge: Returns the message that replaces a message and its successor, or ``None`` to keep both.
+        messages: The messages, in order.
+        merge: Returns the message that replaces two neighbours, or ``None`` to keep both.
     """
     kept: list[Message] = []
     for message in messages:

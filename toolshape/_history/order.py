@@ -1,4 +1,4 @@
-"""Repairs the order of messages: which role may come first, last, or after which, and what one message may combine."""
+"""Repairs the order of messages: which roles may come first, last or in a row, and which parts a message may mix."""
 
 import re
 from collections.abc import Sequence
@@ -35,19 +35,19 @@ def wire_role(message: Message) -> Role:
 def in_order(
     messages: Sequence[Message], log: Log, previous: Message | None, *, is_end: bool, thinks: bool
 ) -> list[Message]:
-    """Apply the provider's rules on the order of messages.
+    """Apply the provider's rules about the order of messages.
 
-    The rules run in a fixed order, because each relies on the result of the rules before it:
+    The rules run in a fixed order, because each step relies on the steps before it:
 
-    1. A provider whose messages hold one result each gets the results of a message apart.
-    2. Message by message: drop reasoning that no item follows, and messages that earlier repairs emptied; give a system
-       message the role that its place allows; insert what must stand between two neighbours; separate content from
-       calls.
-    3. Check signatures and reasoning, which depend on what now precedes each call.
-    4. Join what may be one message again, and make the roles alternate.
-    5. Check the end, which only the last conversion knows: until then, a later message may change it.
+    1. If the provider does not join messages, separate the results in a message from its other parts.
+    2. Handle the messages one by one. Drop reasoning that no item follows, and messages that earlier repairs emptied.
+       Turn system messages that the provider rejects in their place into user messages. Insert the messages that the
+       provider requires between two neighbours. Separate text from calls.
+    3. Check signatures and reasoning, which depend on the parts that now precede each call.
+    4. Merge result messages that hold images, and neighbours with the same role.
+    5. If no messages follow, check the last message. Until then, a later message may still change the end.
 
-    ``previous`` stands for the messages before these, so that a longer history continues as the shorter one ended.
+    ``previous`` represents the messages before these: a longer history continues where the shorter history ended.
 
     Args:
         messages: The messages.
@@ -67,7 +67,7 @@ def in_order(
             fault = "reasoning has no item that follows it"
             log.repaired("reasoning_alone", message.path, fault, "it is left out")
             continue
-        # Earlier repairs emptied such a message, and recorded that.
+        # Earlier repairs emptied this message, and recorded the reason.
         if not message.parts and message.raw is None:
             continue
         message = _system_as_user(message, last, log)  # noqa: PLW2901 - the same message, perhaps in another role
@@ -83,14 +83,12 @@ def in_order(
     last = ordered[-1] if ordered else previous
     is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
     if last is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last, log):
-        log.refused(
-            "last_is_assistant", last.path, "the last message is the assistant's", "append a message of the user"
-        )
+        log.refused("last_is_assistant", last.path, "the last message is the assistant's", "append a user message")
     return ordered
 
 
 def _results_apart(message: Message) -> list[Message]:
-    """Split a message that mixes results with other parts: a tool message with the results, then a user message."""
+    """Split a message that mixes results with other parts into a tool message and a user message."""
     results = results_in(message)
     if message.raw is not None or not results or len(results) == len(message.parts):
         return [message]
@@ -99,9 +97,9 @@ def _results_apart(message: Message) -> list[Message]:
 
 
 def _goes_on_itself(message: Message, log: Log) -> bool:
-    """Whether an assistant message may be the last one.
+    """Whether an assistant message may end the history.
 
-    It may if one of its keys says so, or if it ends in a provider part that the provider itself continues.
+    It may if a key named by the rule is true, or if it ends in a provider part that the provider itself continues.
     """
     raw: Any = message.raw
     pattern = log.rules.active["last_is_assistant"].pattern
@@ -118,7 +116,7 @@ def _is_lone_reasoning(message: Message) -> bool:
 
 
 def _next_item(messages: Sequence[Message], at: int) -> Message | None:
-    """Return the assistant's item that the reasoning at this position belongs to, or ``None``."""
+    """Return the assistant's message that the reasoning at this position belongs to, or ``None``."""
     for message in messages[at + 1 :]:
         if message.role != "assistant":
             return None
@@ -128,7 +126,7 @@ def _next_item(messages: Sequence[Message], at: int) -> Message | None:
 
 
 def _between(last: Message | None, message: Message, log: Log) -> list[Message]:
-    """Return the filler messages to insert, so that the message may follow the last one."""
+    """Return the filler messages that the provider requires between the last message and this message."""
     rules = log.rules
     if last is None and message.role == "assistant":
         rule: Any = "first_is_assistant" if "first_is_assistant" in rules else "call_placement"
@@ -156,7 +154,7 @@ def _system_as_user(message: Message, last: Message | None, log: Log) -> Message
 
 
 def _apart(message: Message, log: Log) -> list[Message]:
-    """Split an assistant message that mixes text with calls: the calls become a message of their own."""
+    """Split an assistant message that mixes text with calls: the calls go into a second message."""
     others = [part for part in message.parts if not isinstance(part, ToolCallPart)]
     calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in others)
     if message.role != "assistant" or not calls or not has_text:
@@ -166,7 +164,7 @@ def _apart(message: Message, log: Log) -> list[Message]:
 
 
 def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
-    """Mark calls without a signature: calls without a wire form, and all calls of the current turn."""
+    """Mark calls without a signature: in messages without a wire form, and in all messages of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
     turn = (
@@ -183,13 +181,13 @@ def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]
 
 
 def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
-    """Whether a received message continues the calls of the message before it: only a turn's first call is signed."""
+    """Whether a received message continues the calls of the previous message: only a turn's first call is signed."""
     last = messages[at - 1] if at else None
     return last is not None and last.role == "assistant" and messages[at].raw is not None and bool(calls_in(last))
 
 
 def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
-    """Add empty reasoning to calls without any: to calls without a wire form, or to all calls if the model reasons."""
+    """Add missing reasoning, empty, to calls in messages without a wire form; if the model reasons, to all calls."""
     if "missing_reasoning" not in log.rules:
         return messages
     return [missing_reasoning(message, log) if thinks or message.raw is None else message for message in messages]
@@ -201,17 +199,17 @@ def begins_turn(message: Message) -> bool:
 
 
 def _alternating(messages: list[Message], log: Log) -> list[Message]:
-    """Merge neighbouring messages of one role."""
+    """Merge neighbouring messages that have the same role."""
 
     def merge(last: Message, message: Message) -> Message | None:
         if wire_role(last) != wire_role(message):
             return None
         if last.raw is not None and message.raw is not None:
-            log.repaired("same_role", message.path, "two messages in a row have one role", "they are merged")
+            log.repaired("same_role", message.path, "two neighbours have the same role", "they are merged")
         role = last.role if last.role == message.role else wire_role(last)
         parts: tuple[MessagePart, ...] = (*last.parts, *message.parts)
         if role == "assistant" and "text_after_call" in log.rules and behind_calls(parts):
-            fault = "its text would follow a call of the message before it"
+            fault = "its text would follow a call in the previous message"
             log.repaired("text_after_call", message.path, fault, "it is moved before the call")
             parts = calls_last(parts)
         return replace(last, role=role, parts=parts, raw=None)

@@ -25,11 +25,11 @@ class LateResultError(Exception):
 
 
 class Pairs:
-    """State carried over from earlier messages, as call ids, and the pairs of the current messages.
+    """The call ids carried over from earlier messages, and the pairs of the current messages.
 
-    ``answered``: calls with a result. ``filled_in``: calls that this library answered as not run. ``left``: calls left
-    without a result, because the provider accepts that. ``calls``: the call that each result of the current messages
-    answers, by the ``id()`` of the result.
+    ``answered`` holds calls with a result. ``filled_in`` holds calls that this library answered as not run. ``left``
+    holds calls without a result, which the provider accepts. ``calls`` maps the ``id()`` of each result in the current
+    messages to the call that it answers.
     """
 
     __slots__ = ("answered", "calls", "filled_in", "left")
@@ -61,7 +61,7 @@ class _Asked:
 
 
 def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool) -> list[Message]:
-    """Pair calls and results.
+    """Pair each call with its result.
 
     Parts are identified by ``id()``, because two parts of a faulty history may be equal (a result stored twice).
 
@@ -75,8 +75,8 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
         LateResultError: A result answers a call that an earlier run filled in or left without a result.
     """
     calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
-    # A part is frozen, so that each change makes a new object with a new id(). ``renewed`` leads from a result as it
-    # was read to the result that replaces it; ``moved`` and ``inserted`` say where the replacement goes.
+    # Parts are frozen, so each change creates a new object with a new id(). ``renewed`` maps the id() of a result that
+    # was read to its replacement. ``moved`` holds results that leave their message; ``inserted`` says where they go.
     inserted: dict[int, list[ToolResultPart]] = {}
     moved: set[int] = set()
     renewed: dict[int, ToolResultPart] = {}
@@ -109,7 +109,7 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
 
 
 def _in_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
-    """Give a result without a wire form the name and form of its call, from which the encoder writes it."""
+    """Copy the name and wire form of a call to its result, so that the encoder can write a result that has no form."""
     if answer.raw is not None:
         return answer
     return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
@@ -123,9 +123,9 @@ def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Messa
 
 
 def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
-    """Sort results into the order of their calls if they have no wire form yet, or if calls have no ids.
+    """Sort the results in a message by the order of their calls, if the message has no wire form or calls have no ids.
 
-    Some providers match results to calls only by position.
+    Providers without call ids match results to calls by position.
     """
     results = results_in(message)
     if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
@@ -138,12 +138,12 @@ def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, in
 def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
     """Match results to calls in one pass.
 
-    A turn is a message. If the provider joins neighbouring assistant messages (``joins``), these are one turn: a
+    A turn is one message. But if the provider joins neighbouring assistant messages (``joins``), they are one turn: a
     streaming client may store each chunk as a message, and then answer the calls of all chunks together.
 
     Returns:
         The calls with their results, the ``id()`` of the results to drop, the position of the last turn, and the
-        position of the last message that is not the assistant's. A message of results alone moves neither position.
+        position of the last message that is not the assistant's. A message of only results moves neither position.
     """
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
@@ -151,7 +151,7 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
     turn = last_content = last_other = -1
     minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
     for at, message in enumerate(messages):
-        for part in message.parts or (None,):  # An empty message, too, separates a call from its result.
+        for part in message.parts or (None,):  # An empty message also separates a call from its result.
             if isinstance(part, ToolResultPart):
                 call = _answered_by(part, by_id)
                 if call is None:
@@ -179,7 +179,7 @@ def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
 def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
     """Return the call that a result answers, or ``None``.
 
-    If an id was reused, that is the first waiting call in the latest message with a waiting call.
+    If calls share the id, the result answers the first waiting call in the latest message that has one.
     """
     waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
     return next((call for call in waiting if call.at == waiting[-1].at), None)
@@ -191,7 +191,7 @@ def _unasked(
     """Drop a result that answers no waiting call, if the provider rejects such results.
 
     Raises:
-        LateResultError: An earlier run filled in its call, or left the call without a result.
+        LateResultError: An earlier run answered the call as not run, or left it without a result.
     """
     if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
@@ -234,7 +234,7 @@ def _rebuilt(
 ) -> list[Message]:
     """Remove the dropped results, and insert results after the message of their calls.
 
-    ``inserted`` holds the results by the position of that message. They come after any results that follow it already.
+    ``inserted`` maps the position of that message to the results. Existing results after the message come first.
     """
     rebuilt: list[Message] = []
     pending: list[Message] = []

@@ -14,11 +14,11 @@ from toolshape.messages import Message, MessagePart, TextPart, ToolCallPart, Too
 
 
 def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
-    """Give a new id to each call without one, and give each result without an id the id of the call it answers.
+    """Give each call without an id a new id, and give each result without an id the id of the call that it answers.
 
     Args:
         messages: The messages, in their order.
-        before: The preceding messages, already linked. ``messages`` may answer the last calls in them.
+        before: The preceding messages, already linked. Results in ``messages`` may answer their last calls.
 
     Returns:
         The messages. A message that needs no id is returned as the same object.
@@ -58,11 +58,11 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
 
 
 def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
-    """Return a copy of the part that has an id: its own, a generated one, or the id of the call that it answers.
+    """Return the part with an id: its own id, a generated id, or the id of the call that it answers.
 
     A result without an id answers the first waiting call of the same name. If the result has no name either, it
-    answers the first waiting call. Calls without an id of their own come first. A result whose id belongs to no call
-    can only answer such a call.
+    answers the first waiting call. Calls that came without an id are tried first. A result whose id belongs to no call
+    can only answer a call that came without an id.
     """
     if isinstance(part, ToolCallPart):
         call = part if part.id else replace(part, id=_made_id(part, position, at), has_id=False)
@@ -90,7 +90,7 @@ def _made_id(call: ToolCallPart, position: int, at: int) -> str:
 
 
 def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()) -> list[Message]:
-    """Read messages.
+    """Read messages, and give ids to calls and results that have none.
 
     Args:
         histories: How to read the provider's messages.
@@ -99,7 +99,7 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
         before: The preceding messages.
 
     Raises:
-        ResponseError: ``given`` is none of these.
+        ResponseError: ``given`` has none of these forms.
     """
     try:
         return linked(_messages_in(histories, _as_body(given)), before)
@@ -145,7 +145,7 @@ def _plain_object(given: Any) -> Any:
 def _with_kinds(dumped: Any, given: Any) -> Any:
     """Restore ``role`` and ``type`` in the JSON of an SDK object.
 
-    These may be class defaults, which a dump without unset fields omits.
+    Both may be defaults of the class, which a dump of only the set fields omits.
     """
     if isinstance(dumped, list) and isinstance(given, (list, tuple)) and len(dumped) == len(given):
         return [_with_kinds(item, value) for item, value in zip(dumped, given, strict=True)]
@@ -172,7 +172,7 @@ def _named(given: Any) -> str:
 
 
 def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
-    """Return the wire messages in a body: a message, a list of messages, a request or a text.
+    """Return the wire messages in a body: a message, a list of messages, a request or a string.
 
     Raises:
         ResponseError: The body holds no messages.

@@ -26,7 +26,7 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class RepairState:
-    """State between conversions: the ids in use, the call and result pairs, the last message, whether the turn has thought."""
+    """State between conversions: ids in use, paired calls, the last message, and whether the turn has reasoning."""
 
     __slots__ = ("has_thought", "ids", "pairs", "previous")
 
@@ -47,7 +47,7 @@ class RepairState:
 def repaired(
     messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool, thinks: bool
 ) -> list[Message]:
-    """Repair messages, continuing from the messages before them.
+    """Repair messages that continue an already repaired history.
 
     The passes run in a fixed order: drop empty content, pair calls with results, replace ids, repair the content of
     each message, and finally order the messages. Later passes rely on what earlier passes established.
@@ -90,7 +90,7 @@ def _without_orphaned_item_id(message: Message, log: Log, progress: RepairState)
     elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
-        # Only items from the API have a status. OpenAI accepted items without one that lack reasoning (recorded, 2026).
+        # Only items from the API have a status. OpenAI accepted items with no status and no reasoning (recorded, 2026).
         is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
         return without_item_id(message, log) if is_from_api else message
     return message
@@ -116,7 +116,7 @@ def _is_refused(message: Message, log: Log) -> bool:
 
 
 def tools_missing(histories: Histories, model: str | None) -> Problem | None:
-    """Return the problem to report if the history has calls but the request has no tools; ``None`` if the provider accepts that."""
+    """Return the problem if a request has no tools but its history has calls; ``None`` if the provider accepts that."""
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
