@@ -1,4 +1,4 @@
-"""Measure, print and save the tables: ``python benchmarks``, or ``nox -s benchmarks`` for every Python with every peer."""
+"""Measures, prints and saves the tables: ``python benchmarks``, or ``nox -s benchmarks`` for all Pythons and peers."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ PARTS = ("call", "definition", "export", "import", "memory", "growth", "instruct
 
 
 def measured(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> list[Row]:
-    """The rows of some parts; a quick run shows that all is measured, and little more."""
+    """Measure some parts and return their rows; a quick run only shows that each measurement works."""
     effort = Effort(rounds=3, seconds=0.001) if is_quick else Effort()
     ways: Mapping[str, Callable[[], Iterable[Row]]] = {
         "call": lambda: call_rows(effort, peers),
@@ -59,7 +59,7 @@ def measured(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> 
 
 
 def as_json(rows: Iterable[Row], before: Mapping[str, Any], commit: str) -> dict[str, Any]:
-    """What is saved of a run: its versions and commit, and the rows; parts that were not measured are kept as they were."""
+    """Return a run as JSON: versions, commits and rows. Parts that were not measured keep the rows of the saved run."""
     core = {name: version(name) for name in ("toolshape", "pydantic", "pydantic-core", "docstring-parser")}
     made = [{**asdict(row), "is_reached": row.is_reached} for row in rows]
     found = {part: [row for row in before.get("rows", ()) if row["part"] == part] for part in PARTS}
@@ -74,7 +74,7 @@ def as_json(rows: Iterable[Row], before: Mapping[str, Any], commit: str) -> dict
 
 
 def page(results: Iterable[Mapping[str, Any]]) -> str:
-    """The tables of every run that is saved, as one page."""
+    """Return the tables of all saved runs as one page."""
     said = [PREFACE.rstrip("\n")]
     for result in results:
         rows = [
@@ -99,7 +99,7 @@ def _commits_shown(commits: Mapping[str, str]) -> list[str]:
 
 
 def main() -> None:
-    """Run it."""
+    """Measure the parts, and save the tables."""
     parser = argparse.ArgumentParser(prog="python benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"which parts to measure: {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="see that everything is measured, in a minute")

@@ -1,7 +1,7 @@
-"""The verdicts of ``toolshape.evals`` beside those of bfcl_eval's checker, on gold calls of its benchmark and changed ones.
+"""Compares the verdicts of ``toolshape.evals`` and of bfcl_eval's checker, on the benchmark's gold calls, also changed.
 
-``python benchmarks/bfcl.py --python PATH`` names the Python of an environment that has bfcl_eval (``nox -s bfcl``).
-Every disagreement is put down to a reason, with who is right, or the run fails.
+In ``python benchmarks/bfcl.py --python PATH``, PATH is the Python of an environment with bfcl_eval (``nox -s bfcl``).
+The script must find a reason for each disagreement, and the table says who is right; otherwise the run fails.
 """
 
 import argparse
@@ -24,7 +24,7 @@ CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
 RESULTS = Path(__file__).parent / "results" / "bfcl.md"
 SETS = ("bfcl/simple_python", "bfcl/multiple", "bfcl/parallel", "bfcl/parallel_multiple")
 
-# Runs in the other environment: the checker alone, without the clients of models that its table of models imports.
+# Runs in the environment of bfcl_eval. An empty table of models replaces its own, which imports the clients of models.
 CHECKER = r"""
 import json, sys, types
 names = types.ModuleType("bfcl_eval.constants.model_config")
@@ -43,7 +43,7 @@ for line in sys.stdin:
 
 
 class Pair(NamedTuple):
-    """One changed response: of which gold row, how it was changed, its calls, and the tools by name."""
+    """A changed response: its gold row, the tools by name, the change, the changed argument, and the calls."""
 
     row: dict[str, Any]
     tools: dict[str, dict[str, Any]]
@@ -53,12 +53,12 @@ class Pair(NamedTuple):
 
 
 def corpus(name: str) -> list[dict[str, Any]]:
-    """The rows of a corpus."""
+    """Return the rows of a corpus."""
     return [json.loads(line) for line in (CORPORA / name).read_text(encoding="utf-8").splitlines()]
 
 
 def changed(value: Any) -> Iterator[tuple[str, Any]]:
-    """A value changed in one way each."""
+    """Yield changed versions of a value, each with the name of its change."""
     match value:
         case bool():
             yield "flipped", not value
@@ -82,7 +82,7 @@ def changed(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Iterator[Pair]:
-    """Each gold row as it is, and changed in every way."""
+    """Yield each gold row unchanged, and then with each change."""
     for row in rows:
         own = {tools[item]["name"]: tools[item] for item in row["tool_ids"]}
         yield Pair(row, own, "none", "", row["calls"])
@@ -106,12 +106,15 @@ def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Itera
 
 
 def expected_of(call: dict[str, Any]) -> Expect:
-    """A gold call with every value that is acceptable."""
+    """Return the expected call for a gold call, with all acceptable values."""
     return Expect(call["name"], {name: acceptable(values) for name, values in call["acceptable"].items()})
 
 
 def acceptable(values: list[Any]) -> Any:
-    """One of some values, where "" means that it may be left out; the values in objects are such lists again."""
+    """Return what matches a list of acceptable values; ``""`` in the list means that the argument may be left out.
+
+    In an object, the value of each field is again a list of acceptable values.
+    """
     objects = [value for value in values if isinstance(value, dict)]
     if objects and len(values) == 1:
         return {name: acceptable(inner) for name, inner in objects[0].items()}
@@ -120,14 +123,14 @@ def acceptable(values: list[Any]) -> Any:
 
 
 def first_of(value: Any) -> Any:
-    """A value, with the first that is acceptable in each place of the objects in it."""
+    """Return a value in which each field of an object has its first acceptable value."""
     if isinstance(value, dict):
         return {name: inner[0] for name, inner in value.items()}
     return [first_of(item) for item in value] if isinstance(value, list) else value
 
 
 def ours(pair: Pair) -> tuple[str, str]:
-    """The label, and the first difference."""
+    """Return the label and the first difference of our verdict."""
     entries = [
         {"name": tool["name"], "description": tool["description"], "parameters": tool["schema"]}
         for tool in pair.tools.values()
@@ -142,7 +145,7 @@ def ours(pair: Pair) -> tuple[str, str]:
 
 
 def theirs(python: str, given: list[Pair]) -> list[bool | None]:
-    """Whether the other checker takes each, or ``None`` where it breaks."""
+    """Return for each response whether the other checker accepts it; ``None`` if the checker crashes."""
     lines = []
     for pair in given:
         tools = [
@@ -189,7 +192,7 @@ def main() -> None:
 
 
 def reason(pair: Pair, label: str, difference: str, *, valid: bool | None) -> str | None:
-    """Why the two disagree; ``None`` where nobody knows."""
+    """Return why the two checkers disagree; ``None`` if no reason is known."""
     if label != "right" and valid and pair.change in ("other letter case", "other punctuation"):
         return "letters"
     if label == "right" and not valid and pair.change == "left out":
@@ -225,7 +228,7 @@ REASONS = {
 
 
 def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
-    """The table of what was changed, and the reasons."""
+    """Return the page: the table of the changes, and the table of the reasons."""
     command = [python, "-c", "import importlib.metadata as m; print(m.version('bfcl_eval'))"]
     version = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     total, same = sum(counts.values()), sum(number for (_, why), number in counts.items() if not why)

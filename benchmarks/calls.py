@@ -1,4 +1,4 @@
-"""One call of a tool: ours and our peers', each in ratio to the floor of the same tool, in the same process."""
+"""Times one call of a tool, by toolshape and by peers, in ratio to the floor of the same tool in the same process."""
 
 import asyncio
 import inspect
@@ -25,7 +25,7 @@ _GOALS: Mapping[str, Mapping[str, float]] = {
 
 
 def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
-    """Time every way of a call, with every peer in the same turns."""
+    """Time every way to make a call; all ways and peers take turns."""
     loop = asyncio.new_event_loop()
     for subject in SUBJECTS:
         callables = {"floor": floor_of(subject), **ours(subject)}
@@ -49,7 +49,7 @@ def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
 
 
 def floor_of(subject: Subject) -> Callable[[], Any]:
-    """The least that a call can cost."""
+    """Return a function that does the least work that a call needs."""
     validate_json = subject.tool().model.__pydantic_validator__.validate_json
     floor = subject.floor(validate_json, subject.function, json.dumps(subject.given))
     assert floor() == subject.wanted
@@ -57,7 +57,7 @@ def floor_of(subject: Subject) -> Callable[[], Any]:
 
 
 def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
-    """Every way of a call that has a goal, each of which has been seen to give the right value."""
+    """Return toolshape's ways to make a call, after a check that each way gives the right value."""
     made, asynchronous = subject.tool(), tool(as_async(subject.function))
     text, registry = json.dumps(subject.given), Registry([made])
     lenient, strict = registry.bind("openai", strict=False), registry.bind("openai", strict=True)
@@ -88,7 +88,7 @@ def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
 
 
 def as_async(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function as a coroutine function."""
+    """Return the same function as a coroutine function."""
 
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
@@ -104,7 +104,7 @@ def _named(peer: Peer) -> str:
 
 
 def _of_peer(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> Callable[[], Any] | None:
-    """What calls a peer's tool, once it has been seen to give the right value; ``None`` where it does not."""
+    """Return a function that calls a peer's tool; ``None`` if the call does not give the right value."""
     function = as_async(subject.function) if peer.is_async else subject.function
     try:
         run = peer.caller(peer.define(function), json.dumps(subject.given))

@@ -1,7 +1,7 @@
-"""Names the commit that a table measures, and the paths whose change makes a table old.
+"""Names the commit that a table measures, and the paths whose changes make the table stale.
 
-A table can be committed only after the commit that it names, so a table is fresh while its paths have not changed
-since: ``tests/unit/test_benchmark_tables.py`` asks git.
+A table can be committed only after the commit that it names. So a table is fresh while its paths have not changed since
+that commit; ``tests/unit/test_benchmark_tables.py`` checks this with git.
 """
 
 import subprocess
@@ -48,18 +48,18 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
         "toolshape/_families/text/reading.py", "toolshape/_families/text/values.py", "toolshape/_families/text/steps.py",
     ),
     "fakes.md": ("toolshape/testing/_fake/exchange.py", "toolshape/testing/_fake/fake.py"),
-    # These count verdicts, and time little: they name their commit, and grow old by no path.
+    # These tables count verdicts, and time little. They name their commit, but no change of a path makes them stale.
     "bfcl.md": (),
     "contracts.md": (),
     "histories.md": (),
     "mutants.md": (),
     "outputs.md": (),
 }  # fmt: skip
-"""For each table, the paths that must be as they were at its commit."""
+"""For each table, the paths that must not have changed since the commit that the table names."""
 
 
 def commit_of(package: Path) -> str:
-    """The commit that an imported toolshape is of, as the tables name it."""
+    """Return the commit of the imported toolshape, in the words of the tables."""
     try:
         head = _git("rev-parse", "HEAD").strip()
         changed = _git("status", "--porcelain", "--", "toolshape", "benchmarks/*.py", "pyproject.toml").strip()

@@ -1,7 +1,7 @@
-"""What is said of nine changes of a tool: seven that a caller notices, two that nobody does; ours beside mcp-diff.
+"""Compares how toolshape and mcp-diff judge nine changes of a tool: seven affect a caller, and two affect nobody.
 
-``python benchmarks/contracts.py`` needs toolshape[schema] and mcp-diff. schemafit, which lints definitions, compares
-none.
+``python benchmarks/contracts.py`` needs toolshape[schema] and mcp-diff. schemafit is not measured: it lints
+definitions, and compares none.
 """
 
 import copy
@@ -38,7 +38,7 @@ OLD: dict[str, Any] = {
 
 
 def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The name of each change, its right level, and the tool after it."""
+    """Yield the name of each change, its right level, and the tool after the change."""
 
     def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         new = copy.deepcopy(OLD)
@@ -73,14 +73,14 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def ours(new: dict[str, Any]) -> str:
-    """The first level, without coercion, as mcp-diff looks at definitions alone."""
+    """Return the first level that toolshape reports, without coercion, because mcp-diff compares only definitions."""
     old = make_contract(Registry([Tool.from_definition(OLD, coerce=False)]))
     found = diff(Registry([Tool.from_definition(new, coerce=False)]), old)
     return found.changes[0].level if found.changes else "nothing"
 
 
 def theirs(new: dict[str, Any]) -> str:
-    """The worst severity that mcp-diff says."""
+    """Return the worst severity that mcp-diff reports."""
     severities = [classify_change.severity for classify_change in classify_changes([OLD], [new])]
     return next((name for name in ("breaking", "warning", "info") if name in severities), "nothing")
 

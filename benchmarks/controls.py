@@ -1,9 +1,9 @@
-"""What controls cost: approval, pausing, a ledger and spans around one call, beside approval in other libraries.
+"""Times approval, pausing, a ledger and spans around one call, and approval in other libraries.
 
-``python benchmarks/controls.py`` needs toolshape[ledger,otel] and opentelemetry-sdk; pydantic-ai-slim, langchain and
-langgraph are measured where they are installed. Every row is asked in turn with its floor in the same run; ours is the
-dispatch of the same call without the control, theirs a run of the same agent, with a model that answers at once,
-without approval.
+``python benchmarks/controls.py`` needs toolshape[ledger,otel] and opentelemetry-sdk. It also measures pydantic-ai-slim,
+langchain and langgraph if they are installed. Each row takes turns with its floor in the same run. For toolshape, the
+floor is a dispatch of the same call without the control. For the other libraries, the floor is a run of the same agent
+without approval, with a model that answers at once.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ ARGUMENTS = {"amount": 5, "to": "ann", "note": "for lunch"}
 
 
 class Row(NamedTuple):
-    """What was measured: the work, and the same without the control."""
+    """A row of the table: the work to measure, and the floor, which is the same work without the control."""
 
     what: str
     floor: Callable[[], Any]
@@ -49,7 +49,7 @@ def asked(amount: int, to: str, note: str = "") -> str:
 
 
 class Bodies:
-    """Responses with one call, each with an id of its own."""
+    """Makes responses with one call; each call has its own id."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -115,7 +115,7 @@ def _spans(floor: Callable[[], Any], body: Bodies) -> Iterator[Row]:
 
 
 def pydantic_ai() -> Iterator[Row]:
-    """Its agent with a function for a model: a run that ends at the deferred call, and one that goes on from it."""
+    """Yield the row of pydantic-ai: a run of an agent ends at the deferred call, and a second run continues from it."""
     try:
         from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
         from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -150,7 +150,7 @@ def pydantic_ai() -> Iterator[Row]:
 
 
 def langchain() -> Iterator[Row]:
-    """Its agent with a scripted model, its middleware and a checkpointer in memory."""
+    """Yield the row of LangChain: an agent with a scripted model, the middleware and a checkpointer in memory."""
     try:
         from langchain.agents import create_agent
         from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -200,7 +200,7 @@ def langchain() -> Iterator[Row]:
 
 
 def measured(row: Row) -> tuple[float, float]:
-    """Medians of the floor and of the work, in microseconds, taken in turn."""
+    """Return the medians of the floor and of the work in microseconds, measured in turns."""
     found: tuple[list[float], list[float]] = ([], [])
     for _ in range(3):
         row.floor()

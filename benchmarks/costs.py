@@ -1,4 +1,4 @@
-"""What a tool costs apart from its calls: definition, export, import, memory, and how they grow."""
+"""Measures what a tool costs besides its calls: definition, export, import and memory, and how these costs grow."""
 
 import ast
 import asyncio
@@ -34,7 +34,7 @@ WITHOUT_GOAL = "no arguments"
 
 
 def unlimited(name: str) -> Provider:
-    """A provider that takes any number of tools in a request."""
+    """Return a provider that accepts any number of tools in a request."""
     return replace(
         get(name),
         request=replace(
@@ -45,7 +45,7 @@ def unlimited(name: str) -> Provider:
 
 
 def clones(function: Callable[..., Any], count: int) -> list[Callable[..., Any]]:
-    """So many functions of the same code, each with a name of its own."""
+    """Return ``count`` functions with the same code, each with its own name."""
     return [_clone(function, f"{function.__name__}_{number}") for number in range(count)]
 
 
@@ -68,7 +68,7 @@ def _model_of(function: Any) -> Any:
 
 
 def _described_model_of(function: Any) -> Any:
-    """The model that a tool of this function holds: its fields are described."""
+    """Return the model that a tool of this function holds, with descriptions of its fields."""
     said = {param.arg_name: param.description for param in docstring_parser.parse(function.__doc__).params}
     fields: dict[str, Any] = {
         name: (
@@ -86,7 +86,7 @@ def _define_at_least(function: Any) -> Any:
 
 
 def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
-    """Define the same function again and again; the page names the peers that look at it only at the export."""
+    """Define the same function again and again; the page names the peers that inspect the function only at export."""
     loop = asyncio.new_event_loop()
     for subject in SUBJECTS:
         function = subject.function
@@ -98,7 +98,7 @@ def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
             way = lambda peer=peer, function=function: peer.define(_clone(function, function.__name__))  # noqa: E731
             try:
                 way()
-            except Exception:  # what it cannot define has no row
+            except Exception:  # a function that the peer cannot define has no row
                 continue
             ways[peer.name] = way
         seconds = seconds_of_each(ways, effort, loop)
@@ -120,7 +120,7 @@ def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
 
 
 def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Iterator[Row]:
-    """Export the same tools again, as for each request."""
+    """Export the same tools again and again, as for each request."""
     loop = asyncio.new_event_loop()
     provider = unlimited("openai")
     [scalar, *_] = SUBJECTS
@@ -131,7 +131,7 @@ def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Ite
         try:
             export = peer.exporter([peer.define(clone) for clone in clones(scalar.function, count)])
             loop.run_until_complete(export()) if inspect.iscoroutinefunction(export) else export()
-        except Exception:  # what it cannot export has no row
+        except Exception:  # a peer that cannot export the tools has no row
             continue
         ways[peer.name] = export
     few = replace(effort, rounds=min(effort.rounds, 9))
@@ -146,7 +146,7 @@ def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Ite
 
 
 def imported_names() -> str:
-    """The statements that import what ``import toolshape`` loads of pydantic and docstring-parser."""
+    """Return the statements with which ``import toolshape`` imports pydantic and docstring-parser."""
     folder = Path(toolshape.__file__).parent
     shown = "import sys, toolshape; print(*[n for n in sys.modules if n.startswith('toolshape.')])"
     ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
@@ -163,7 +163,7 @@ def imported_names() -> str:
 
 
 def import_rows(rounds: int, peers: Sequence[Peer]) -> Iterator[Row]:
-    """Import in fresh processes, in turns."""
+    """Time imports in fresh processes, in turns."""
     statements = {
         "floor": imported_names(),
         "from toolshape import Registry, tool": "from toolshape import Registry, tool",
@@ -177,7 +177,7 @@ def import_rows(rounds: int, peers: Sequence[Peer]) -> Iterator[Row]:
                 f"from time import perf_counter\nstarted = perf_counter()\n{statement}\nprint(perf_counter() - started)"
             )
             ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=cached)
-            if number:  # the first writes the bytecode
+            if number:  # the first round writes the bytecode
                 found[what].append(float(ran.stdout.split()[-1]))
     floors = found.pop("floor")
     for what, each in found.items():
@@ -208,7 +208,7 @@ def _exported(tools: Sequence[Tool[..., Any]]) -> Registry:
 
 
 def _bytes_of(make: Callable[[], Any]) -> int:
-    make()  # what is cached for good is nobody's
+    make()  # fills the lasting caches, which count for no tool
     gc.collect()
     tracemalloc.start()
     kept = make()

@@ -1,8 +1,8 @@
-"""What a turn of a fake costs an application's tests: in process, beside a transport that gives one canned body.
+"""Times a turn of a fake in process, and the same turn on a transport that returns one canned body.
 
-``python benchmarks/fakes.py`` needs toolshape[sdks]. Each client is asked 300 times, whole and streamed, in turn with
-the same client on a ``MockTransport`` that answers with the bytes that the fake gave; the difference of the medians is
-the fake's own.
+``python benchmarks/fakes.py`` needs toolshape[sdks]. Each client makes 300 requests, with and without streaming. It
+takes turns with the same client on a ``MockTransport`` that returns the bytes of the fake's answer. The difference of
+the medians is what a fake costs an application's tests.
 """
 
 import gc
@@ -80,7 +80,7 @@ def _read(response: Any, stream: bool) -> Any:
 
 
 def _canned(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
-    """A transport that gives the bytes that a fake gave."""
+    """Return a client with a transport that returns the bytes of a fake's answer."""
     kept: list[tuple[int, dict[str, str], bytes]] = []
     transport = fake.transport()
 
@@ -97,7 +97,7 @@ def _canned(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
 
 
 def measured(provider: str, stream: bool) -> tuple[float, float]:
-    """Milliseconds of one turn on the fake and on the canned body, at the median."""
+    """Return the median milliseconds of one turn on the fake, and on the canned body."""
     make = CLIENTS[provider]
     fake = Fake(provider, TOOLS)
     fake.answers(lambda _: Turn().calls(weather, city="Bonn", days=2))

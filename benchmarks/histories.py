@@ -1,10 +1,11 @@
-"""Sick histories sent on by us and by others: how many a provider would take, and what ours takes of time.
+"""Counts the broken histories that a provider would accept after toolshape or a peer converts them; times toolshape.
 
-``python benchmarks/histories.py --litellm PYTHON --pydantic-ai PYTHON``, each the interpreter of an environment that
-the library is installed in: they do not install side by side. Ours needs toolshape[sdks], for the judges. Each case is
-in OpenAI's form and waits for the model's next answer; each library makes the whole request of it, up to the transport;
-nothing leaves the machine. One judge for all: the SDK's types, botocore's model, mistral-common's validator, and a
-small checker of what providers are known to refuse, which shares no code with toolshape.
+In ``python benchmarks/histories.py --litellm PYTHON --pydantic-ai PYTHON``, each PYTHON is the interpreter of an
+environment with that library, because the two cannot be installed side by side. The script itself needs
+toolshape[sdks], for the judges. Each case is a history in OpenAI's form that waits for the model's next answer. Each
+library builds the whole request for the case, up to the transport; nothing leaves the machine. The same judges check
+all requests: the SDK's types, botocore's model, mistral-common's validator, and a small checker of the requests
+that providers are known to reject. This checker shares no code with toolshape.
 """
 
 import argparse
@@ -50,7 +51,7 @@ MODELS: Mapping[str, str] = {
     "mistral": "mistral-large-latest",
     "cohere": "command-a-03-2025",
 }
-"""The targets, and the model that is asked at each."""
+"""The target providers, each with the model to ask."""
 
 # --- cases --------------------------------------------------------------------------------------------------------
 
@@ -97,7 +98,7 @@ TOOL: JsonObject = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-"""The tool of all cases, as OpenAI is sent it."""
+"""The tool of all cases, in OpenAI's form."""
 
 CASES: Mapping[str, list[JsonObject]] = {
     "healthy": [{"role": "system", "content": "Be brief."}, *_with_id(_ID)],
@@ -128,10 +129,10 @@ CASES: Mapping[str, list[JsonObject]] = {
 
 
 def judge(target: str, request: JsonObject) -> list[str]:
-    """What a provider would refuse of a request.
+    """Return the problems for which a provider would reject a request.
 
-    The first problem of each message that the SDK's types, botocore's model or mistral-common's validator find, and
-    then all that is known of the provider from public threads: see the rules of each target.
+    The first problems come from the SDK's types, botocore's model or mistral-common's validator: one for each message.
+    Then come the problems that are known from public threads: see the rules of each target.
     """
     authority = {"bedrock": _botocore, "mistral": _mistral}.get(target, functools.partial(_typed, target))
     return list(dict.fromkeys([*authority(request), *_RULES[target](request)]))
@@ -152,7 +153,7 @@ def _typed(target: str, request: JsonObject) -> Iterator[str]:
 
 
 def _first(error: Any) -> str:
-    """One line of an error of pydantic's: of a union, the member that was meant is as a rule the best fit."""
+    """Return one line of a pydantic error. For a union, take the member that fits best: it is usually the right one."""
     if not hasattr(error, "errors"):
         return str(error)
     by_member: dict[Any, list[Any]] = {}
@@ -163,7 +164,7 @@ def _first(error: Any) -> str:
 
 
 def _validate(target: str, message: Any) -> None:
-    """Raise what the SDK's own types say of a message."""
+    """Validate a message with the SDK's own types."""
     if target == "gemini":
         from google.genai.types import Content
 
@@ -186,7 +187,7 @@ def _adapter(target: str) -> Any:
 
 
 def _forced(value: Any) -> Any:
-    """Walk into pydantic's lazy iterators, which check nothing until then."""
+    """Walk into pydantic's lazy iterators, because they check their items only when read."""
     if isinstance(value, dict):
         return {key: _forced(inner) for key, inner in value.items()}
     if value is None or isinstance(value, (str, bytes, int, float)) or hasattr(value, "model_dump"):
@@ -195,7 +196,7 @@ def _forced(value: Any) -> Any:
 
 
 def _mistral(request: JsonObject) -> Iterator[str]:
-    """The SDK's types, and the validator of tokenizers up to V11."""
+    """Yield the problems that the SDK's types and the validator of tokenizers up to V11 find."""
     from mistral_common.protocol.instruct.request import ChatCompletionRequest
     from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
     from mistral_common.tokens.tokenizers.base import TokenizerVersion
@@ -211,7 +212,7 @@ def _mistral(request: JsonObject) -> Iterator[str]:
     try:
         parsed: Any = ChatCompletionRequest.from_openai(request["messages"], model="model")
         get_validator(TokenizerVersion("v11"), ValidationMode.serving).validate_request(parsed)
-    except Exception as error:  # its own, pydantic's, and KeyError
+    except Exception as error:  # errors of mistral-common, of pydantic, and KeyError
         yield f"mistral-common: {' '.join(str(getattr(error, 'message', error)).split())}"
 
 
@@ -235,7 +236,7 @@ def _botocore(request: JsonObject) -> Iterator[str]:
 
 
 def _unfit(value: Any, shape: Any, path: str) -> Iterator[str]:
-    """What botocore leaves to the service: patterns, lengths and enums."""
+    """Yield the problems that botocore leaves to the service: patterns, lengths and enums."""
     if shape.type_name == "structure" and isinstance(value, dict) and not shape.is_document_type:
         for key in value.keys() & shape.members.keys():
             yield from _unfit(value[key], shape.members[key], f"{path}.{key}")
@@ -272,7 +273,7 @@ class Turn:
 
 
 def _joined(turns: Iterable[Turn], *roles: str) -> list[Turn]:
-    """Neighbours of one of these roles as one turn."""
+    """Join neighbouring turns of the same role, if it is one of these roles."""
     found: list[Turn] = []
     for turn in turns:
         if found and turn.role in roles and found[-1].role == turn.role:
@@ -283,7 +284,7 @@ def _joined(turns: Iterable[Turn], *roles: str) -> list[Turn]:
 
 
 def _pairing(turns: Sequence[Turn]) -> Iterator[str]:
-    """Every call has one result, in the turn after it, and every result has its call."""
+    """Check that every call has one result, in the next turn, and that every result has its call."""
     for before, turn in pairwise([Turn(role="none"), *turns, Turn(role="none")]):
         asked, given = Counter(before.of("call")), Counter(turn.of("result"))
         if unanswered := [*(asked - given).elements()]:
@@ -346,7 +347,7 @@ def _cohere_rules(request: JsonObject) -> Iterator[str]:
 
 
 def _block_turns(request: JsonObject) -> list[Turn]:
-    """Of Anthropic and Bedrock alike; the texts in a result are not looked at."""
+    """Return the turns of a request to Anthropic or Bedrock, without the texts inside results."""
     turns: list[Turn] = []
     for message in request["messages"]:
         content, parts = message["content"], list[Part]()
@@ -364,7 +365,7 @@ def _block_turns(request: JsonObject) -> list[Turn]:
 
 
 def _block_rules(turns: Sequence[Turn]) -> Iterator[str]:
-    """What the Claude models refuse at Anthropic and at Bedrock alike.
+    """Yield the problems for which Claude models reject a request, both at Anthropic and at Bedrock.
 
     aaif-goose/goose#1624, anthropics/claude-code#2697 (pairing, results first), earendil-works/pi#4071 and
     evalstate/fast-agent#668 (after calls), Anthropic's errors page and NousResearch/hermes-agent#63983 (blank text).
@@ -394,7 +395,7 @@ def _anthropic_rules(request: JsonObject) -> Iterator[str]:
 
 
 def _bedrock_rules(request: JsonObject) -> Iterator[str]:
-    """aws-samples/bedrock-access-gateway#239 (no tools), microsoft/semantic-kernel#10281 (roles), and those of blocks."""
+    """aws-samples/bedrock-access-gateway#239 (no tools), microsoft/semantic-kernel#10281 (roles); ``_block_rules``."""
     turns = _block_turns(request)
     yield from _block_rules(turns)
     if any(before.role == turn.role for before, turn in pairwise(turns)):
@@ -449,7 +450,7 @@ _RULES: Mapping[str, Callable[[JsonObject], Iterator[str]]] = {
 
 
 def lost(case: str, request: JsonObject) -> list[str]:
-    """What the user said, and is not in the request: a valid one could be made of anything."""
+    """Return the user's texts that are missing in the request: a request without them could be valid, but useless."""
     whole = json.dumps(request, ensure_ascii=False, default=str)
     words = [message["content"] for message in CASES[case] if message["role"] == "user"]
     return [f"lost: {text!r}" for text in words if text not in whole]
@@ -459,7 +460,7 @@ def lost(case: str, request: JsonObject) -> list[str]:
 
 
 class Answer(NamedTuple):
-    """The request that a library made, or why it made none."""
+    """The request that a library built, or the reason why it built none."""
 
     request: JsonObject | None
     refused: str = ""
@@ -471,7 +472,7 @@ Convert: TypeAlias = Callable[[str, list[JsonObject]], Any]
 def answered(convert: Convert, target: str, messages: list[JsonObject]) -> Answer:
     try:
         return Answer(convert(target, json.loads(json.dumps(messages))))
-    except Exception as error:  # whatever a library raises of a history
+    except Exception as error:  # a library may raise any error for a history
         return Answer(None, f"{type(error).__name__}: {' '.join(str(error).split())[:160]}")
 
 
@@ -510,13 +511,13 @@ _SENT: list[Any] = []
 
 
 def _keep(request: Any) -> Any:
-    """Stand for the transport: keep the body, send nothing."""
+    """Replace the transport: keep the body, and send nothing."""
     _SENT.append(json.loads(request.read() if hasattr(request, "read") else request.content))
     raise _Sent
 
 
 def _kept(send: Callable[[], Any]) -> JsonObject:
-    """The body that reaches the transport."""
+    """Return the body that reaches the transport."""
     _SENT.clear()
     try:
         send()
@@ -529,7 +530,7 @@ def _kept(send: Callable[[], Any]) -> JsonObject:
 
 
 def _litellm(*, modify_params: bool) -> Convert:
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks for its list of prices
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise, litellm downloads its list of prices
     import httpx
     import litellm
 
@@ -607,7 +608,7 @@ def _ai_models() -> dict[str, Callable[[], Any]]:
 
 
 def _ai_messages(messages: Iterable[JsonObject]) -> list[Any]:
-    """The history in its own form, message for message: it reads nobody else's."""
+    """Convert the history to pydantic-ai's own form, message by message: pydantic-ai reads no other form."""
     from pydantic_ai import messages as ai
 
     names: dict[str, str] = {}
@@ -644,7 +645,7 @@ def _ai_content(block: JsonObject) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """A row of the table; ``peer`` is who runs it in a process of its own, ``None`` for us."""
+    """A row of the table; ``peer`` names the environment that runs the library, and is ``None`` for toolshape."""
 
     name: str
     peer: str | None
@@ -668,7 +669,7 @@ LIBRARIES = (
 
 
 class Run(NamedTuple):
-    """What a library made of every case for every target."""
+    """The version of a library, and its answers by target and case."""
 
     version: str
     answers: dict[str, dict[str, Answer]]
@@ -683,7 +684,7 @@ def run(library: Library) -> Run:
 
 
 def serve(name: str) -> None:
-    """Run a library here, and print what it made: this is the other side of ``run_by``."""
+    """Run a library in this process, and print its answers, which ``run_by`` reads."""
     with contextlib.redirect_stdout(sys.stderr):
         version, answers = run(next(library for library in LIBRARIES if library.name == name))
     print(json.dumps([version, answers]))
@@ -701,7 +702,7 @@ def run_by(python: str, library: Library) -> Run:
 
 
 def long_history(turns: int = 250) -> list[JsonObject]:
-    """A healthy history: a system prompt, then four messages a turn, but for the last answer."""
+    """Return a healthy history: a system prompt, then four messages for each turn, without the last answer."""
     found: list[JsonObject] = [{"role": "system", "content": "Be brief."}]
     for number in range(turns):
         identifier = f"call_{number:024}"
@@ -711,7 +712,7 @@ def long_history(turns: int = 250) -> list[JsonObject]:
 
 
 def best(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7) -> float:
-    """The milliseconds that something takes at best, each time of something new."""
+    """Return the shortest time of some work in milliseconds; each round prepares a new input."""
     found: list[float] = []
     for _ in range(rounds):
         given = prepare()
@@ -723,7 +724,7 @@ def best(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 
 
 
 def cost_rows() -> Iterator[tuple[str, str]]:
-    """What 1,000 messages cost, and by how much the requests of a conversation grow."""
+    """Yield the costs of 1,000 messages, and how much longer the requests of a conversation take as it grows."""
     from toolshape import Conversation
 
     tools, messages = _tools(), long_history()
@@ -750,7 +751,7 @@ def cost_rows() -> Iterator[tuple[str, str]]:
 
 
 def growth(target: str, rounds: int = 15) -> tuple[float, float]:
-    """The milliseconds of a request at turn 10 and from turn 1,000 on, at best, measured in turns."""
+    """Return the shortest milliseconds of a request at turn 10, and from turn 1,000 on; both take turns."""
     found: tuple[list[float], list[float]] = ([], [])
     grown = conversation_of(target, 999)
     for number in range(rounds):
@@ -769,7 +770,7 @@ def conversation_of(target: str, turns: int) -> Any:
 
 
 def seconds_of_turn(conversation: Any, target: str, number: int) -> float:
-    """What the request with the results takes, in a turn of a question, a call and an answer."""
+    """Return the seconds of the request with the results, in a turn of a question, a call and an answer."""
     conversation.user(f"Question {number}")
     conversation.request(target, model=MODELS[target])
     conversation.dispatch(_response(calls(call(f"call_{number:024}"))), provider="openai")
@@ -801,7 +802,7 @@ def as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def validity(pythons: Mapping[str, str | None]) -> str:
-    """The table of what is valid after conversion, and a line for each case that is not."""
+    """Return the table of requests that are valid after conversion, and a line for each case that is not valid."""
     rows: list[list[str]] = []
     lines: list[str] = []
     for library in LIBRARIES:
@@ -820,7 +821,7 @@ def validity(pythons: Mapping[str, str | None]) -> str:
 
 
 def main() -> None:
-    """Run it."""
+    """Convert the histories, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--litellm", help="a Python that has litellm")
     parser.add_argument("--pydantic-ai", help="a Python that has pydantic-ai-slim[anthropic,bedrock,cohere,google,...]")

@@ -1,4 +1,4 @@
-"""Instructions of a call, counted by callgrind: unlike times, these are the same on every run."""
+"""Counts the instructions of a call with callgrind: unlike times, the counts are the same on every run."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 
 
 def instruction_rows() -> Iterator[Row]:
-    """Count in children of one process, each of which makes one call a number of times; none without valgrind."""
+    """Count in child processes that each repeat one call; yield no rows if valgrind is not installed."""
     if shutil.which("valgrind") is None:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
-"""What a server costs per call: ours, fastmcp's and the official SDK's, over a floor of the SDK's lowlevel server in the same run.
+"""Times calls to MCP servers (ours, fastmcp's and the official SDK's) and to a floor, the SDK's lowlevel server.
 
-``python benchmarks/mcp_servers.py`` needs toolshape[mcp] and fastmcp. Fifty calls of each in turn with those of the
-others, through the official client in the same process (2025-11-25, over streams in memory). The floor's handler takes
-the arguments as they are, calls the function and returns its text; what a server adds is its overhead.
+``python benchmarks/mcp_servers.py`` needs toolshape[mcp] and fastmcp. The servers take turns of fifty calls, all in one
+run, through the official client in the same process (2025-11-25, over streams in memory). The floor's handler takes the
+arguments unchecked, calls the function and returns its text. The time that a server adds to the floor is its overhead.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ FLOORS: dict[str, Any] = {"add": _floor_add, "order": _floor_order, "shout": _fl
 
 
 def floor() -> "Server[Any]":
-    """The least that answers, on the SDK's lowlevel server."""
+    """Return the smallest server that answers the calls, on the SDK's lowlevel server."""
     listed = server(Registry([add, order, shout]), "listed")
 
     async def called(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -100,7 +100,7 @@ def floor() -> "Server[Any]":
 
 
 def servers() -> dict[str, Any]:
-    """Each server, with the same three tools."""
+    """Return each server, with the same three tools."""
     fast, own = FastMCP("fast"), MCPServer("own")
     for function in (add, order, shout):
         fast.tool(function)
@@ -119,7 +119,7 @@ def _fast(made: FastMCP) -> Any:
 
 
 async def measured() -> dict[str, dict[str, float]]:
-    """The median of a call in microseconds, by server and tool."""
+    """Return the median time of a call in microseconds, by server and tool."""
     times: dict[str, dict[str, list[float]]] = {}
     async with contextlib.AsyncExitStack() as stack:
         clients = {
@@ -131,7 +131,7 @@ async def measured() -> dict[str, dict[str, float]]:
         for tool, arguments in CALLS.items():
             for turn in range(TURNS + 1):
                 for name, client in clients.items():
-                    for _ in range(IN_A_ROW):  # as one process serves one server: its code is in the caches
+                    for _ in range(IN_A_ROW):  # a real process has one server, with its code in the caches
                         began = perf_counter()
                         result = await client.call_tool(tool, arguments)
                         elapsed = perf_counter() - began

@@ -1,7 +1,8 @@
-"""Times reading calls in the text of open models, whole and streamed, beside SGLang's detectors in one run; counts wrong splits.
+"""Times how toolshape and SGLang's detectors read calls in the text of open models, and counts wrong splits.
 
-``nox -s open_text`` runs it, and writes benchmarks/results/open_text.md. A text is about a kilobyte: a sentence, and two calls.
-The floor of a whole text is one regular expression and ``json.loads`` of each call.
+``nox -s open_text`` runs this benchmark, and writes benchmarks/results/open_text.md. Each text is read whole and as a
+stream. It is about a kilobyte: a sentence, and two calls. The floor of a whole text is one regular expression and
+``json.loads`` of each call.
 """
 
 import argparse
@@ -49,8 +50,8 @@ PEERS = {
     "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3", "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
     "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
 }  # fmt: skip
-BARE = {"llama3_json", "pythonic", "json"}  # read where the text begins
-STEP = 17  # characters from one cut in two to the next
+BARE = {"llama3_json", "pythonic", "json"}  # formats whose calls are read only where the text begins
+STEP = 17  # characters from one cut into two pieces to the next cut
 PIECE = 4  # characters, about a token
 REPEATS = 50
 
@@ -77,7 +78,7 @@ def stream(name: str, pieces: list[str]) -> list[Any]:
 
 
 def floor_of(said: str) -> float:
-    """Time one regular expression and ``json.loads``, over a text of the same length."""
+    """Return the seconds of one regular expression and ``json.loads``, for a text of the same length."""
     hermes = text.write("hermes", CALLS)
     pattern = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
     seconds = shortest(lambda: [json.loads(found) for found in pattern.findall(hermes)])
@@ -85,7 +86,7 @@ def floor_of(said: str) -> float:
 
 
 def splits_of(said: str) -> list[list[str]]:
-    """Cuts in two, and pieces of each size up to eight."""
+    """Return the splits of a text: cuts into two pieces, and pieces of each size up to eight."""
     cuts = [[said[:at], said[at:]] for at in range(1, len(said), STEP)]
     return cuts + [pieces_of(said, size) for size in range(1, 9)]
 
@@ -102,7 +103,7 @@ def is_right(calls: list[Any]) -> bool:
 
 
 class Peer:
-    """SGLang's detectors in a process of their own."""
+    """Runs SGLang's detectors in their own process."""
 
     def __init__(self, python: str, folder: str) -> None:
         script = str(Path(__file__).with_name("sglang_detectors.py"))

@@ -1,7 +1,8 @@
-"""Counts, beside other libraries and the SDKs' own helpers, which types an answer may have: in one run, offline.
+"""Counts the types of answers that toolshape, other libraries and the SDKs' own helpers support, in one offline run.
 
-``nox -s outputs`` runs it, and writes benchmarks/results/outputs.md. Each library asks through its real client; a fake plays the
-provider, refuses the schemas that the provider's cited rules refuse, and answers with the value in the schema that was sent.
+``nox -s outputs`` runs this benchmark, and writes benchmarks/results/outputs.md. Each library sends its requests
+through its real client. A fake plays the provider: it rejects the schemas that the provider's cited rules reject, and
+answers with the value in the schema that was sent.
 """
 
 import argparse
@@ -156,11 +157,11 @@ TYPES: list[tuple[str, Any, Any]] = [
 
 
 class NotSayableError(Exception):
-    """The schema that was sent has no form of the value."""
+    """The schema that was sent cannot express the value."""
 
 
 class Outcome(NamedTuple):
-    """What came of a type: whether the schema was accepted and constrains, the value came back equal, how a failure showed."""
+    """The outcome of a type: was the schema accepted, does it constrain, did the value come back equal, and what failed?"""
 
     is_accepted: bool
     is_strict: bool
@@ -169,11 +170,11 @@ class Outcome(NamedTuple):
 
 
 Ask = Callable[[Any, str], Any]
-"""Asks a fake at an address for an answer of a type, by one library, and returns the value that it read."""
+"""Asks a fake at a URL for an answer of a type, with one library, and returns the value that the library read."""
 
 
 def _sent(provider: str, body: dict[str, Any]) -> tuple[Any, str | None]:
-    """The schema of the answer in a request, and the name of the tool that it stands in, if any."""
+    """Return the schema of the answer in a request, and the name of the tool with this schema, if any."""
     form, server = get(provider).output, get(provider).server
     sent = None if form is None or form.sent is None else form.sent(body)
     if sent is not None:
@@ -183,7 +184,7 @@ def _sent(provider: str, body: dict[str, Any]) -> tuple[Any, str | None]:
 
 
 def _is_strict(provider: str, body: dict[str, Any]) -> bool:
-    """Whether the provider constrains the answer to the schema of a request."""
+    """Return whether the provider constrains the answer to the schema of a request."""
     form, server = get(provider).output, get(provider).server
     sent = None if form is None or form.sent is None else form.sent(body)
     if form is not None and sent is not None:
@@ -192,7 +193,7 @@ def _is_strict(provider: str, body: dict[str, Any]) -> bool:
 
 
 def _wrapped(canonical: Any, schema: Any) -> Iterator[Any]:
-    """The canonical value as it is, in the one field of an object, and as pydantic-ai writes a union."""
+    """Yield the canonical value unchanged, then in the only field of an object, then as pydantic-ai writes a union."""
     yield canonical
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     if len(properties) != 1:
@@ -208,10 +209,10 @@ def _wrapped(canonical: Any, schema: Any) -> Iterator[Any]:
 
 
 def _written(provider: str, kind: Any, value: Any, schema: Any) -> Any:
-    """The value in the schema that was sent: our own form if the schema is ours, else the first that validates.
+    """Return the first form of the value that is valid for the schema that was sent.
 
     Raises:
-        NotSayableError: It has no form.
+        NotSayableError: No form of the value is valid.
     """
     canonical = TypeAdapter(kind).dump_python(value, mode="json", by_alias=True)
     plain = in_2020_12(schema) if isinstance(schema, dict) else {}
@@ -288,7 +289,7 @@ def _google(url: str) -> Any:
     from google import genai
 
     client = genai.Client(api_key="none", http_options={"base_url": url})
-    CLIENTS.append(client)  # one that is collected closes the connection of a call that it still makes
+    CLIENTS.append(client)  # a client that is garbage-collected closes the connection of its running call
     return client
 
 
@@ -379,7 +380,7 @@ PROVIDERS = ("openai", "anthropic", "gemini")
 
 
 def measured(libraries: list[str]) -> dict[str, Any]:
-    """What came of each type at each provider, by library, with the versions."""
+    """Return the outcome of each type at each provider, by library, with the versions."""
     found: dict[str, Any] = {}
     for library in libraries:
         make, packages = PEERS[library]
@@ -428,7 +429,7 @@ def written_page(found: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure some libraries: to a file, or with those of other environments in files, as the page."""
+    """Measure some libraries. Write the outcomes to a file, or the page with the outcomes of other environments."""
     parser = argparse.ArgumentParser()
     parser.add_argument("libraries", nargs="+", choices=PEERS)
     parser.add_argument("--to", type=Path, help="Write what came of them to this file.")

@@ -1,7 +1,7 @@
-"""Other libraries, each driven as its users drive it: one entry a peer, and what it leaves out of a call.
+"""Drives other libraries as their users drive them: one ``Peer`` for each, with what it leaves out of a call.
 
-Each was read and run on 2026-11-21, in the versions that the table names. A call begins with the JSON text of the
-arguments and ends with the tool's value; ``json.loads`` is in it where a peer takes a dict.
+We read and ran each library on 2026-11-21, in the versions that the table names. A call begins with the JSON text of
+the arguments and ends with the tool's value. If a peer takes a dict, the call includes ``json.loads``.
 """
 
 import asyncio
@@ -17,17 +17,18 @@ from pydantic import BaseModel
 __all__ = ["PEERS", "Peer", "installed"]
 
 Run: TypeAlias = Callable[[], Any]
-"""Does it once; a coroutine function where the peer has only an asynchronous way."""
+"""Does the work once; a coroutine function if the peer has only an asynchronous way."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """How a library is driven.
+    """How to drive a library.
 
-    ``statement`` is what a user imports to define a tool. ``define`` makes a tool of a function; ``exporter`` makes
-    what is run for each request of an unchanged set of tools; ``caller`` what runs one call. ``is_async``: the tools
-    are async functions, awaited in a running loop. ``validates``: arguments are checked before the function runs.
-    ``leaves_out``: what our ``dispatch`` does and this does not.
+    ``statement`` is the import that a user needs to define a tool. ``define`` makes a tool from a function.
+    ``exporter`` returns a function that exports an unchanged set of tools, as for each request. ``caller`` returns a
+    function that runs one call. ``is_async``: the tools are async functions, awaited in a running loop. ``validates``:
+    the library checks arguments before the function runs. ``leaves_out``: the work that our ``dispatch`` does and this
+    library does not.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Peer:
 
 
 def installed() -> dict[str, str]:
-    """The peers that are installed, and their versions."""
+    """Return the peers that are installed, and their versions."""
     found: dict[str, str] = {}
     for peer in PEERS:
         try:
@@ -92,7 +93,8 @@ def _ai_caller(tool: Any, text: str) -> Run:
 
     hints = [hint for name, hint in get_type_hints(tool.function).items() if name != "return"]
     if len(hints) == 1 and isinstance(hints[0], type) and issubclass(hints[0], BaseModel):
-        text = json.dumps(next(iter(json.loads(text).values())))  # it drops the level of a lone model
+        # If the only argument is a model, pydantic-ai takes the fields of the model as the arguments.
+        text = json.dumps(next(iter(json.loads(text).values())))
     toolset = FunctionToolset([tool], max_retries=1)
     manager = asyncio.run(ToolManager(toolset).for_run_step(_ai_context()))
 

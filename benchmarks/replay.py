@@ -1,7 +1,8 @@
-"""How long a replay takes, by one process and by two: ``python benchmarks/replay.py``; the table is in results/replay.md.
+"""Times a replay in one process and in two: ``python benchmarks/replay.py`` writes the table to results/replay.md.
 
-The trace is made of responses of four tools in OpenAI's form, a fifth of which need a coercion or are refused. Both
-ways are timed in turns, five times each, workers started before; the ratio is that of the medians.
+The trace holds responses in OpenAI's form with calls of four tools. A fifth of the calls need a coercion or are
+rejected. The two ways take turns, five times each, and their workers are started before. The ratio is the ratio of the
+medians.
 """
 
 import argparse
@@ -95,7 +96,7 @@ def write(path: Path, responses: int) -> None:
 
 
 def timed(path: Path, make: Any) -> float:
-    """The seconds of one replay, its workers being there."""
+    """Return the seconds of one replay, without the start of its workers."""
     with make() as pool:
         list(pool.map(_begin, range(8)))
         began = perf_counter()
@@ -106,7 +107,7 @@ def timed(path: Path, make: Any) -> float:
 
 
 def _begin(_: int) -> int:
-    """Has a worker import what it needs."""
+    """Make a worker import everything that it needs."""
     return len(TOOLS)
 
 

@@ -1,4 +1,4 @@
-"""What is measured, as rows, and the rows as tables."""
+"""Holds measurements as rows, and writes the rows as tables."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TITLES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One figure: the median, its quartiles where it was measured often, and the goal where there is one."""
+    """One figure: the median, its quartiles if it was measured often, and the goal if there is one."""
 
     part: str
     what: str
@@ -32,12 +32,12 @@ class Row:
 
     @property
     def is_reached(self) -> bool:
-        """Whether the median is within the goal."""
+        """Return whether the median is within the goal."""
         return self.goal is None or self.spread.median <= self.goal
 
 
 def as_markdown(rows: Iterable[Row]) -> str:
-    """A table for each part: a line for what was measured, a column for each subject."""
+    """Return a table for each part, with a line for each measurement and a column for each subject."""
     lines: list[str] = []
     for part, of_part in groupby(rows, key=lambda row: row.part):
         table = list(of_part)

@@ -1,7 +1,7 @@
-"""SGLang's own tool-call detectors, from an unpacked wheel, without torch: what they import besides is empty modules.
+"""Runs SGLang's own tool-call detectors from an unpacked wheel, with empty modules in place of torch and other imports.
 
-``python benchmarks/sglang_detectors.py FOLDER`` reads lines of JSON, ``{format, pieces, tools, repeats}``, and answers each with the calls
-and the shortest time in seconds.
+``python benchmarks/sglang_detectors.py FOLDER`` reads lines of JSON, ``{format, pieces, tools, repeats}``. It answers
+each line with the calls and the shortest time in seconds.
 """
 
 import importlib.abc
@@ -37,7 +37,7 @@ class Empty(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds an empty module for what is not unpacked."""
+    """Finds an empty module for each package in ``EMPTY`` that is not unpacked."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
         return (
@@ -107,7 +107,7 @@ def calls_of(parser_class: Any, name: str, pieces: list[str], tools: list[Tool])
 
 
 def add_held_back(detector: Any, arguments: dict[int, str]) -> None:
-    """Add what the detector held back of the last call's arguments, as SGLang's server does at the end of a stream."""
+    """Add the end of the last call's arguments that the detector held back, as SGLang's server does after a stream."""
     found, sent = getattr(detector, "prev_tool_call_arr", None), getattr(detector, "streamed_args_for_tool", None)
     at = len(found or ()) - 1
     if not found or not sent or at >= len(sent):
@@ -119,7 +119,7 @@ def add_held_back(detector: Any, arguments: dict[int, str]) -> None:
 
 
 def main() -> None:
-    """Answer lines of JSON."""
+    """Read lines of JSON, and print an answer to each line."""
     parser_class = load(Path(sys.argv[1]))
     for line in sys.stdin:
         asked = json.loads(line)

@@ -1,4 +1,4 @@
-"""The tools that are measured, the calls that a model makes of them, and the least that such a call can cost."""
+"""Defines the tools to measure, the calls that a model makes, and the least work that such a call needs."""
 
 import json
 from collections.abc import Callable
@@ -101,9 +101,9 @@ def ping() -> str:
 class Subject:
     """A tool and one call of it.
 
-    ``given`` is what a model writes, ``nulled`` what it writes in strict form, with nulls for what it leaves out,
-    ``slipped`` with one number as text. ``floor`` is what no library can go below: the tool's own model, its
-    attributes, and the call.
+    ``given`` holds the arguments as a model writes them. ``nulled`` holds them in strict form, with null for each
+    omitted argument. ``slipped`` holds them with one number as text. ``floor`` is the work that no library can avoid:
+    to validate with the tool's own model, to read the attributes, and to call the function.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Subject:
     floor: Callable[[Callable[..., Any], Callable[..., Any], str], Callable[[], Any]]
 
     def tool(self) -> Tool[..., Any]:
-        """A tool of this function that nobody has used."""
+        """Return a new tool of this function."""
         return tool(self.function)
 
 
@@ -186,7 +186,7 @@ SUBJECTS = (
 
 
 def openai_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A chat completion that calls one tool, as OpenAI sends it."""
+    """Return a chat completion that calls one tool, as OpenAI sends it."""
     call = {"id": "call_9mTzGhqTqJ", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
     message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call], "annotations": []}
     return {
@@ -202,7 +202,7 @@ def openai_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def anthropic_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A message that calls one tool, as Anthropic sends it."""
+    """Return a message that calls one tool, as Anthropic sends it."""
     call = {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": name, "input": arguments}
     return {
         "id": "msg_01Aq9w938a90dw8q",
@@ -217,7 +217,7 @@ def anthropic_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def gemini_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A response with one call, as Gemini sends it."""
+    """Return a response with one call, as Gemini sends it."""
     part = {"functionCall": {"name": name, "args": arguments}, "thoughtSignature": "CiQB"}
     content = {"role": "model", "parts": [part]}
     return {

@@ -1,4 +1,4 @@
-"""Callables in, what each costs in ratio to the first out: timed in turns, so that a slow moment is everybody's."""
+"""Times callables in turns, so that a slow moment of the machine affects all of them."""
 
 import asyncio
 import gc
@@ -15,7 +15,7 @@ __all__ = ["Effort", "Spread", "fitted_exponent", "seconds_of_each", "spread_of"
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How much is measured: ``rounds`` of ``seconds`` for each callable."""
+    """How long to measure: ``rounds`` of ``seconds`` for each callable."""
 
     rounds: int = 31
     seconds: float = 0.004
@@ -31,7 +31,7 @@ class Spread:
 
 
 def spread_of(values: Sequence[float]) -> Spread:
-    """The median and the quartiles of some values."""
+    """Return the median and the quartiles of some values."""
     low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
     return Spread(median=median, low=low, high=high)
 
@@ -39,10 +39,10 @@ def spread_of(values: Sequence[float]) -> Spread:
 def seconds_of_each(
     callables: Mapping[str, Callable[[], Any]], effort: Effort, loop: asyncio.AbstractEventLoop
 ) -> dict[str, list[float]]:
-    """Time callables in turns; a coroutine function is awaited in the loop, many times in one run of it.
+    """Time callables in turns. A coroutine function is awaited many times in each run of the loop.
 
     Returns:
-        By name, the seconds of one call in each round.
+        The seconds of one call in each round, by name.
     """
     timers = {name: _timer(call, loop) for name, call in callables.items()}
     counts = {name: _count(timer, effort.seconds) for name, timer in timers.items()}
@@ -86,6 +86,6 @@ def _count(timer: Callable[[int], float], seconds: float) -> int:
 
 
 def fitted_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """The exponent by which a cost grows with a size: the slope of their logarithms, by least squares."""
+    """Return the exponent by which a cost grows with a size: the slope of their logarithms, by least squares."""
     xs, ys = [math.log(size) for size in sizes], [math.log(value) for value in seconds]
     return statistics.linear_regression(xs, ys).slope

@@ -1,7 +1,7 @@
-"""A refund that waits for a person: asked by a model, approved on a page in another process, clicked twice, paid once.
+"""A model asks for a refund, and a person approves it on a page in another process. Two clicks pay it only once.
 
-``python examples/approval_web.py`` plays it through, offline. With ``OPENAI_API_KEY`` and ``uvicorn`` it is a real desk:
-``uvicorn --app-dir examples approval_web:app``. It needs toolshape[ledger], openai, starlette and httpx.
+``python examples/approval_web.py`` runs the example offline. With ``OPENAI_API_KEY`` and ``uvicorn``, it is a real
+desk: ``uvicorn --app-dir examples approval_web:app``. The example needs toolshape[ledger], openai, starlette and httpx.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ tools = Registry([refund])
 
 @contextlib.contextmanager
 def database() -> Iterator[sqlite3.Connection]:
-    """The stored conversations; each is one row."""
+    """Open the database, which stores each conversation as one row."""
     with contextlib.closing(sqlite3.connect(FOLDER / "chats.db")) as connection, connection:
         connection.execute("create table if not exists chats (id text primary key, chat text)")
         yield connection
@@ -63,7 +63,7 @@ def restore(chat_id: str) -> Conversation:
 
 
 def go_on(chat: Conversation) -> None:
-    """Ask the model until it answers, or until a call waits; the conversation is stored before anything runs."""
+    """Ask the model until it answers or a call waits for approval; store the conversation before each request."""
     with Ledger(str(FOLDER / "calls.db")) as ledger:
         while not chat.pending:
             store(chat)
@@ -74,7 +74,7 @@ def go_on(chat: Conversation) -> None:
 
 
 def ask(request: Request) -> Response:
-    """A customer writes."""
+    """Start a conversation with a customer's message."""
     chat = Conversation(tools)
     chat.user(request.query_params["text"])
     go_on(chat)
@@ -82,7 +82,7 @@ def ask(request: Request) -> Response:
 
 
 def show(request: Request) -> Response:
-    """The page for approval: the calls that wait, each with a button."""
+    """Show the page for approval: the waiting calls, each with a button."""
     chat = restore(request.path_params["chat"])
     rows = [
         f"<li>{html.escape(call.name)} {html.escape(str(call.arguments))}"
@@ -93,7 +93,7 @@ def show(request: Request) -> Response:
 
 
 def approve(request: Request) -> Response:
-    """The button. Pressed twice, or in two windows, it pays once."""
+    """Approve and run a call. If the button is pressed twice, or in two windows, the refund is paid once."""
     chat = restore(request.path_params["chat"])
     if any(call.id == request.path_params["call"] for call in chat.pending):
         chat.approve(request.path_params["call"])
@@ -113,7 +113,7 @@ app = Starlette(
 
 
 def main() -> None:
-    """Play it through with a fake in place of the provider."""
+    """Run the example with a fake in place of the provider."""
     with Fake("openai", tools) as fake, TestClient(app) as desk:
         os.environ.update(fake.env)
         fake.calls("refund", order_id="45128", amount=250.0)

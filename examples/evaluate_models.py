@@ -1,7 +1,7 @@
-"""Which of two models calls our tools better? Each is asked each case three times; a page shows every difference.
+"""Which of two models calls our tools better? Each model gets each case three times; a page shows every difference.
 
-``python examples/evaluate_models.py`` plays it through with fakes; with the keys of both, ``--live`` asks the providers. It
-writes ``evaluation.html`` into the working directory, and needs openai and anthropic.
+``python examples/evaluate_models.py`` runs the example with fakes. With the keys of both providers, ``--live`` asks the
+real providers. The example writes ``evaluation.html`` into the working directory. It needs openai and anthropic.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ CASES = [
 
 
 def models() -> dict[str, Model]:
-    """The models with the functions that ask them, as an application would."""
+    """Return the models, each with a function that asks it as an application would."""
     gpt, claude = openai.OpenAI(max_retries=0), anthropic.Anthropic(max_retries=0)
 
     def ask_gpt(request: dict[str, Any], messages: list[Any]) -> Any:
@@ -71,18 +71,18 @@ def models() -> dict[str, Model]:
 
 
 def script(gpt: Fake, claude: Fake) -> None:
-    """What the fakes answer, case by case and trial by trial."""
+    """Script the answers of the fakes, case by case and trial by trial."""
     flight = {"origin": "BER", "destination": "LIS", "day": "2027-05-03"}
     for _ in range(3):
         gpt.calls(find_flights, flight)
         claude.calls(find_flights, flight)
     for _ in range(3):
-        gpt.calls(find_flights, raw={**flight, "cabin": "Business"})  # coerced: another case of the letters
+        gpt.calls(find_flights, raw={**flight, "cabin": "Business"})  # coerced: other letter case
         claude.calls(find_flights, flight)  # forgets the cabin
     for fake in (gpt, claude):
         fake.says("You are welcome.")
         fake.says("You are welcome.")
-    gpt.calls(find_flights, flight)  # once it searches again, unasked
+    gpt.calls(find_flights, flight)  # in one trial, it searches again although nobody asked
     claude.says("You are welcome.")
 
 

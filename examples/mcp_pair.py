@@ -1,8 +1,8 @@
-"""Our tools for MCP clients of other people, and their tools for our model: one server, two clients.
+"""One MCP server with two clients: a client of somebody else calls our tools, and our own model calls them, too.
 
-``python examples/mcp_pair.py`` starts itself as a server over standard input and output. The official SDK's client, which
-knows nothing of toolshape, lists and calls the tools; then ``connect`` takes the same server in, for a model at OpenAI. It
-needs toolshape[mcp].
+``python examples/mcp_pair.py`` starts itself as a server over standard input and output. First, the official SDK's
+client, which knows nothing about toolshape, lists and calls the tools. Then ``connect`` imports the tools of the same
+server for a model at OpenAI. The example needs toolshape[mcp].
 """
 
 import asyncio
@@ -53,14 +53,14 @@ COMMAND = [sys.executable, __file__, "serve"]
 
 
 async def serve() -> None:
-    """What ``toolshape mcp examples/mcp_pair.py:tools`` does."""
+    """Serve the tools, as ``toolshape mcp examples/mcp_pair.py:tools`` does."""
     made = server(tools, "shop", version="1.0")
     async with stdio_server() as (read, write):
         await made.run(read, write, made.create_initialization_options())
 
 
 async def client_of_others() -> None:
-    """Any MCP client: here the official SDK's, with nothing of toolshape."""
+    """Call the tools with any MCP client: here, the official SDK's client, without toolshape."""
     parameters = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
     async with Client(stdio_client(parameters)) as client:
         listed = (await client.list_tools()).tools
@@ -72,9 +72,9 @@ async def client_of_others() -> None:
 
 
 async def our_model() -> None:
-    """The same server taken in, as if it were somebody else's: a model at OpenAI calls its tools."""
+    """Import the tools of the same server, as if it were somebody else's, for a model at OpenAI."""
     async with connect(COMMAND, prefix="shop", timeout=20) as remote:
-        with Fake("openai") as fake:  # in place of the provider: a body, as an SDK sends it
+        with Fake("openai") as fake:  # in place of OpenAI
             fake.calls("shop_reserve", sku="B-1", count=2)
             response = await asyncio.to_thread(ask, fake, remote.request("openai"))
         [result] = await remote.adispatch(response)
@@ -82,7 +82,7 @@ async def our_model() -> None:
 
 
 def ask(fake: Fake, request: dict[str, Any]) -> Any:
-    """What ``OpenAI().chat.completions.create`` does."""
+    """Send a request, as ``OpenAI().chat.completions.create`` does."""
     messages = [{"role": "user", "content": "Put two of B-1 aside."}]
     body = json.dumps({"model": "gpt-5", "messages": messages, **request}).encode()
     with urllib.request.urlopen(f"{fake.url}/v1/chat/completions", body) as response:  # noqa: S310 - the fake's address

@@ -1,6 +1,6 @@
-"""A shop's support desk: two functions, offered to two providers, through one whole turn with each.
+"""A shop's support desk: two functions become tools, and each of two providers calls them in one whole turn.
 
-Nothing here calls a network: the responses are what the providers' APIs send, written down.
+The example uses no network: the responses below are written as the providers' APIs send them.
 """
 
 import json
@@ -37,8 +37,8 @@ def create_ticket(order_id: str, reason: str, urgent: bool = False) -> str:
 tools = Registry([find_order, create_ticket])
 
 CALLS = [
-    ("find_order", {"order_id": 45128}),  # a number where a text is wanted
-    ("create_ticket", {"order_id": "45128", "reason": "It leaks.", "urgent": "true"}),  # a text for a boolean
+    ("find_order", {"order_id": 45128}),  # a number where the tool wants a string
+    ("create_ticket", {"order_id": "45128", "reason": "It leaks.", "urgent": "true"}),  # a string for a boolean
 ]
 OPENAI_CALLS = [
     {"id": f"call_{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
@@ -61,7 +61,7 @@ RESPONSES: dict[str, dict[str, Any]] = {
 
 
 def tell(provider: ProviderName) -> None:
-    """Play one turn with a provider, and say what happens."""
+    """Run one turn with a provider, and print what happens."""
     bound = tools.bind(provider)
     first = bound.request(choice="auto")["tools"][0]
     print(f"{provider} is offered {len(tools)} tools, in its own form: {json.dumps(first)[:68]}...")

@@ -1,7 +1,7 @@
-"""A support desk on a database, asked by three providers one after another: each that fails hands over in mid-conversation.
+"""A support desk with a database and three providers: if a provider fails, the next one continues the conversation.
 
-``python examples/support_desk.py`` plays it through with fakes; with the keys of the three, ``--live`` asks the providers. It
-needs openai, anthropic, google-genai and SQLAlchemy.
+``python examples/support_desk.py`` runs the example with fakes. With the keys of all three providers, ``--live`` asks
+the real providers. The example needs openai, anthropic, google-genai and SQLAlchemy.
 """
 
 import os
@@ -78,7 +78,7 @@ FAILURES = (openai.APIError, anthropic.APIError, errors.APIError)
 
 
 def turn(chat: Conversation, sessions: Sessions) -> str:
-    """Ask until a provider answers in words; one that fails hands the conversation, as it is, to the next."""
+    """Ask until a provider answers in words. If a provider fails, the next provider continues the same conversation."""
     for name, ask in PROVIDERS.items():
         try:
             while chat.dispatch(ask(chat), inject={"sessions": sessions}):

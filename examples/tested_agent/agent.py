@@ -1,7 +1,7 @@
-"""An agent as a team would ship it: three tools, one loop, nothing that knows of tests.
+"""An agent as a team would ship it: two tools and one loop, and no code that knows about tests.
 
-``test_agent.py`` beside it tests it against a provider that is played on this machine, ``tools.lock.json`` is the
-contract of its tools, and ``ci.yml`` is what a pipeline runs.
+``test_agent.py`` tests the agent against a fake provider on this machine. ``tools.lock.json`` is the contract of the
+agent's tools. ``ci.yml`` is a pipeline for the agent.
 """
 
 import openai
@@ -42,14 +42,14 @@ tools = Registry([find_order, open_ticket])
 
 
 class StepsError(Exception):
-    """The model called tools again and again."""
+    """The model called tools too many times."""
 
 
 def answer(question: str, model: str = "gpt-5") -> str:
     """Answer a customer.
 
     Raises:
-        StepsError: The model does not come to an end.
+        StepsError: The model gave no answer within ``MOST_STEPS`` steps.
     """
     client, chat = openai.OpenAI(), Conversation(tools)
     chat.user(question)

@@ -1,4 +1,4 @@
-"""Tests of the agent, without a key and without a network: ``pytest examples/tested_agent``."""
+"""Tests the agent without a key and without a network: ``pytest examples/tested_agent``."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from toolshape.testing import Fake, Turn, check_slip, slips
 
 @pytest.fixture
 def provider(fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """OpenAI, played on this machine. The agent finds it by its variables, as it finds the real one."""
+    """Return a fake OpenAI on this machine. The agent finds it by environment variables, like the real OpenAI."""
     fake = fake_provider("openai", agent.tools)
     for name, value in fake.env.items():
         monkeypatch.setenv(name, value)
@@ -29,10 +29,10 @@ def test_it_finds_an_order(provider: Fake) -> None:
 
 
 def test_it_goes_on_after_a_mistake_of_the_model(provider: Fake) -> None:
-    """The model reads what was wrong, and calls again."""
+    """The model reads the error, and calls again."""
     provider.calls(agent.find_order, order_id="45129")
     provider.invents("search_orders", text="kettle")
-    provider.calls(agent.open_ticket, raw={"order_id": 45128, "reason": "The lid is broken."})  # a number for a text
+    provider.calls(agent.open_ticket, raw={"order_id": 45128, "reason": "The lid is broken."})  # a number for a string
     provider.says("I opened ticket T-1.")
     agent.answer("My lid is broken.")
     told = [exchange.messages[-1].text for exchange in provider.exchanges[1:]]
@@ -55,12 +55,12 @@ def test_an_overloaded_provider_is_the_callers_matter(provider: Fake) -> None:
 
 
 def test_no_mistake_of_a_model_passes_silently() -> None:
-    """Each typical mistake is coerced on record, or refused by its place."""
+    """Each typical mistake is coerced and recorded, or rejected with its place."""
     arguments = {"order_id": "45128", "reason": "The lid is broken.", "is_urgent": True}
     for slip in slips(agent.open_ticket, arguments):
         check_slip(agent.open_ticket, slip)
 
 
 def test_the_tools_are_those_of_the_contract() -> None:
-    """Fails if a change breaks a call that models make today; ``pytest --toolshape-update`` accepts it."""
+    """Fails if a change breaks a call that models make today; ``pytest --toolshape-update`` accepts the change."""
     assert_contract(agent.tools, Path(__file__).with_name("tools.lock.json"), providers=["openai"])

@@ -9,8 +9,9 @@ from toolshape._wire.histories import HistoryRuleName
 PAGE = Path(__file__).parents[2] / "docs" / "histories.md"
 HEAD = """# Histories, rule by rule
 
-What each provider refuses of a history, where that is written down or was seen, and when. Made from the providers themselves by
-`nox -s pages`. What is done about each rule is in [the page on conversations](conversations.md#the-rules).
+This page lists what each provider rejects in a message history, with the source and the date of each rule.
+`nox -s pages` generates this page from the provider definitions in the code. [The page on
+conversations](conversations.md#the-rules) explains what toolshape does about each rule.
 
 | provider | rule | for models that match | evidence |
 |---|---|---|---|
