@@ -236,7 +236,7 @@ class Bound:
         self._refuse_beside(native)
         given: Any = choice
         if not (given is None or isinstance(given, (str, Iterable))):
-            raise self._request_error("choice", "choice", f"choice= must be a name or a list of names, not {choice!r}")
+            raise self._request_error("choice", "choice", f"choice= must be a mode, a name or a list of names, not {choice!r}")
         if choice == "required" and not self._bound_tools.entries and not native:
             raise self._request_error("choice", "choice", "there is no tool to call: leave choice= out")
         if beside is not None and beside.tool is not None and choice in (None, "none"):

@@ -139,7 +139,7 @@ def test_models_are_asked_for_the_answer_beside_the_tools(provider):
 
 
 def test_what_cannot_be_expected_is_refused():
-    with pytest.raises(UsageError, match="no Invoice"):
+    with pytest.raises(UsageError, match="not a valid Invoice"):
         ExpectAnswer({"sum": 1}, Invoice)
     with pytest.raises(UsageError, match="match="):
         ExpectAnswer(RIGHT, match="all")

@@ -444,7 +444,7 @@ def test_names_and_descriptions():
     ("kind", "options", "words"),
     [
         (Callable[[], int], {}, "no form for callable"),
-        (json.loads, {}, "not the function 'loads'"),
+        (json.loads, {}, "not function 'loads'"),
         (Self, {}, "Self has no meaning here"),
         (list[Self], {}, "Self has no meaning here"),
         (list["Nowhere"], {}, "not defined"),  # type: ignore[name-defined]

@@ -179,8 +179,8 @@ def test_recursion_and_the_root():
             {"name": "f", "parameters": {"type": "object", "properties": {"x": {"minimum": "0"}}}},
             "properties/x/minimum",
         ),
-        ({"type": "web_search_20250305", "name": "web_search"}, "provider's own"),
-        ({"type": "custom", "name": "sql", "format": {"type": "text"}}, "provider's own"),
+        ({"type": "web_search_20250305", "name": "web_search"}, "the provider itself defines"),
+        ({"type": "custom", "name": "sql", "format": {"type": "text"}}, "the provider itself defines"),
         ("[1", "not JSON"),
         ([FORMS["mcp"], FORMS["mcp"]], "use Registry.add_definitions"),
         ({"tools": []}, "got 0"),
@@ -433,7 +433,7 @@ def test_arguments_reach_their_own_parameter():
     with pytest.raises(CallError, match="db: unknown field"):
         made.call({"x": 1, "db": "evil"})
     assert made.call({"x": 1, "y": 2}) == (1, "safe", {"y": 2})
-    with pytest.raises(DefinitionError, match="db: it is injected into the function"):
+    with pytest.raises(DefinitionError, match="db: this parameter is injected into the function"):
         made_of({"x": {"type": "integer"}, "db": {"type": "string"}}, injected, required=["x"])
 
     def rest(*args: int):

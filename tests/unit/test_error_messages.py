@@ -139,7 +139,7 @@ MISTAKES = {
     "no name of a provider": (
         lambda: Registry([add]).export(None),
         ExportError,
-        "is a name or a Provider, not NoneType",
+        "must be a name or a Provider, not NoneType",
     ),
     "a list of providers": (lambda: Registry([add]).export(["openai"]), ExportError, "or a Provider, not list"),
     "a provider by the name of a file": (

@@ -100,7 +100,7 @@ def test_a_value_that_nobody_asked_for():
 
 
 def test_a_value_of_another_type():
-    with pytest.raises(UsageError, match="no Invoice"):
+    with pytest.raises(UsageError, match="not a valid Invoice"):
         Turn().says({"sum": 1}, output=Invoice)
     with pytest.raises(UsageError, match="one answer"):
         Turn().says(VALUE).says(VALUE)

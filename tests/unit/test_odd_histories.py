@@ -467,7 +467,7 @@ def test_what_is_given_in_place_of_something_else():
     made = Conversation(TOOLS)
     made.user("Go.")
     for native in ("web_search", {"google_search": {}}):
-        with pytest.raises(ExportError, match="native= is a list of tools"):
+        with pytest.raises(ExportError, match="native= must be a list of tools"):
             made.request("gemini", native=native)
     with pytest.raises(UsageError, match=r"as plan\.results, not Plan"):
         made += TOOLS.bind("openai").plan(asks(call("a")))

@@ -298,7 +298,7 @@ def test_shapes_that_read_a_response_differently_ask_which():
     both = Registry([count])
     both.request("openai", strict=True)
     both.request("openai", strict=False)
-    with pytest.raises(UsageError, match="call dispatch on the bound"):
+    with pytest.raises(UsageError, match="call dispatch on the Bound"):
         both.dispatch(pairs)
 
 

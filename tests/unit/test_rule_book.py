@@ -202,7 +202,7 @@ def test_a_rule_that_is_too_much_is_named():
     probes = [probe for probe in book("openai", MODEL).probes if probe.rule.kind == "strict"]
     found = asked(wrong, probes)
     assert {finding.outcome for finding in found.values()} == {"refuted"}
-    assert all("twin is refused" in finding.words for finding in found.values())
+    assert all("twin was refused" in finding.words for finding in found.values())
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_results_are_kept_and_compared(tmp_path):
 
 def test_who_is_out_of_reach():
     for name in ("bedrock", "vertex", "azure"):
-        with pytest.raises(UsageError, match="out of reach"):
+        with pytest.raises(UsageError, match="cannot send requests to"):
             verify.address_of(get(name))
     address = verify.address_of(get("openai"), "http://localhost:1/")
     assert address.url == "http://localhost:1/v1/chat/completions"
