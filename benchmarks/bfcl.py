@@ -84,11 +84,11 @@ def changed(value: Any) -> Iterator[tuple[str, Any]]:
 def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Iterator[Pair]:
     """Yield each gold row unchanged, and then with each change."""
     for row in rows:
-        own = {tools[item]["name"]: tools[item] for item in row["tool_ids"]}
-        yield Pair(row, own, "none", "", row["calls"])
-        yield Pair(row, own, "a call more", "", [*row["calls"], row["calls"][0]])
-        yield Pair(row, own, "a call less", "", row["calls"][:-1])
-        yield Pair(row, own, "other order of calls", "", row["calls"][::-1])
+        row_tools = {tools[item]["name"]: tools[item] for item in row["tool_ids"]}
+        yield Pair(row, row_tools, "none", "", row["calls"])
+        yield Pair(row, row_tools, "a call more", "", [*row["calls"], row["calls"][0]])
+        yield Pair(row, row_tools, "a call less", "", row["calls"][:-1])
+        yield Pair(row, row_tools, "other order of calls", "", row["calls"][::-1])
         for at, call in enumerate(row["calls"]):
 
             def with_(arguments: dict[str, Any], at: int = at, row: dict[str, Any] = row) -> list[dict[str, Any]]:
@@ -96,13 +96,13 @@ def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Itera
                 calls[at]["arguments"] = arguments
                 return calls
 
-            yield Pair(row, own, "an argument more", "", with_({**call["arguments"], "zz": 1}))
+            yield Pair(row, row_tools, "an argument more", "", with_({**call["arguments"], "zz": 1}))
             for name, value in call["arguments"].items():
-                rest = {key: argument for key, argument in call["arguments"].items() if key != name}
-                yield Pair(row, own, "left out", name, with_(rest))
-                yield Pair(row, own, "null", name, with_({**rest, name: None}))
-                for how, other in changed(value):
-                    yield Pair(row, own, how, name, with_({**rest, name: other}))
+                other_arguments = {key: argument for key, argument in call["arguments"].items() if key != name}
+                yield Pair(row, row_tools, "left out", name, with_(other_arguments))
+                yield Pair(row, row_tools, "null", name, with_({**other_arguments, name: None}))
+                for change, changed_value in changed(value):
+                    yield Pair(row, row_tools, change, name, with_({**other_arguments, name: changed_value}))
 
 
 def expected_of(call: dict[str, Any]) -> Expect:
@@ -118,8 +118,8 @@ def acceptable(values: list[Any]) -> Any:
     objects = [value for value in values if isinstance(value, dict)]
     if objects and len(values) == 1:
         return {name: acceptable(inner) for name, inner in objects[0].items()}
-    plain = [first_of(value) for value in values if value != ""]
-    return one_of(*(plain or [""]), left_out="" in values)
+    plain_values = [first_of(value) for value in values if value != ""]
+    return one_of(*(plain_values or [""]), left_out="" in values)
 
 
 def first_of(value: Any) -> Any:
@@ -137,10 +137,10 @@ def ours(pair: Pair) -> tuple[str, str]:
     ]
     bound = Registry([Tool.from_definition(entry) for entry in entries]).bind("openai", False)
     case = Case(pair.row["id"], expected=[expected_of(call) for call in pair.row["calls"]])
-    spoken = bound.calls_as_messages([(call["name"], call["arguments"]) for call in pair.calls])
-    if not spoken:
+    messages = bound.calls_as_messages([(call["name"], call["arguments"]) for call in pair.calls])
+    if not messages:
         return ("wrong", "no call")
-    verdict = case.compare(bound, spoken[0])
+    verdict = case.compare(bound, messages[0])
     return verdict.label, str(verdict.differences[0]) if verdict.differences else ""
 
 
@@ -156,10 +156,10 @@ def theirs(python: str, given: list[Pair]) -> list[bool | None]:
         gold = [{call["name"]: call["acceptable"]} for call in pair.row["calls"]]
         category = pair.row["set"].removeprefix("bfcl/")
         lines.append(json.dumps({"tools": tools, "calls": calls, "gold": gold, "category": category}))
-    done = subprocess.run(
+    completed = subprocess.run(
         [python, "-c", CHECKER], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
     )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in completed.stdout.splitlines()]
 
 
 def main() -> None:
@@ -176,17 +176,19 @@ def main() -> None:
         and row["tool_ids"]
         and all(call.get("acceptable") for call in row["calls"])
     ]
-    given = list(pairs(rows, tools))
+    all_pairs = list(pairs(rows, tools))
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    strange = []
-    for pair, (label, difference), valid in zip(given, map(ours, given), theirs(options.python, given), strict=True):
+    unexplained = []
+    for pair, (label, difference), valid in zip(
+        all_pairs, map(ours, all_pairs), theirs(options.python, all_pairs), strict=True
+    ):
         agrees = (label == "right") is valid
-        why = "" if agrees else reason(pair, label, difference, valid=valid)
-        counts[pair.change, why] += 1
-        if why is None:
-            strange.append(f"{pair.row['id']} {pair.change} {pair.at}: {label} ({difference}), theirs {valid}")
-    if strange:
-        sys.exit("\n".join([*strange[:20], f"{len(strange)} disagreements without a reason"]))
+        explanation = "" if agrees else reason(pair, label, difference, valid=valid)
+        counts[pair.change, explanation] += 1
+        if explanation is None:
+            unexplained.append(f"{pair.row['id']} {pair.change} {pair.at}: {label} ({difference}), theirs {valid}")
+    if unexplained:
+        sys.exit("\n".join([*unexplained[:20], f"{len(unexplained)} disagreements without a reason"]))
     RESULTS.write_text(page(counts, options.python), encoding="utf-8")
     sys.stdout.write(RESULTS.read_text(encoding="utf-8"))
 
@@ -197,8 +199,8 @@ def reason(pair: Pair, label: str, difference: str, *, valid: bool | None) -> st
         return "letters"
     if label == "right" and not valid and pair.change == "left out":
         defaults = [tool["schema"]["properties"].get(pair.at, {}).get("default") for tool in pair.tools.values()]
-        accepted = [call["acceptable"].get(pair.at, []) for call in pair.row["calls"]]
-        if any(default is not None and default in values for default in defaults for values in accepted):
+        accepted_values = [call["acceptable"].get(pair.at, []) for call in pair.row["calls"]]
+        if any(default is not None and default in values for default in defaults for values in accepted_values):
             return "default"
     if label != "right" and valid and ": refused: " in difference:
         return "schema"
@@ -231,13 +233,13 @@ def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
     """Return the page: the table of the changes, and the table of the reasons."""
     command = [python, "-c", "import importlib.metadata as m; print(m.version('bfcl_eval'))"]
     version = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    total, same = sum(counts.values()), sum(number for (_, why), number in counts.items() if not why)
+    total, agreements = sum(counts.values()), sum(number for (_, why), number in counts.items() if not why)
     lines = [
         "# Verdicts beside bfcl_eval's checker",
         "",
         (
             f"{total} responses, made of the gold calls of {', '.join(SETS)}: as they are, and with one thing changed in each. "
-            f"Both say the same of {same}. `right` is agreement; what is right once it is coerced counts as wrong here, as "
+            f"Both say the same of {agreements}. `right` is agreement; what is right once it is coerced counts as wrong here, as "
             f"their checker coerces nothing. bfcl_eval {version}; `nox -s bfcl` at {commit_of(Path(toolshape.__file__))}."
         ),
         "",
@@ -245,12 +247,12 @@ def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
         "|---|---|---|---|",
     ]
     for change in dict.fromkeys(change for change, _ in counts):
-        own = {why: number for (each, why), number in counts.items() if each == change}
-        differ = ", ".join(f"{number} {why}" for why, number in own.items() if why)
-        lines.append(f"| {change} | {sum(own.values())} | {own.get('', 0)} | {differ} |")
+        counts_by_reason = {why: number for (counted_change, why), number in counts.items() if counted_change == change}
+        differ = ", ".join(f"{number} {why}" for why, number in counts_by_reason.items() if why)
+        lines.append(f"| {change} | {sum(counts_by_reason.values())} | {counts_by_reason.get('', 0)} | {differ} |")
     lines += ["", "| they differ | in what | who is right |", "|---|---|---|"]
-    there = {why for _, why in counts}
-    lines += [f"| {why} | {what} | {who} |" for why, (what, who) in REASONS.items() if why in there]
+    reasons_seen = {why for _, why in counts}
+    lines += [f"| {why} | {what} | {who} |" for why, (what, who) in REASONS.items() if why in reasons_seen]
     return "\n".join(lines) + "\n"
 
 

@@ -34,16 +34,16 @@ def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
         seconds = seconds_of_each(callables, effort, loop)
         floors = seconds.pop("floor")
         notes = {_named(peer): f"leaves out {peer.leaves_out}" for peer in peers}
-        for what, each in seconds.items():
-            ratios = [item / floor for item, floor in zip(each, floors, strict=True)]
-            goal = _GOALS.get(what, {}).get(subject.name)
+        for way, times in seconds.items():
+            ratios = [duration / floor for duration, floor in zip(times, floors, strict=True)]
+            goal = _GOALS.get(way, {}).get(subject.name)
             yield Row(
                 part="call",
-                what=what,
+                what=way,
                 subject=subject.name,
                 spread=spread_of(ratios),
                 goal=goal,
-                note=notes.get(what, ""),
+                note=notes.get(way, ""),
             )
     loop.close()
 
@@ -58,33 +58,37 @@ def floor_of(subject: Subject) -> Callable[[], Any]:
 
 def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
     """Return toolshape's ways to make a call, after a check that each way gives the right value."""
-    made, asynchronous = subject.tool(), tool(as_async(subject.function))
-    text, registry = json.dumps(subject.given), Registry([made])
+    sync_tool, async_tool = subject.tool(), tool(as_async(subject.function))
+    text, registry = json.dumps(subject.given), Registry([sync_tool])
     lenient, strict = registry.bind("openai", strict=False), registry.bind("openai", strict=True)
-    awaiting = Registry([asynchronous]).bind("openai", strict=False)
-    given, nulled = (openai_response(made.name, item) for item in (subject.given, subject.nulled))
+    async_bound = Registry([async_tool]).bind("openai", strict=False)
+    plain_response, nulled_response = (
+        openai_response(sync_tool.name, arguments) for arguments in (subject.given, subject.nulled)
+    )
 
     async def adispatch() -> Any:
-        return (await awaiting.adispatch(given)).messages
+        return (await async_bound.adispatch(plain_response)).messages
 
-    found: dict[str, Callable[[], Any]] = {
-        "dispatch, lenient": lambda: lenient.dispatch(given).messages,
-        "dispatch, strict, nulls for what is left out": lambda: strict.dispatch(nulled).messages,
-        "tool.call(text)": lambda: made.call(text),
+    ways: dict[str, Callable[[], Any]] = {
+        "dispatch, lenient": lambda: lenient.dispatch(plain_response).messages,
+        "dispatch, strict, nulls for what is left out": lambda: strict.dispatch(nulled_response).messages,
+        "tool.call(text)": lambda: sync_tool.call(text),
         "adispatch of an async tool": adispatch,
     }
     for provider, response in (("anthropic", anthropic_response), ("gemini", gemini_response)):
-        body, bound = response(made.name, subject.given), registry.bind(provider, strict=False)
+        body, bound = response(sync_tool.name, subject.given), registry.bind(provider, strict=False)
         assert bound.dispatch(body)[0].value == subject.wanted
-        found[f"dispatch, {provider}"] = lambda bound=bound, body=body: bound.dispatch(body).messages
-    assert made.call(text) == subject.wanted
-    assert [strict.dispatch(nulled)[0].value, lenient.dispatch(given)[0].value] == [subject.wanted] * 2
+        ways[f"dispatch, {provider}"] = lambda bound=bound, body=body: bound.dispatch(body).messages
+    assert sync_tool.call(text) == subject.wanted
+    assert [strict.dispatch(nulled_response)[0].value, lenient.dispatch(plain_response)[0].value] == [
+        subject.wanted
+    ] * 2
     if subject.slipped is not None:
-        slipped = openai_response(made.name, subject.slipped)
-        [mended] = lenient.dispatch(slipped)
-        assert (mended.value, len(mended.coercions)) == (subject.wanted, 1)
-        found["dispatch with one coercion"] = lambda: lenient.dispatch(slipped).messages
-    return found
+        slipped_response = openai_response(sync_tool.name, subject.slipped)
+        [result] = lenient.dispatch(slipped_response)
+        assert (result.value, len(result.coercions)) == (subject.wanted, 1)
+        ways["dispatch with one coercion"] = lambda: lenient.dispatch(slipped_response).messages
+    return ways
 
 
 def as_async(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -65,13 +65,14 @@ def commit_of(package: Path) -> str:
         changed = _git("status", "--porcelain", "--", "toolshape", "benchmarks/*.py", "pyproject.toml").strip()
     except (OSError, subprocess.CalledProcessError):  # no git, or no clone
         return "no commit, as there is no git"
-    ours = ROOT / "toolshape"
-    of_others = [
+    own_folder = ROOT / "toolshape"
+    differing_paths = [
         path
-        for path in ours.rglob("*.py")
-        if not (there := package.parent / path.relative_to(ours)).exists() or there.read_bytes() != path.read_bytes()
+        for path in own_folder.rglob("*.py")
+        if not (imported_path := package.parent / path.relative_to(own_folder)).exists()
+        or imported_path.read_bytes() != path.read_bytes()
     ]
-    return f"commit {head}{CHANGED if changed or of_others else ''}"
+    return f"commit {head}{CHANGED if changed or differing_paths else ''}"
 
 
 def _git(*arguments: str) -> str:

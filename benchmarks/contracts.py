@@ -75,13 +75,13 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
 def ours(new: dict[str, Any]) -> str:
     """Return the first level that toolshape reports, without coercion, because mcp-diff compares only definitions."""
     old = make_contract(Registry([Tool.from_definition(OLD, coerce=False)]))
-    found = diff(Registry([Tool.from_definition(new, coerce=False)]), old)
-    return found.changes[0].level if found.changes else "nothing"
+    report = diff(Registry([Tool.from_definition(new, coerce=False)]), old)
+    return report.changes[0].level if report.changes else "nothing"
 
 
 def theirs(new: dict[str, Any]) -> str:
     """Return the worst severity that mcp-diff reports."""
-    severities = [classify_change.severity for classify_change in classify_changes([OLD], [new])]
+    severities = [change.severity for change in classify_changes([OLD], [new])]
     return next((name for name in ("breaking", "warning", "info") if name in severities), "nothing")
 
 

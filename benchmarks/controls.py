@@ -64,11 +64,11 @@ class Bodies:
 
 def ours(folder: Path) -> Iterator[Row]:
     body = Bodies()
-    without, waiting = Registry([plain]).bind("openai"), Registry([asked])
-    bound = waiting.bind("openai")
+    plain_bound, approval_tools = Registry([plain]).bind("openai"), Registry([asked])
+    bound = approval_tools.bind("openai")
 
     def floor() -> Any:
-        return without.dispatch(body()).messages
+        return plain_bound.dispatch(body()).messages
 
     def approved() -> Any:
         plan = bound.plan(body())
@@ -78,7 +78,7 @@ def ours(folder: Path) -> Iterator[Row]:
     def paused() -> Any:
         plan = bound.plan(body())
         token = plan.pause(KEY, audience="ann", expires=timedelta(hours=1))
-        return waiting.resume(token, KEY, {plan.calls[0].id: True}, audience="ann").messages
+        return approval_tools.resume(token, KEY, {plan.calls[0].id: True}, audience="ann").messages
 
     yield Row("approval: plan, approve, run", floor, approved)
     yield Row("pausing: plan, pause, resume", floor, paused)
@@ -88,7 +88,9 @@ def ours(folder: Path) -> Iterator[Row]:
         return
     ledger = Ledger(folder / "calls.db")
     yield Row(
-        "a ledger in SQLite, on this disk", floor, lambda: without.dispatch(body(), ledger=ledger, scope="s").messages
+        "a ledger in SQLite, on this disk",
+        floor,
+        lambda: plain_bound.dispatch(body(), ledger=ledger, scope="s").messages,
     )
     yield from _spans(floor, body)
 
@@ -170,8 +172,8 @@ def langchain() -> Iterator[Row]:
 
             is_answered = isinstance(messages[-1], ToolMessage)
             call = {"name": "pay", "args": ARGUMENTS, "id": "call_1"}
-            made = AIMessage("done") if is_answered else AIMessage("", tool_calls=[call])
-            return ChatResult(generations=[ChatGeneration(message=made)])
+            message = AIMessage("done") if is_answered else AIMessage("", tool_calls=[call])
+            return ChatResult(generations=[ChatGeneration(message=message)])
 
     def pay(amount: int, to: str, note: str = "") -> str:
         """Pay somebody."""
@@ -201,18 +203,18 @@ def langchain() -> Iterator[Row]:
 
 def measured(row: Row) -> tuple[float, float]:
     """Return the medians of the floor and of the work in microseconds, measured in turns."""
-    found: tuple[list[float], list[float]] = ([], [])
+    all_times: tuple[list[float], list[float]] = ([], [])
     for _ in range(3):
         row.floor()
         row.work()
     gc.disable()
     for _ in range(TURNS):
-        for times, work in zip(found, (row.floor, row.work), strict=True):
+        for times, work in zip(all_times, (row.floor, row.work), strict=True):
             started = perf_counter()
             work()
             times.append((perf_counter() - started) * 1e6)
     gc.enable()
-    return statistics.median(found[0]), statistics.median(found[1])
+    return statistics.median(all_times[0]), statistics.median(all_times[1])
 
 
 def main() -> None:

@@ -50,10 +50,10 @@ def clones(function: Callable[..., Any], count: int) -> list[Callable[..., Any]]
 
 
 def _clone(function: Any, name: str) -> Callable[..., Any]:
-    made = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
-    made.__annotations__, made.__doc__ = dict(function.__annotations__), function.__doc__
-    made.__module__, made.__qualname__ = function.__module__, name
-    return made
+    clone = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    clone.__annotations__, clone.__doc__ = dict(function.__annotations__), function.__doc__
+    clone.__module__, clone.__qualname__ = function.__module__, name
+    return clone
 
 
 # --- definition ---------------------------------------------------------------------------------------------------
@@ -69,10 +69,10 @@ def _model_of(function: Any) -> Any:
 
 def _described_model_of(function: Any) -> Any:
     """Return the model that a tool of this function holds, with descriptions of its fields."""
-    said = {param.arg_name: param.description for param in docstring_parser.parse(function.__doc__).params}
+    descriptions = {param.arg_name: param.description for param in docstring_parser.parse(function.__doc__).params}
     fields: dict[str, Any] = {
         name: (
-            Annotated[parameter.annotation, Field(description=said.get(name))],
+            Annotated[parameter.annotation, Field(description=descriptions.get(name))],
             ... if parameter.default is parameter.empty else parameter.default,
         )
         for name, parameter in inspect.signature(function).parameters.items()
@@ -104,14 +104,14 @@ def definition_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
         seconds = seconds_of_each(ways, effort, loop)
         floors = seconds.pop("floor")
         goal = None if subject.name == WITHOUT_GOAL else 1.3
-        for what, each in seconds.items():
-            ratios = [item / floor for item, floor in zip(each, floors, strict=True)]
+        for way_name, times in seconds.items():
+            ratios = [duration / floor for duration, floor in zip(times, floors, strict=True)]
             yield Row(
                 part="definition",
-                what=what,
+                what=way_name,
                 subject=subject.name,
                 spread=spread_of(ratios),
-                goal=goal if what == "@tool" else None,
+                goal=goal if way_name == "@tool" else None,
             )
     loop.close()
 
@@ -134,11 +134,11 @@ def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Ite
         except Exception:  # a peer that cannot export the tools has no row
             continue
         ways[peer.name] = export
-    few = replace(effort, rounds=min(effort.rounds, 9))
-    for what, each in seconds_of_each(ways, few, loop).items():
-        spread = spread_of([item / count * 1e6 for item in each])
-        goal = 15 if what == "registry.export" else None
-        yield Row(part="export", what=what, subject=f"{count} tools", spread=spread, goal=goal)
+    short_effort = replace(effort, rounds=min(effort.rounds, 9))
+    for way_name, times in seconds_of_each(ways, short_effort, loop).items():
+        spread = spread_of([duration / count * 1e6 for duration in times])
+        goal = 15 if way_name == "registry.export" else None
+        yield Row(part="export", what=way_name, subject=f"{count} tools", spread=spread, goal=goal)
     loop.close()
 
 
@@ -148,10 +148,10 @@ def export_rows(effort: Effort, peers: Sequence[Peer], count: int = 1000) -> Ite
 def imported_names() -> str:
     """Return the statements with which ``import toolshape`` imports pydantic and docstring-parser."""
     folder = Path(toolshape.__file__).parent
-    shown = "import sys, toolshape; print(*[n for n in sys.modules if n.startswith('toolshape.')])"
-    ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    script = "import sys, toolshape; print(*[n for n in sys.modules if n.startswith('toolshape.')])"
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     statements: dict[str, None] = {}
-    for module in ran.stdout.split():
+    for module in completed.stdout.split():
         path = folder.parent.joinpath(*module.split("."))
         source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
         for node in ast.parse(source.read_text()).body:
@@ -169,21 +169,23 @@ def import_rows(rounds: int, peers: Sequence[Peer]) -> Iterator[Row]:
         "from toolshape import Registry, tool": "from toolshape import Registry, tool",
     }
     statements |= {peer.name: peer.statement for peer in peers}
-    found: dict[str, list[float]] = {what: [] for what in statements}
-    cached = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    times_by_label: dict[str, list[float]] = {label: [] for label in statements}
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     for number in range(rounds + 1):
-        for what, statement in statements.items():
+        for label, statement in statements.items():
             code = (
                 f"from time import perf_counter\nstarted = perf_counter()\n{statement}\nprint(perf_counter() - started)"
             )
-            ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=cached)
+            completed = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+            )
             if number:  # the first round writes the bytecode
-                found[what].append(float(ran.stdout.split()[-1]))
-    floors = found.pop("floor")
-    for what, each in found.items():
-        ratios = [item / floor for item, floor in zip(each, floors, strict=True)]
-        goal = 1.2 if what.startswith("from toolshape") else None
-        yield Row(part="import", what=what, subject="fresh process", spread=spread_of(ratios), goal=goal)
+                times_by_label[label].append(float(completed.stdout.split()[-1]))
+    floors = times_by_label.pop("floor")
+    for label, times in times_by_label.items():
+        ratios = [duration / floor for duration, floor in zip(times, floors, strict=True)]
+        goal = 1.2 if label.startswith("from toolshape") else None
+        yield Row(part="import", what=label, subject="fresh process", spread=spread_of(ratios), goal=goal)
 
 
 # --- memory -------------------------------------------------------------------------------------------------------
@@ -195,9 +197,9 @@ def memory_rows(count: int = 300) -> Iterator[Row]:
         functions = clones(subject.function, count)
         tools = _bytes_of(lambda functions=functions: _exported([tool(function) for function in functions]))
         models = _bytes_of(lambda functions=functions: [_described_model_of(function) for function in functions])
-        each = (tools - models) / count / 1000
+        kilobytes = (tools - models) / count / 1000
         goal = None if subject.name == WITHOUT_GOAL else 20
-        spread = Spread(median=each, low=each, high=each)
+        spread = Spread(median=kilobytes, low=kilobytes, high=kilobytes)
         yield Row(part="memory", what="a tool", subject=subject.name, spread=spread, goal=goal)
 
 
@@ -211,11 +213,11 @@ def _bytes_of(make: Callable[[], Any]) -> int:
     make()  # fills the lasting caches, which count for no tool
     gc.collect()
     tracemalloc.start()
-    kept = make()
+    held_objects = make()
     gc.collect()
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    del kept
+    del held_objects
     return size
 
 
@@ -229,9 +231,9 @@ def growth_rows(most_tools: int = 10_000, most_properties: int = 5_000) -> Itera
     yield from _exponents("tools", sizes, lambda size: _of_tools(scalar, size))
     counts = [size for size in (300, 1_000, 2_500, 5_000) if size <= most_properties]
     yield from _exponents("properties", counts, _of_properties)
-    few, many = (Registry(map(tool, clones(scalar.function, size))) for size in (10, sizes[-1]))
+    small_registry, large_registry = (Registry(map(tool, clones(scalar.function, size))) for size in (10, sizes[-1]))
     ways: dict[str, Callable[[], Any]] = {}
-    for size, registry in ((10, few), (sizes[-1], many)):
+    for size, registry in ((10, small_registry), (sizes[-1], large_registry)):
         bound = registry.bind(unlimited("openai"), strict=False)
         response = openai_response(f"{scalar.function.__name__}_7", scalar.given)
         assert bound.dispatch(response).ok
@@ -239,7 +241,9 @@ def growth_rows(most_tools: int = 10_000, most_properties: int = 5_000) -> Itera
     loop = asyncio.new_event_loop()
     seconds = seconds_of_each({"floor": floor_of(scalar), **ways}, Effort(), loop)
     loop.close()
-    ratios = [b / a for a, b in zip(seconds["10"], seconds[str(sizes[-1])], strict=True)]
+    ratios = [
+        large_time / small_time for small_time, large_time in zip(seconds["10"], seconds[str(sizes[-1])], strict=True)
+    ]
     what = f"dispatch among {sizes[-1]} tools, in ratio to 10"
     yield Row(part="growth", what=what, subject="tools", spread=spread_of(ratios), goal=1.1)
 
@@ -249,22 +253,24 @@ _LARGE = 1_000
 
 def _exponents(subject: str, sizes: Sequence[int], measure: Callable[[int], Mapping[str, float]]) -> Iterator[Row]:
     measure(sizes[0])
-    found = [
-        {what: min(repeat[what] for repeat in repeats) for what in repeats[0]}
+    measurements = [
+        {label: min(repeat[label] for repeat in repeats) for label in repeats[0]}
         for repeats in ([measure(size) for _ in range(1 if size > _LARGE else 2)] for size in sizes)
     ]
-    for what in found[0]:
-        slope = fitted_exponent(sizes, [item[what] for item in found])
-        note = f"{sizes[0]} to {sizes[-1]}: {found[0][what] * 1e3:.1f} to {found[-1][what] * 1e3:.0f} ms"
+    for label in measurements[0]:
+        slope = fitted_exponent(sizes, [measurement[label] for measurement in measurements])
+        note = (
+            f"{sizes[0]} to {sizes[-1]}: {measurements[0][label] * 1e3:.1f} to {measurements[-1][label] * 1e3:.0f} ms"
+        )
         spread = Spread(median=slope, low=slope, high=slope)
-        yield Row(part="growth", what=what, subject=subject, spread=spread, goal=1.2, note=note)
+        yield Row(part="growth", what=label, subject=subject, spread=spread, goal=1.2, note=note)
 
 
 def _of_tools(subject: Subject, size: int) -> Mapping[str, float]:
     functions, provider = clones(subject.function, size), unlimited("openai")
     timed: dict[str, float] = {}
-    made = _timed(timed, "definition", lambda: [tool(function) for function in functions])
-    registry = _timed(timed, "registry", lambda: Registry(made))
+    tools = _timed(timed, "definition", lambda: [tool(function) for function in functions])
+    registry = _timed(timed, "registry", lambda: Registry(tools))
     bound = _timed(timed, "export, strict", lambda: registry.bind(provider, strict=True))
     _timed(timed, "report", lambda: str(bound.report()))
     return timed
@@ -279,12 +285,12 @@ def _of_properties(size: int) -> Mapping[str, float]:
 
     take.__annotations__["wide"] = model
     timed: dict[str, float] = {}
-    made = _timed(timed, "definition of a model", lambda: tool(take))
+    wide_tool = _timed(timed, "definition of a model", lambda: tool(take))
     for strict in (False, True):
         bound = _timed(
             timed,
             f"its export, {'strict' if strict else 'lenient'}",
-            lambda strict=strict: Registry([made]).bind(unlimited("openai"), strict=strict),
+            lambda strict=strict: Registry([wide_tool]).bind(unlimited("openai"), strict=strict),
         )
     _timed(timed, "its report", lambda: str(bound.report()))
     return timed

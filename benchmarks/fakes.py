@@ -81,18 +81,18 @@ def _read(response: Any, stream: bool) -> Any:
 
 def _canned(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
     """Return a client with a transport that returns the bytes of a fake's answer."""
-    kept: list[tuple[int, dict[str, str], bytes]] = []
+    responses: list[tuple[int, dict[str, str], bytes]] = []
     transport = fake.transport()
 
     def keep(request: Any) -> Any:
         response = transport.handle_request(request)
-        kept.append((response.status_code, dict(response.headers), response.read()))
-        return http.Response(response.status_code, headers=dict(response.headers), content=kept[-1][2])
+        responses.append((response.status_code, dict(response.headers), response.read()))
+        return http.Response(response.status_code, headers=dict(response.headers), content=responses[-1][2])
 
     client = http.Client(transport=http.MockTransport(keep))
     ask_once = ask(client)
     ask_once()
-    status, headers, content = kept[-1]
+    status, headers, content = responses[-1]
     return http.Client(transport=http.MockTransport(lambda _: http.Response(status, headers=headers, content=content)))
 
 
@@ -109,12 +109,12 @@ def measured(provider: str, stream: bool) -> tuple[float, float]:
             way()
     gc.collect()
     for _ in range(TURNS):
-        for way, found in zip(ways, times, strict=True):
-            began = perf_counter()
+        for way, way_times in zip(ways, times, strict=True):
+            started = perf_counter()
             way()
-            found.append((perf_counter() - began) * 1000)
-    mine, canned = map(statistics.median, times)
-    return mine, canned
+            way_times.append((perf_counter() - started) * 1000)
+    fake_median, canned_median = map(statistics.median, times)
+    return fake_median, canned_median
 
 
 def main() -> None:
@@ -132,9 +132,11 @@ def main() -> None:
     ]
     for provider in CLIENTS:
         for stream in (False, True):
-            mine, canned = measured(provider, stream)
-            said = "yes" if stream else "no"
-            lines.append(f"| {provider} | {said} | {mine:.2f} | {canned:.2f} | {mine - canned:.2f} |")
+            fake_median, canned_median = measured(provider, stream)
+            streamed = "yes" if stream else "no"
+            lines.append(
+                f"| {provider} | {streamed} | {fake_median:.2f} | {canned_median:.2f} | {fake_median - canned_median:.2f} |"
+            )
     text = "\n".join(lines) + "\n"
     print(text)
     Path(__file__).parent.joinpath("results", "fakes.md").write_text(text, encoding="utf-8")

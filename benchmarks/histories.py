@@ -221,18 +221,18 @@ def _converse() -> Any:
     from botocore.loaders import Loader
     from botocore.model import ServiceModel
 
-    described = Loader().load_service_model("bedrock-runtime", "service-2")
-    return ServiceModel(described, "bedrock-runtime").operation_model("Converse").input_shape
+    service_description = Loader().load_service_model("bedrock-runtime", "service-2")
+    return ServiceModel(service_description, "bedrock-runtime").operation_model("Converse").input_shape
 
 
 def _botocore(request: JsonObject) -> Iterator[str]:
     from botocore.validate import ParamValidator
 
-    whole = {"modelId": MODELS["bedrock"], **request}
-    report = ParamValidator().validate(whole, _converse())
+    full_request = {"modelId": MODELS["bedrock"], **request}
+    report = ParamValidator().validate(full_request, _converse())
     if report.has_errors():
         yield from report.generate_report().splitlines()
-    yield from _unfit(whole, _converse(), "")
+    yield from _unfit(full_request, _converse(), "")
 
 
 def _unfit(value: Any, shape: Any, path: str) -> Iterator[str]:
@@ -274,23 +274,23 @@ class Turn:
 
 def _joined(turns: Iterable[Turn], *roles: str) -> list[Turn]:
     """Join neighbouring turns of the same role, if it is one of these roles."""
-    found: list[Turn] = []
+    joined_turns: list[Turn] = []
     for turn in turns:
-        if found and turn.role in roles and found[-1].role == turn.role:
-            found[-1] = Turn(role=turn.role, parts=found[-1].parts + turn.parts)
+        if joined_turns and turn.role in roles and joined_turns[-1].role == turn.role:
+            joined_turns[-1] = Turn(role=turn.role, parts=joined_turns[-1].parts + turn.parts)
         else:
-            found.append(turn)
-    return found
+            joined_turns.append(turn)
+    return joined_turns
 
 
 def _pairing(turns: Sequence[Turn]) -> Iterator[str]:
     """Check that every call has one result, in the next turn, and that every result has its call."""
     for before, turn in pairwise([Turn(role="none"), *turns, Turn(role="none")]):
-        asked, given = Counter(before.of("call")), Counter(turn.of("result"))
-        if unanswered := [*(asked - given).elements()]:
+        call_counts, result_counts = Counter(before.of("call")), Counter(turn.of("result"))
+        if unanswered := [*(call_counts - result_counts).elements()]:
             yield f"calls without a result in the next turn: {unanswered}"
-        if unasked := [*(given - asked).elements()]:
-            yield f"results without a call in the turn before: {unasked}"
+        if unrequested := [*(result_counts - call_counts).elements()]:
+            yield f"results without a call in the turn before: {unrequested}"
 
 
 def _matching(what: str, values: Iterable[str], pattern: str) -> Iterator[str]:
@@ -316,8 +316,8 @@ def _chat_turns(request: JsonObject) -> list[Turn]:
             parts.append(Part("result", message.get("tool_call_id"), message))
         elif content:
             parts += [Part(block.get("type", "text"), block.get("text"), block) for block in blocks]
-        for item in message.get("tool_calls") or []:
-            parts += [Part("call", item["id"], item), Part("name", item["function"]["name"], item)]
+        for tool_call in message.get("tool_calls") or []:
+            parts += [Part("call", tool_call["id"], tool_call), Part("name", tool_call["function"]["name"], tool_call)]
         turns.append(Turn(role=message["role"], parts=tuple(parts)))
     return _joined(turns, "tool")
 
@@ -352,12 +352,17 @@ def _block_turns(request: JsonObject) -> list[Turn]:
     for message in request["messages"]:
         content, parts = message["content"], list[Part]()
         for block in [{"text": content}] if isinstance(content, str) else content:
-            asked = block.get("toolUse") or (block if block.get("type") == "tool_use" else None)
-            given = block.get("toolResult") or (block if block.get("type") == "tool_result" else None)
-            if asked:
-                parts += [Part("call", asked.get("toolUseId", asked.get("id")), asked), Part("name", asked["name"], 0)]
-            elif given:
-                parts.append(Part("result", given.get("toolUseId", given.get("tool_use_id")), given))
+            call_block = block.get("toolUse") or (block if block.get("type") == "tool_use" else None)
+            result_block = block.get("toolResult") or (block if block.get("type") == "tool_result" else None)
+            if call_block:
+                parts += [
+                    Part("call", call_block.get("toolUseId", call_block.get("id")), call_block),
+                    Part("name", call_block["name"], 0),
+                ]
+            elif result_block:
+                parts.append(
+                    Part("result", result_block.get("toolUseId", result_block.get("tool_use_id")), result_block)
+                )
             else:
                 parts.append(Part("text" if "text" in block else "other", block.get("text"), block))
         turns.append(Turn(role=message["role"], parts=tuple(parts)))
@@ -402,8 +407,8 @@ def _bedrock_rules(request: JsonObject) -> Iterator[str]:
         yield "roles do not alternate"
     if _all(turns, "call") and "toolConfig" not in request:
         yield "calls, and no toolConfig"
-    given = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
-    if any(item.get("status") == "error" and not item.get("content") for item in given):
+    raw_results = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
+    if any(raw_result.get("status") == "error" and not raw_result.get("content") for raw_result in raw_results):
         yield "an error without content"
 
 
@@ -412,12 +417,12 @@ def _gemini_turns(request: JsonObject) -> list[Turn]:
     for content in request["contents"]:
         parts: list[Part] = []
         for part in content.get("parts") or []:
-            asked = part.get("functionCall") or part.get("function_call")
-            given = part.get("functionResponse") or part.get("function_response")
-            if asked:
-                parts += [Part("call", "call", asked), Part("name", asked["name"], asked)]
-            elif given:
-                parts.append(Part("result", "call", given))
+            function_call = part.get("functionCall") or part.get("function_call")
+            function_response = part.get("functionResponse") or part.get("function_response")
+            if function_call:
+                parts += [Part("call", "call", function_call), Part("name", function_call["name"], function_call)]
+            elif function_response:
+                parts.append(Part("result", "call", function_response))
             else:
                 parts.append(Part("text" if "text" in part else "other", part.get("text"), part))
         turns.append(Turn(role=content.get("role", "user"), parts=tuple(parts)))
@@ -433,8 +438,8 @@ def _gemini_rules(request: JsonObject) -> Iterator[str]:
             yield "a call turn after neither a user turn nor responses"
     if not all(turn.parts for turn in turns):
         yield "contents.parts must not be empty"
-    given = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
-    if any(item.get("parts") for item in given) and re.match("gemini-[12]", MODELS["gemini"]):
+    raw_results = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
+    if any(raw_result.get("parts") for raw_result in raw_results) and re.match("gemini-[12]", MODELS["gemini"]):
         yield "parts in a functionResponse, before Gemini 3"
     yield from _names(turns, "[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
@@ -451,9 +456,9 @@ _RULES: Mapping[str, Callable[[JsonObject], Iterator[str]]] = {
 
 def lost(case: str, request: JsonObject) -> list[str]:
     """Return the user's texts that are missing in the request: a request without them could be valid, but useless."""
-    whole = json.dumps(request, ensure_ascii=False, default=str)
+    request_text = json.dumps(request, ensure_ascii=False, default=str)
     words = [message["content"] for message in CASES[case] if message["role"] == "user"]
-    return [f"lost: {text!r}" for text in words if text not in whole]
+    return [f"lost: {text!r}" for text in words if text not in request_text]
 
 
 # --- libraries ----------------------------------------------------------------------------------------------------
@@ -541,9 +546,11 @@ def _litellm(*, modify_params: bool) -> Convert:
 
     def convert(target: str, messages: list[JsonObject]) -> JsonObject:
         litellm.modify_params = modify_params
-        given: JsonObject = keys if target == "bedrock" else {"api_key": "key"}
+        credentials: JsonObject = keys if target == "bedrock" else {"api_key": "key"}
         name = f"{prefixes.get(target, target)}/{MODELS[target]}"
-        return _kept(lambda: litellm.completion(name, messages, tools=[TOOL], max_retries=0, num_retries=0, **given))
+        return _kept(
+            lambda: litellm.completion(name, messages, tools=[TOOL], max_retries=0, num_retries=0, **credentials)
+        )
 
     return convert
 
@@ -612,26 +619,30 @@ def _ai_messages(messages: Iterable[JsonObject]) -> list[Any]:
     from pydantic_ai import messages as ai
 
     names: dict[str, str] = {}
-    found: list[Any] = []
+    converted: list[Any] = []
     for message in messages:
         content = message.get("content")
         match message["role"]:
             case "system":
-                found.append(ai.ModelRequest(parts=[ai.SystemPromptPart(content=content)]))
+                converted.append(ai.ModelRequest(parts=[ai.SystemPromptPart(content=content)]))
             case "user":
-                found.append(ai.ModelRequest(parts=[ai.UserPromptPart(content=content)]))
+                converted.append(ai.ModelRequest(parts=[ai.UserPromptPart(content=content)]))
             case "tool":
-                given = content if isinstance(content, str) else [_ai_content(item) for item in content]
+                result_content = (
+                    content if isinstance(content, str) else [_ai_content(tool_call) for tool_call in content]
+                )
                 name = names.get(message["tool_call_id"], "unknown")
-                part = ai.ToolReturnPart(tool_name=name, content=given, tool_call_id=message["tool_call_id"])
-                found.append(ai.ModelRequest(parts=[part]))
+                part = ai.ToolReturnPart(tool_name=name, content=result_content, tool_call_id=message["tool_call_id"])
+                converted.append(ai.ModelRequest(parts=[part]))
             case _:
                 parts: list[Any] = [ai.TextPart(content=content)] if content else []
-                for item in message.get("tool_calls") or []:
-                    names[item["id"]] = name = item["function"]["name"]
-                    parts.append(ai.ToolCallPart(name, item["function"]["arguments"], tool_call_id=item["id"]))
-                found.append(ai.ModelResponse(parts=parts))
-    return found
+                for tool_call in message.get("tool_calls") or []:
+                    names[tool_call["id"]] = name = tool_call["function"]["name"]
+                    parts.append(
+                        ai.ToolCallPart(name, tool_call["function"]["arguments"], tool_call_id=tool_call["id"])
+                    )
+                converted.append(ai.ModelResponse(parts=parts))
+    return converted
 
 
 def _ai_content(block: JsonObject) -> Any:
@@ -693,9 +704,15 @@ def serve(name: str) -> None:
 def run_by(python: str, library: Library) -> Run:
     """Run a library in a process of another interpreter."""
     command = [python, "-W", "ignore", __file__, "--serve", library.name]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    version, answers = json.loads(ran.stdout.splitlines()[-1])
-    return Run(version, {to: {case: Answer(*item) for case, item in of.items()} for to, of in answers.items()})
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    version, answers = json.loads(completed.stdout.splitlines()[-1])
+    return Run(
+        version,
+        {
+            target: {case: Answer(*fields) for case, fields in case_answers.items()}
+            for target, case_answers in answers.items()
+        },
+    )
 
 
 # --- costs --------------------------------------------------------------------------------------------------------
@@ -703,24 +720,24 @@ def run_by(python: str, library: Library) -> Run:
 
 def long_history(turns: int = 250) -> list[JsonObject]:
     """Return a healthy history: a system prompt, then four messages for each turn, without the last answer."""
-    found: list[JsonObject] = [{"role": "system", "content": "Be brief."}]
+    history: list[JsonObject] = [{"role": "system", "content": "Be brief."}]
     for number in range(turns):
         identifier = f"call_{number:024}"
-        found += [user(f"Question {number}"), calls(call(identifier)), result(f"sunny {number}", identifier)]
-        found.append(said(f"Answer {number}"))
-    return found[:-1]
+        history += [user(f"Question {number}"), calls(call(identifier)), result(f"sunny {number}", identifier)]
+        history.append(said(f"Answer {number}"))
+    return history[:-1]
 
 
 def best(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7) -> float:
     """Return the shortest time of some work in milliseconds; each round prepares a new input."""
-    found: list[float] = []
+    times: list[float] = []
     for _ in range(rounds):
-        given = prepare()
+        prepared = prepare()
         gc.collect()
         started = perf_counter()
-        timed(given)
-        found.append(perf_counter() - started)
-    return min(found) * 1000
+        timed(prepared)
+        times.append(perf_counter() - started)
+    return min(times) * 1000
 
 
 def cost_rows() -> Iterator[tuple[str, str]]:
@@ -731,9 +748,9 @@ def cost_rows() -> Iterator[tuple[str, str]]:
     bound = tools.bind("openai")
 
     def conversation() -> Any:
-        made = Conversation(tools)
-        made.read(messages, "openai")
-        return made
+        long_conversation = Conversation(tools)
+        long_conversation.read(messages, "openai")
+        return long_conversation
 
     assert len(messages) == 1000  # noqa: PLR2004 - as the table says
     assert not bound.check_messages(messages)
@@ -742,31 +759,31 @@ def cost_rows() -> Iterator[tuple[str, str]]:
     yield "read 1,000 messages of OpenAI", f"{reading:.1f} ms"
     yield "check them", f"{checking:.1f} ms"
     for target, model in MODELS.items():
-        took = best(conversation, lambda value, to=target, of=model: value.request(to, model=of))
-        yield f"request of them to {target}", f"{took:.1f} ms"
+        milliseconds = best(conversation, lambda value, to=target, of=model: value.request(to, model=of))
+        yield f"request of them to {target}", f"{milliseconds:.1f} ms"
     for target in MODELS:
         early, late = growth(target)
-        said_of = f"{late / early:.2f} ({late:.3f} ms to {early:.3f} ms)"
-        yield f"request at turn 1,000, in ratio to turn 10, {target}", said_of
+        growth_text = f"{late / early:.2f} ({late:.3f} ms to {early:.3f} ms)"
+        yield f"request at turn 1,000, in ratio to turn 10, {target}", growth_text
 
 
 def growth(target: str, rounds: int = 15) -> tuple[float, float]:
     """Return the shortest milliseconds of a request at turn 10, and from turn 1,000 on; both take turns."""
-    found: tuple[list[float], list[float]] = ([], [])
-    grown = conversation_of(target, 999)
+    times: tuple[list[float], list[float]] = ([], [])
+    long_conversation = conversation_of(target, 999)
     for number in range(rounds):
-        found[0].append(seconds_of_turn(conversation_of(target, 9), target, 9))
-        found[1].append(seconds_of_turn(grown, target, 999 + number))
-    return min(found[0]) * 1000, min(found[1]) * 1000
+        times[0].append(seconds_of_turn(conversation_of(target, 9), target, 9))
+        times[1].append(seconds_of_turn(long_conversation, target, 999 + number))
+    return min(times[0]) * 1000, min(times[1]) * 1000
 
 
 def conversation_of(target: str, turns: int) -> Any:
     from toolshape import Conversation
 
-    made = Conversation(_tools())
+    conversation = Conversation(_tools())
     for number in range(turns):
-        seconds_of_turn(made, target, number)
-    return made
+        seconds_of_turn(conversation, target, number)
+    return conversation
 
 
 def seconds_of_turn(conversation: Any, target: str, number: int) -> float:
@@ -776,9 +793,9 @@ def seconds_of_turn(conversation: Any, target: str, number: int) -> float:
     conversation.dispatch(_response(calls(call(f"call_{number:024}"))), provider="openai")
     started = perf_counter()
     conversation.request(target, model=MODELS[target])
-    took = perf_counter() - started
+    elapsed = perf_counter() - started
     conversation.dispatch(_response(said(f"Answer {number}")), provider="openai")
-    return took
+    return elapsed
 
 
 def _response(message: JsonObject) -> JsonObject:
@@ -813,9 +830,13 @@ def validity(pythons: Mapping[str, str | None]) -> str:
         version, answers = run(library) if python is None else run_by(python, library)
         cells: list[str] = []
         for target in MODELS:
-            found = {case: problems_of(case, target, answer) for case, answer in answers[target].items()}
-            cells.append(f"{sum(not item for item in found.values())}/{len(CASES)}")
-            lines += [f"- {library.name}, {target}, {case}: {'; '.join(item)}" for case, item in found.items() if item]
+            problems_by_case = {case: problems_of(case, target, answer) for case, answer in answers[target].items()}
+            cells.append(f"{sum(not problems for problems in problems_by_case.values())}/{len(CASES)}")
+            lines += [
+                f"- {library.name}, {target}, {case}: {'; '.join(problems)}"
+                for case, problems in problems_by_case.items()
+                if problems
+            ]
         rows.append([f"{library.name} {version}", *cells])
     return "\n".join([as_table(["valid after conversion", *MODELS], rows), "", *lines])
 
@@ -826,19 +847,19 @@ def main() -> None:
     parser.add_argument("--litellm", help="a Python that has litellm")
     parser.add_argument("--pydantic-ai", help="a Python that has pydantic-ai-slim[anthropic,bedrock,cohere,google,...]")
     parser.add_argument("--serve", choices=[library.name for library in LIBRARIES], help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve is not None:
-        serve(given.serve)
+    options = parser.parse_args()
+    if options.serve is not None:
+        serve(options.serve)
         return
     from commits import commit_of
 
     import toolshape
 
-    made = f"Python {platform.python_version()}, `nox -s history_peers` at {commit_of(Path(toolshape.__file__))}."
+    run_note = f"Python {platform.python_version()}, `nox -s history_peers` at {commit_of(Path(toolshape.__file__))}."
     table = as_table(["of toolshape", "at best"], cost_rows())
-    text = "\n".join([PREFACE.format(made=made), validity(vars(given)), "", table]) + "\n"
+    text = "\n".join([PREFACE.format(made=run_note), validity(vars(options)), "", table]) + "\n"
     print(text)
-    if given.litellm and given.pydantic_ai:
+    if options.litellm and options.pydantic_ai:
         Path(__file__).parent.joinpath("results", "histories.md").write_text(text, encoding="utf-8")
 
 

@@ -24,25 +24,29 @@ def instruction_rows() -> Iterator[Row]:
         return
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/%p", sys.executable, __file__]
-        ran = subprocess.run(
+        completed = subprocess.run(
             command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "0"}
         )
         totals: dict[tuple[str, str], dict[int, int]] = {}
-        for line in ran.stdout.splitlines():
-            child, count, subject, what = line.split("\t")
-            found = _TOTAL.search(Path(folder, child).read_text())
-            totals.setdefault((subject, what), {})[int(count)] = int(found[1]) if found else 0
-    each = {key: (counted[_MANY] - counted[_FEW]) / (_MANY - _FEW) for key, counted in totals.items()}
-    for (subject, what), counted in each.items():
-        ratio = counted / each[subject, "floor"]
+        for line in completed.stdout.splitlines():
+            child, count, subject, call_name = line.split("\t")
+            total_match = _TOTAL.search(Path(folder, child).read_text())
+            totals.setdefault((subject, call_name), {})[int(count)] = int(total_match[1]) if total_match else 0
+    instructions_per_call = {key: (counted[_MANY] - counted[_FEW]) / (_MANY - _FEW) for key, counted in totals.items()}
+    for (subject, call_name), counted in instructions_per_call.items():
+        ratio = counted / instructions_per_call[subject, "floor"]
         note = (
             ""
-            if what != "floor"
+            if call_name != "floor"
             else "in thousands: "
-            + ", ".join(f"{subject} {value / 1000:.1f}" for (subject, item), value in each.items() if item == "floor")
+            + ", ".join(
+                f"{subject} {value / 1000:.1f}"
+                for (subject, kind), value in instructions_per_call.items()
+                if kind == "floor"
+            )
         )
         spread = Spread(median=ratio, low=ratio, high=ratio)
-        yield Row(part="instructions", what=what, subject=subject, spread=spread, note=note)
+        yield Row(part="instructions", what=call_name, subject=subject, spread=spread, note=note)
 
 
 def _count_each() -> None:

@@ -77,8 +77,8 @@ async def _floor_order(customer: str, lines: list[dict[str, Any]]) -> tuple[str,
 
 
 async def _floor_shout(text: str) -> tuple[str, Any]:
-    said = await asyncio.to_thread(text.upper)
-    return said, {"result": said}
+    shouted = await asyncio.to_thread(text.upper)
+    return shouted, {"result": shouted}
 
 
 FLOORS: dict[str, Any] = {"add": _floor_add, "order": _floor_order, "shout": _floor_shout}
@@ -86,7 +86,7 @@ FLOORS: dict[str, Any] = {"add": _floor_add, "order": _floor_order, "shout": _fl
 
 def floor() -> "Server[Any]":
     """Return the smallest server that answers the calls, on the SDK's lowlevel server."""
-    listed = server(Registry([add, order, shout]), "listed")
+    listing_server = server(Registry([add, order, shout]), "listed")
 
     async def called(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         text, structured = await FLOORS[params.name](**(params.arguments or {}))
@@ -94,22 +94,22 @@ def floor() -> "Server[Any]":
             content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
         )
 
-    entry = listed.get_request_handler("tools/list")
-    assert entry is not None
-    return Server("floor", on_list_tools=entry.handler, on_call_tool=called)
+    list_handler = listing_server.get_request_handler("tools/list")
+    assert list_handler is not None
+    return Server("floor", on_list_tools=list_handler.handler, on_call_tool=called)
 
 
 def servers() -> dict[str, Any]:
     """Return each server, with the same three tools."""
-    fast, own = FastMCP("fast"), MCPServer("own")
+    fast_server, sdk_server = FastMCP("fast"), MCPServer("own")
     for function in (add, order, shout):
-        fast.tool(function)
-        own.tool()(function)
+        fast_server.tool(function)
+        sdk_server.tool()(function)
     return {
         "floor": InMemoryTransport(floor()),
         "toolshape": InMemoryTransport(server(Registry([add, order, shout]), "ours")),
-        f"fastmcp {importlib.metadata.version('fastmcp')}": _fast(fast),
-        f"mcp {importlib.metadata.version('mcp')}, MCPServer": InMemoryTransport(own._lowlevel_server),
+        f"fastmcp {importlib.metadata.version('fastmcp')}": _fast(fast_server),
+        f"mcp {importlib.metadata.version('mcp')}, MCPServer": InMemoryTransport(sdk_server._lowlevel_server),
     }
 
 
@@ -132,20 +132,23 @@ async def measured() -> dict[str, dict[str, float]]:
             for turn in range(TURNS + 1):
                 for name, client in clients.items():
                     for _ in range(IN_A_ROW):  # a real process has one server, with its code in the caches
-                        began = perf_counter()
+                        started = perf_counter()
                         result = await client.call_tool(tool, arguments)
-                        elapsed = perf_counter() - began
+                        elapsed = perf_counter() - started
                         assert not result.is_error, (name, result)
                         if turn:
                             times.setdefault(name, {}).setdefault(tool, []).append(elapsed * 1e6)
         gc.enable()
-    return {name: {tool: statistics.median(row) for tool, row in rows.items()} for name, rows in times.items()}
+    return {
+        name: {tool: statistics.median(call_times) for tool, call_times in tool_times.items()}
+        for name, tool_times in times.items()
+    }
 
 
 def main() -> None:
     """Measure, print the table, and save it."""
-    found = asyncio.run(measured())
-    below = found["floor"]
+    medians = asyncio.run(measured())
+    floor_medians = medians["floor"]
     lines = [
         "# What a server of MCP costs per call",
         "",
@@ -155,9 +158,11 @@ def main() -> None:
         "| | " + " | ".join(CALLS) + " |",
         "|---|" + "---|" * len(CALLS),
     ]
-    for name, row in found.items():
+    for name, server_medians in medians.items():
         cells = [
-            f"{row[tool]:,.0f}" + (f" ({row[tool] - below[tool]:+,.0f})" if name != "floor" else "") for tool in CALLS
+            f"{server_medians[tool]:,.0f}"
+            + (f" ({server_medians[tool] - floor_medians[tool]:+,.0f})" if name != "floor" else "")
+            for tool in CALLS
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     text = "\n".join(lines) + "\n"

@@ -58,12 +58,12 @@ REPEATS = 50
 
 def shortest(work: Callable[[], Any], repeats: int = REPEATS) -> float:
     """Return the shortest time of some work, in seconds."""
-    found = float("inf")
+    best_time = float("inf")
     for _ in range(repeats):
-        began = time.perf_counter()
+        started = time.perf_counter()
         work()
-        found = min(found, time.perf_counter() - began)
-    return found
+        best_time = min(best_time, time.perf_counter() - started)
+    return best_time
 
 
 def pieces_of(said: str, size: int = PIECE) -> list[str]:
@@ -93,13 +93,13 @@ def splits_of(said: str) -> list[list[str]]:
 
 def is_right(calls: list[Any]) -> bool:
     """Return whether the calls are those that were written."""
-    read = []
+    read_calls = []
     for name, arguments in calls:
         try:
-            read.append((name, json.loads(arguments) if isinstance(arguments, str) else arguments))
+            read_calls.append((name, json.loads(arguments) if isinstance(arguments, str) else arguments))
         except ValueError:
             return False
-    return read == CALLS
+    return read_calls == CALLS
 
 
 class Peer:
@@ -123,14 +123,14 @@ class Peer:
 
 def row(name: str, peer: Peer | None) -> str:
     """Return the row of a format: microseconds for a kilobyte, and wrong splits."""
-    said = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
-    kilobytes = len(said.encode()) / 1000
-    pieces = pieces_of(said)
-    assert is_right([(call.name, call.arguments) for call in text.read(name, said, SCHEMAS).calls]), name
-    whole = shortest(lambda: text.read(name, said, SCHEMAS)) / kilobytes
+    sample = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
+    kilobytes = len(sample.encode()) / 1000
+    pieces = pieces_of(sample)
+    assert is_right([(call.name, call.arguments) for call in text.read(name, sample, SCHEMAS).calls]), name
+    whole = shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
     streamed = shortest(lambda: stream(name, pieces)) / kilobytes
-    floor = floor_of(said) / kilobytes
-    splits = splits_of(said)
+    floor = floor_of(sample) / kilobytes
+    splits = splits_of(sample)
     wrong = sum(not is_right([(call.name, call.arguments) for call in stream(name, split)]) for split in splits)
     cells = [
         f"`{name}`",
@@ -139,16 +139,16 @@ def row(name: str, peer: Peer | None) -> str:
         f"{streamed * 1e6:.0f}",
         f"{wrong} of {len(splits)}",
     ]
-    theirs = ["-", "-", "-"]
+    peer_cells = ["-", "-", "-"]
     if peer is not None and name in PEERS:
-        answers = [peer.ask(PEERS[name], given, REPEATS) for given in ([said], pieces)]
-        theirs = [
+        answers = [peer.ask(PEERS[name], sample_pieces, REPEATS) for sample_pieces in ([sample], pieces)]
+        peer_cells = [
             f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong"
             for answer in answers
         ]
-        bad = sum(not is_right(peer.ask(PEERS[name], split, 1).get("calls", [])) for split in splits)
-        theirs.append(f"{bad} of {len(splits)}")
-    return f"| {' | '.join([*cells, *theirs])} |"
+        peer_wrong = sum(not is_right(peer.ask(PEERS[name], split, 1).get("calls", [])) for split in splits)
+        peer_cells.append(f"{peer_wrong} of {len(splits)}")
+    return f"| {' | '.join([*cells, *peer_cells])} |"
 
 
 def main() -> None:
@@ -156,8 +156,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", help="an interpreter with pydantic, orjson and partial-json-parser")
     parser.add_argument("--sglang", help="the folder of an unpacked wheel of SGLang")
-    given = parser.parse_args()
-    peer = Peer(given.python or sys.executable, given.sglang) if given.sglang else None
+    options = parser.parse_args()
+    peer = Peer(options.python or sys.executable, options.sglang) if options.sglang else None
     lines = [
         "# Calls in text",
         "",

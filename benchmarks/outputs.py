@@ -232,16 +232,16 @@ def outcome_of(ask: Ask, provider: str, kind: Any, value: Any, *, is_ours: bool)
             return Turn().says(value, output=kind)
         schema, tool = _sent(provider, asked.request)
         try:
-            written = _written(provider, kind, value, schema)
+            written_value = _written(provider, kind, value, schema)
         except NotSayableError as error:
             unsayable.append(error)
             return "{}"
-        return json.dumps(written) if tool is None else Turn().invents(tool, written)
+        return json.dumps(written_value) if tool is None else Turn().invents(tool, written_value)
 
     with Fake(provider) as fake:
         fake.answers(answer)
         try:
-            read = ask(kind, fake.url)
+            returned_value = ask(kind, fake.url)
         except Exception as error:
             is_accepted = bool(fake.exchanges) and not fake.refused
             if not fake.exchanges:
@@ -255,7 +255,9 @@ def outcome_of(ask: Ask, provider: str, kind: Any, value: Any, *, is_ours: bool)
         return Outcome(False, False, False, f"refused: {fake.refused[0].rule}")
     adapter = TypeAdapter(kind)
     try:
-        is_equal = isinstance(read, type(value)) and adapter.dump_json(read) == adapter.dump_json(value)
+        is_equal = isinstance(returned_value, type(value)) and adapter.dump_json(returned_value) == adapter.dump_json(
+            value
+        )
     except Exception:
         is_equal = False
     return Outcome(True, any(strict), is_equal, "" if is_equal else "silently another value")
@@ -381,10 +383,10 @@ PROVIDERS = ("openai", "anthropic", "gemini")
 
 def measured(libraries: list[str]) -> dict[str, Any]:
     """Return the outcome of each type at each provider, by library, with the versions."""
-    found: dict[str, Any] = {}
+    results_by_library: dict[str, Any] = {}
     for library in libraries:
         make, packages = PEERS[library]
-        found[library] = {
+        results_by_library[library] = {
             "versions": [f"{package} {version(package)}" for package in packages],
             "outcomes": {
                 provider: {
@@ -394,14 +396,14 @@ def measured(libraries: list[str]) -> dict[str, Any]:
                 for provider, ask in make().items()
             },
         }
-    return found
+    return results_by_library
 
 
 def row(provider: str, library: str, outcomes: dict[str, Any]) -> str:
     of_provider = [Outcome(*outcome) for outcome in outcomes.values()]
     failures = Counter(outcome.failure.partition(":")[0] for outcome in of_provider if outcome.failure)
-    shown = ", ".join(f"{count} {what}" for what, count in failures.most_common())
-    counts = " | ".join(str(sum(each)) for each in list(zip(*of_provider, strict=True))[:3])
+    shown = ", ".join(f"{count} {failure}" for failure, count in failures.most_common())
+    counts = " | ".join(str(sum(flags)) for flags in list(zip(*of_provider, strict=True))[:3])
     return f"| {provider} | {library} | {counts} | {shown} |"
 
 
@@ -437,11 +439,11 @@ def main() -> None:
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    found = measured(options.libraries)
+    outcomes = measured(options.libraries)
     if options.to is not None:
-        options.to.write_text(json.dumps(found), encoding="utf-8")
+        options.to.write_text(json.dumps(outcomes), encoding="utf-8")
     if options.others is not None:
-        page = written_page({**json.loads(options.others.read_text(encoding="utf-8")), **found})
+        page = written_page({**json.loads(options.others.read_text(encoding="utf-8")), **outcomes})
         RESULTS.write_text(page, encoding="utf-8")
         print(page)
 

@@ -44,13 +44,13 @@ class Peer:
 
 def installed() -> dict[str, str]:
     """Return the peers that are installed, and their versions."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for peer in PEERS:
         try:
-            found[peer.name] = importlib.metadata.version(peer.distribution)
+            versions[peer.name] = importlib.metadata.version(peer.distribution)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 # --- pydantic-ai --------------------------------------------------------------------------------------------------
@@ -79,8 +79,8 @@ def _ai_exporter(tools: Sequence[Any]) -> Run:
     model = TestModel(profile={"json_schema_transformer": OpenAIJsonSchemaTransformer})
 
     async def export() -> Any:
-        found = await toolset.get_tools(context)
-        definitions = [tool.tool_def for tool in found.values()]
+        tools_by_name = await toolset.get_tools(context)
+        definitions = [tool.tool_def for tool in tools_by_name.values()]
         return model.customize_request_parameters(ModelRequestParameters(function_tools=definitions)).function_tools
 
     return export
@@ -196,8 +196,8 @@ def _langchain_exporter(tools: Sequence[Any]) -> Run:
 def _langchain_caller(tool: Any, text: str) -> Run:
     from langchain_core.output_parsers.openai_tools import parse_tool_call
 
-    said = {"id": "c", "type": "function", "function": {"name": tool.name, "arguments": text}}
-    return lambda: tool.invoke(parse_tool_call(said)).content
+    tool_call = {"id": "c", "type": "function", "function": {"name": tool.name, "arguments": text}}
+    return lambda: tool.invoke(parse_tool_call(tool_call)).content
 
 
 # --- google-genai -------------------------------------------------------------------------------------------------
@@ -219,8 +219,8 @@ def _genai_caller(tool: Any, text: str) -> Run:
     functions = {tool.__name__: tool}
 
     def call() -> Any:
-        made = types.FunctionCall(name=tool.__name__, args=json.loads(text))
-        content = types.Content(role="model", parts=[types.Part(function_call=made)])
+        function_call = types.FunctionCall(name=tool.__name__, args=json.loads(text))
+        content = types.Content(role="model", parts=[types.Part(function_call=function_call)])
         response = types.GenerateContentResponse(candidates=[types.Candidate(content=content)])
         parts: Any = get_function_response_parts(response, functions)
         return parts[0].function_response.response["result"]
@@ -280,10 +280,10 @@ def _toolschema_caller(tool: Any, text: str) -> Run:
     definition = schema(tool)
 
     def call() -> Any:
-        checked = definition.validate(json.loads(text))
-        if checked.issues:
-            raise ValueError(checked.issues)
-        return tool(**checked.value)
+        validation = definition.validate(json.loads(text))
+        if validation.issues:
+            raise ValueError(validation.issues)
+        return tool(**validation.value)
 
     return call
 

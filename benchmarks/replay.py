@@ -99,10 +99,10 @@ def timed(path: Path, make: Any) -> float:
     """Return the seconds of one replay, without the start of its workers."""
     with make() as pool:
         list(pool.map(_begin, range(8)))
-        began = perf_counter()
-        found = replay(path, TARGET, pool)
-        seconds = perf_counter() - began
-    assert not found.changes
+        started = perf_counter()
+        report = replay(path, TARGET, pool)
+        seconds = perf_counter() - started
+    assert not report.changes
     return seconds
 
 
@@ -121,13 +121,15 @@ def main() -> None:
         path = Path(folder, "calls.jsonl")
         write(path, options.responses)
         megabytes = path.stat().st_size / 1e6
-        made = {count: partial(ProcessPoolExecutor, count, mp_context=context) for count in (1, 2)}
+        pool_factories = {
+            worker_count: partial(ProcessPoolExecutor, worker_count, mp_context=context) for worker_count in (1, 2)
+        }
         seconds: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(5):
-            for count, make in made.items():
-                seconds[count].append(timed(path, make))
-    one, two = (statistics.median(seconds[count]) for count in (1, 2))
-    each = one / options.responses
+            for worker_count, make in pool_factories.items():
+                seconds[worker_count].append(timed(path, make))
+    one_worker, two_workers = (statistics.median(seconds[worker_count]) for worker_count in (1, 2))
+    seconds_per_response = one_worker / options.responses
     lines = [
         "# Replay",
         "",
@@ -138,8 +140,8 @@ def main() -> None:
         "",
         "| workers | seconds | ratio | a response | a million responses, extrapolated |",
         "|---|---|---|---|---|",
-        f"| 1 | {one:.2f} | 1.00 | {each * 1e6:.0f} us | {each * 1e6:.0f} s |",
-        f"| 2 | {two:.2f} | {one / two:.2f} | {two / options.responses * 1e6:.0f} us | {two / options.responses * 1e6:.0f} s |",
+        f"| 1 | {one_worker:.2f} | 1.00 | {seconds_per_response * 1e6:.0f} us | {seconds_per_response * 1e6:.0f} s |",
+        f"| 2 | {two_workers:.2f} | {one_worker / two_workers:.2f} | {two_workers / options.responses * 1e6:.0f} us | {two_workers / options.responses * 1e6:.0f} s |",
         "",
     ]
     RESULTS.write_text("\n".join(lines), encoding="utf-8")

@@ -39,27 +39,27 @@ class Row:
 def as_markdown(rows: Iterable[Row]) -> str:
     """Return a table for each part, with a line for each measurement and a column for each subject."""
     lines: list[str] = []
-    for part, of_part in groupby(rows, key=lambda row: row.part):
-        table = list(of_part)
+    for part, part_rows in groupby(rows, key=lambda row: row.part):
+        table = list(part_rows)
         subjects = list(dict.fromkeys(row.subject for row in table))
         lines += ["", f"### {TITLES[part]}", ""]
         lines += [f"| | {' | '.join(subjects)} | |", f"|---|{'---|' * len(subjects)}---|"]
-        for what in dict.fromkeys(row.what for row in table):
-            cells = {row.subject: row for row in table if row.what == what}
+        for label in dict.fromkeys(row.what for row in table):
+            cells = {row.subject: row for row in table if row.what == label}
             note = next((row.note for row in cells.values() if row.note), "")
-            shown = [_cell(cells[subject]) if subject in cells else "" for subject in subjects]
-            lines.append(f"| {what} | {' | '.join(shown)} | {note} |")
+            cell_texts = [_cell(cells[subject]) if subject in cells else "" for subject in subjects]
+            lines.append(f"| {label} | {' | '.join(cell_texts)} | {note} |")
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def _cell(row: Row) -> str:
     spread = row.spread
-    said = f"{_figure(spread.median)}"
+    text = f"{_figure(spread.median)}"
     if spread.low != spread.high:
-        said += f" ({_figure(spread.low)} to {_figure(spread.high)})"
+        text += f" ({_figure(spread.low)} to {_figure(spread.high)})"
     if row.goal is None:
-        return said
-    return f"{said}, goal {row.goal:g}" if row.is_reached else f"**{said}, goal {row.goal:g}**"
+        return text
+    return f"{text}, goal {row.goal:g}" if row.is_reached else f"**{text}, goal {row.goal:g}**"
 
 
 def _figure(value: float) -> str:

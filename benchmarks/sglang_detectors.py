@@ -31,9 +31,9 @@ class Empty(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = type(name, (), {"__module__": self.__name__})
-        setattr(self, name, made)
-        return made
+        empty_class = type(name, (), {"__module__": self.__name__})
+        setattr(self, name, empty_class)
+        return empty_class
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -81,8 +81,8 @@ def load(folder: Path) -> Any:
         sys.modules[name] = module
     sys.meta_path.append(Finder())
     protocol = Empty("sglang.srt.entrypoints.openai.protocol")
-    for made in (Function, Tool):
-        setattr(protocol, made.__name__, made)
+    for model_class in (Function, Tool):
+        setattr(protocol, model_class.__name__, model_class)
     sys.modules[protocol.__name__] = protocol
     return importlib.import_module("sglang.srt.function_call.function_call_parser").FunctionCallParser
 
@@ -108,28 +108,31 @@ def calls_of(parser_class: Any, name: str, pieces: list[str], tools: list[Tool])
 
 def add_held_back(detector: Any, arguments: dict[int, str]) -> None:
     """Add the end of the last call's arguments that the detector held back, as SGLang's server does after a stream."""
-    found, sent = getattr(detector, "prev_tool_call_arr", None), getattr(detector, "streamed_args_for_tool", None)
-    at = len(found or ()) - 1
-    if not found or not sent or at >= len(sent):
+    parsed_calls, sent_arguments = (
+        getattr(detector, "prev_tool_call_arr", None),
+        getattr(detector, "streamed_args_for_tool", None),
+    )
+    last = len(parsed_calls or ()) - 1
+    if not parsed_calls or not sent_arguments or last >= len(sent_arguments):
         return
-    expected = found[at].get("arguments", {})
+    expected = parsed_calls[last].get("arguments", {})
     expected = expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
-    if expected.startswith(sent[at]):
-        arguments[at] = arguments.get(at, "") + expected[len(sent[at]) :]
+    if expected.startswith(sent_arguments[last]):
+        arguments[last] = arguments.get(last, "") + expected[len(sent_arguments[last]) :]
 
 
 def main() -> None:
     """Read lines of JSON, and print an answer to each line."""
     parser_class = load(Path(sys.argv[1]))
     for line in sys.stdin:
-        asked = json.loads(line)
-        tools = [Tool(function=Function(**tool)) for tool in asked["tools"]]
+        request = json.loads(line)
+        tools = [Tool(function=Function(**tool)) for tool in request["tools"]]
         shortest, calls = float("inf"), []
         try:
-            for _ in range(asked["repeats"]):
-                began = time.perf_counter()
-                calls = calls_of(parser_class, asked["format"], asked["pieces"], tools)
-                shortest = min(shortest, time.perf_counter() - began)
+            for _ in range(request["repeats"]):
+                started = time.perf_counter()
+                calls = calls_of(parser_class, request["format"], request["pieces"], tools)
+                shortest = min(shortest, time.perf_counter() - started)
             print(json.dumps({"calls": calls, "seconds": shortest}), flush=True)
         except Exception as error:
             print(json.dumps({"error": type(error).__name__}), flush=True)

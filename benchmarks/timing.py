@@ -46,17 +46,17 @@ def seconds_of_each(
     """
     timers = {name: _timer(call, loop) for name, call in callables.items()}
     counts = {name: _count(timer, effort.seconds) for name, timer in timers.items()}
-    found: dict[str, list[float]] = {name: [] for name in callables}
+    seconds_by_name: dict[str, list[float]] = {name: [] for name in callables}
     gc.collect()
     gc.disable()
     try:
         for _ in range(effort.rounds):
             for name, timer in timers.items():
-                found[name].append(timer(counts[name]) / counts[name])
+                seconds_by_name[name].append(timer(counts[name]) / counts[name])
             gc.collect(0)
     finally:
         gc.enable()
-    return found
+    return seconds_by_name
 
 
 def _timer(call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Callable[[int], float]:
@@ -80,9 +80,9 @@ def _timer(call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Callable
 def _count(timer: Callable[[int], float], seconds: float) -> int:
     timer(3)
     count = 1
-    while (took := timer(count)) < seconds / 4:
+    while (elapsed := timer(count)) < seconds / 4:
         count *= 2
-    return max(1, round(count * seconds / took))
+    return max(1, round(count * seconds / elapsed))
 
 
 def fitted_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:

@@ -54,9 +54,9 @@ COMMAND = [sys.executable, __file__, "serve"]
 
 async def serve() -> None:
     """Serve the tools, as ``toolshape mcp examples/mcp_pair.py:tools`` does."""
-    made = server(tools, "shop", version="1.0")
+    shop_server = server(tools, "shop", version="1.0")
     async with stdio_server() as (read, write):
-        await made.run(read, write, made.create_initialization_options())
+        await shop_server.run(read, write, shop_server.create_initialization_options())
 
 
 async def client_of_others() -> None:

@@ -70,8 +70,8 @@ def tell(provider: ProviderName) -> None:
         print(f"  it calls {result.call.name}({json.dumps(result.call.arguments)})")
         for path, rule, before, after in result.coercions:
             print(f"    coerced: {path} was {before!r}, is {after!r} (rule {rule})")
-        said = result.text.replace("\n", "\n      ")
-        print(f"    gave: {said}" if result.ok else f"    refused, and the model reads:\n      {said}")
+        text = result.text.replace("\n", "\n      ")
+        print(f"    gave: {text}" if result.ok else f"    refused, and the model reads:\n      {text}")
     roles = [message["role"] for message in results.turn]
     print(f"  to go on with: {len(results.turn)} messages ({', '.join(roles)})\n")
 

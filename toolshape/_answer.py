@@ -63,8 +63,8 @@ def compile_answer_reading(
         try:
             model, coercions = validate(text if is_wrapped else f'{{"{FIELD}":{text}}}')
         except BaseException as error:
-            found = validation_error(error, tool=name)
-            model, coercions = _read_again(validate, text, found, is_cut=is_cut, is_wrapped=is_wrapped)
+            call_error = validation_error(error, tool=name)
+            model, coercions = _read_again(validate, text, call_error, is_cut=is_cut, is_wrapped=is_wrapped)
         return model.__dict__[FIELD], _inside(coercions) if coercions and not is_wrapped else coercions
 
     def read(given: Any, is_cut: bool) -> Validated:
@@ -87,8 +87,8 @@ def _read_again(
         if not (isinstance(value, dict) and FIELD in value):
             try:
                 return validate(f'{{"{FIELD}":{text}}}')
-            except BaseException as other:
-                validation_error(other, tool=error.output)
+            except BaseException as second_error:
+                validation_error(second_error, tool=error.output)
     raise error from (found.__cause__ or found)
 
 
@@ -116,9 +116,9 @@ def _unreadable(name: str, text: str, error: UnreadableError, *, is_cut: bool) -
     problem = Problem("", error.rule, message=str(error))
     if error.rule == "repeated_key":
         return AnswerError("invalid_answer", output=name, problems=[problem])
-    beside = _beside_json(text)
-    if beside:
-        return AnswerError("answer_in_prose", output=name, problems=[Problem("", "prose", message=beside)])
+    surroundings = _beside_json(text)
+    if surroundings:
+        return AnswerError("answer_in_prose", output=name, problems=[Problem("", "prose", message=surroundings)])
     if is_cut or error.rule == "json_truncated":
         return AnswerError("truncated_answer", output=name)
     return AnswerError("malformed_answer", output=name, problems=[problem])
@@ -126,7 +126,7 @@ def _unreadable(name: str, text: str, error: UnreadableError, *, is_cut: bool) -
 
 def _beside_json(text: str) -> str:
     """Describe the text around the JSON of an answer; return ``""`` if there is none, or no whole object or array."""
-    starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
+    starts = [position for position in (text.find("{"), text.find("[")) if position >= 0]
     if not starts:
         return ""
     start = min(starts)
@@ -243,10 +243,12 @@ class Answer(Generic[T]):
         results: list[Result] = []
         calls = self.calls
         names = [call.wire_name for call in calls]
-        answer = names.index(self._tool) if self._tool in names else None  # only the first such call is the answer
+        answer_position = (
+            names.index(self._tool) if self._tool in names else None
+        )  # only the first such call is the answer
         for position, wire in enumerate(calls):
             call = call_of(self.provider.name, _NO_HANDLERS, position, wire)
-            if position != answer:
+            if position != answer_position:
                 error = CallError("not_run", tool=call.wire_name)
                 results.append(Result(call, error=error, text=str(error)))
             elif self.error is not None:
@@ -286,8 +288,8 @@ def answer_of(
     text, refusal = _words(provider, reading[0]) if tool is None else AnswerText(_arguments_of(answer.call))
     answer.text = text or refusal
     if (refusal and not text) or answer.finish == "refusal":
-        words = answer.text if isinstance(answer.text, str) else ""
-        answer.error = AnswerError("refused_answer", output=output, text=words)
+        refusal_text = answer.text if isinstance(answer.text, str) else ""
+        answer.error = AnswerError("refused_answer", output=output, text=refusal_text)
         return answer
     try:
         answer.value, answer.coercions = read(text, answer.finish == "length")

@@ -47,20 +47,20 @@ class Bindings:
             DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
-        found = get(provider) if text_calls is None else reading_text_calls(get(provider), text_calls)
+        resolved_provider = get(provider) if text_calls is None else reading_text_calls(get(provider), text_calls)
         contents = self._store.contents  # a snapshot: adding a tool replaces the contents
-        wish = contents.strict if strict is None else strict
-        if not (wish is True or wish is False or wish == "auto"):
-            raise UsageError(f'strict must be True, False or "auto", not {wish!r}')
-        key = (found.name, str(wish))
+        strictness = contents.strict if strict is None else strict
+        if not (strictness is True or strictness is False or strictness == "auto"):
+            raise UsageError(f'strict must be True, False or "auto", not {strictness!r}')
+        key = (resolved_provider.name, str(strictness))
         # A type is its own key, because the Output that is made from the type is not kept.
-        by_output = (key, output if _is_hashable(output) else None)
-        bound = contents.bounds.get(by_output) if by_output[1] is output else None
-        if bound is None or bound.provider is not found:
+        output_key = (key, output if _is_hashable(output) else None)
+        bound = contents.bounds.get(output_key) if output_key[1] is output else None
+        if bound is None or bound.provider is not resolved_provider:
             bound_tools = bind_tools(
                 tools=contents.tools.values(),
-                provider=found,
-                strict=wish,
+                provider=resolved_provider,
+                strict=strictness,
                 rules=contents.coerce,
                 annotates=contents.feedback == "json",
                 hooks=contents.hooks,
@@ -73,10 +73,12 @@ class Bindings:
             store = self._store
             with store.lock:
                 bound = Bound(bound_tools)
-                if by_output[1] is output:
-                    _keep(contents.bounds, by_output, bound)
+                if output_key[1] is output:
+                    _keep(contents.bounds, output_key, bound)
                 # The new entry goes first, because the last entry is the provider of the latest request.
-                store.contents = replace(store.contents, used={key: Use(found, output), **store.contents.used})
+                store.contents = replace(
+                    store.contents, used={key: Use(resolved_provider, output), **store.contents.used}
+                )
         return bound
 
     def put_last(self, bound: Bound, strict: Strictness | None, output: Any = None) -> None:
@@ -103,17 +105,19 @@ class Bindings:
             UsageError: Two providers of the family read the response differently.
         """
         contents = self._store.contents
-        known = contents.used
+        uses = contents.used
         # The provider of the latest request comes first: a text format and OpenAI's chat have the same message form.
-        providers = [use.provider for use in reversed(list(known.values()))] if provider is None else [get(provider)]
+        providers = [use.provider for use in reversed(list(uses.values()))] if provider is None else [get(provider)]
         body = body_of(response, *providers)
         default = family_of(body, providers) if provider is None else get(provider)
         name = None if provider is None else default.name
-        used = [key for key, use in known.items() if use.provider.family == default.family and name in (None, key[0])]
-        bounds = [self._bound_of(key, known[key]) for key in used] or [self.bind(default)]
+        family_keys = [
+            key for key, use in uses.items() if use.provider.family == default.family and name in (None, key[0])
+        ]
+        bounds = [self._bound_of(key, uses[key]) for key in family_keys] or [self.bind(default)]
         if len(bounds) > 1 and not _all_equal([canonical_calls(bound_tools_of(bound), body) for bound in bounds]):
-            shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in used))
-            has_several = len({key[0] for key in used}) > 1
+            shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in family_keys))
+            has_several = len({key[0] for key in family_keys}) > 1
             way_out = "pass provider=" if has_several else "call dispatch on the Bound that made the request"
             raise UsageError(f"{shapes} read this response of {default.family} differently: {way_out}")
         return bounds[-1], response if contents.observers else body
@@ -123,8 +127,10 @@ class Bindings:
 
     def resumption_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers, Callable[[Results], None]]:
         """Return the provider, the handlers and the observer of results with which a paused plan is resumed."""
-        own = next((use.provider for use in self._store.contents.used.values() if use.provider.name == provider), None)
-        bound = self.bind(provider if own is None else own, strict)
+        used_provider = next(
+            (use.provider for use in self._store.contents.used.values() if use.provider.name == provider), None
+        )
+        bound = self.bind(provider if used_provider is None else used_provider, strict)
         return bound.provider, bound_tools_of(bound).handlers, partial(observe_resumed, bound)
 
 
@@ -133,9 +139,9 @@ _MOST_OUTPUTS = 64
 
 
 def _keep(bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound) -> None:
-    with_output = [known for known in bounds if known[1] is not None]
-    if len(with_output) >= _MOST_OUTPUTS:
-        del bounds[with_output[0]]
+    keys_with_output = [cached_key for cached_key in bounds if cached_key[1] is not None]
+    if len(keys_with_output) >= _MOST_OUTPUTS:
+        del bounds[keys_with_output[0]]
     bounds[key] = bound
 
 

@@ -95,8 +95,8 @@ class Bound:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
 
     def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
-        known = self._bound_tools.entries
-        entries = b",".join([known[name] for name in wire_names])
+        entries_by_name = self._bound_tools.entries
+        entries = b",".join([entries_by_name[name] for name in wire_names])
         text = b"[%s]" % entries
         try:
             return self.provider.request.gather(from_json(text))
@@ -122,10 +122,12 @@ class Bound:
 
     def _refuse_beside(self, native: Sequence[Any]) -> None:
         deferral = self.provider.request.deferral
-        refused = None if deferral is None else deferral.refused
-        said = () if refused is None else [refused(tool, self._bound_tools.shapes) for tool in native]
-        if any(said):
-            raise self._request_error("native", "native", next(filter(None, said)))
+        explain_refusal = None if deferral is None else deferral.refused
+        refusals = (
+            () if explain_refusal is None else [explain_refusal(tool, self._bound_tools.shapes) for tool in native]
+        )
+        if any(refusals):
+            raise self._request_error("native", "native", next(filter(None, refusals)))
 
     def _refuse_too_many(self, native: int = 0) -> None:
         limit = self.provider.request.most_tools
@@ -224,9 +226,9 @@ class Bound:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
         """
         beside = self._bound_tools.beside
-        asked = {} if beside is None else copied(beside.keywords)
+        output_keywords = {} if beside is None else copied(beside.keywords)
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
-            return asked
+            return output_keywords
         if not (parallel is None or parallel is True or parallel is False):
             raise self._request_error("parallel", "choice", f"parallel must be True or False, not {parallel!r}")
         if isinstance(native, (str, bytes, Mapping)):
@@ -234,9 +236,11 @@ class Bound:
                 "native", "native", f"native= must be a list of tools in the SDK's form, not {native!r}"
             )
         self._refuse_beside(native)
-        given: Any = choice
-        if not (given is None or isinstance(given, (str, Iterable))):
-            raise self._request_error("choice", "choice", f"choice= must be a mode, a name or a list of names, not {choice!r}")
+        raw_choice: Any = choice
+        if not (raw_choice is None or isinstance(raw_choice, (str, Iterable))):
+            raise self._request_error(
+                "choice", "choice", f"choice= must be a mode, a name or a list of names, not {choice!r}"
+            )
         if choice == "required" and not self._bound_tools.entries and not native:
             raise self._request_error("choice", "choice", "there is no tool to call: leave choice= out")
         if beside is not None and beside.tool is not None and choice in (None, "none"):
@@ -245,7 +249,7 @@ class Bound:
         names = (
             () if choice is None or mode else self._wire_names([choice] if isinstance(choice, str) else list(choice))
         )
-        chosen = Choice(
+        wire_choice = Choice(
             provider=self.provider.name,
             model=None if model is None else str(model),
             mode=mode,
@@ -255,14 +259,16 @@ class Bound:
             is_strict=self._has_strict(),
         )
         entries = self._bound_tools.entries
-        shown = self._searchable(self._gathered(entries), native) if entries else []
-        tools = [*shown, *copied(list(native))]
-        request = self.provider.request.keywords(tools, chosen)
+        sent_entries = self._searchable(self._gathered(entries), native) if entries else []
+        tools = [*sent_entries, *copied(list(native))]
+        request = self.provider.request.keywords(tools, wire_choice)
         # If the request holds only some of the tools, only these tools count toward the limit.
-        inner = [value for item in request.values() for value in (item.values() if isinstance(item, dict) else (item,))]
-        if any(value is tools for value in inner):
+        request_values = [
+            value for item in request.values() for value in (item.values() if isinstance(item, dict) else (item,))
+        ]
+        if any(value is tools for value in request_values):
             self._refuse_too_many(len(native))
-        return _merged(request, asked)
+        return _merged(request, output_keywords)
 
     def _has_strict(self) -> bool:
         beside = self._bound_tools.beside
@@ -271,12 +277,12 @@ class Bound:
 
     def _choice_of_answer(self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None) -> str | None:
         """Return the choice that forces a call of any tool, or only of the answer's tool; ``None`` if there is none."""
-        wanted = Choice(provider=self.provider.name, model=model, mode="required")
+        wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
             names = (str(beside.tool),)
-            wanted = wanted._replace(mode=None, names=names, chosen=tuple(self._gathered(names)))
+            wire_choice = wire_choice._replace(mode=None, names=names, chosen=tuple(self._gathered(names)))
         try:
-            self.provider.request.keywords(self._gathered(self._bound_tools.entries), wanted)
+            self.provider.request.keywords(self._gathered(self._bound_tools.entries), wire_choice)
         except ExportError:
             return None
         return beside.record.name if is_only_answer else "required"
@@ -289,8 +295,8 @@ class Bound:
             wire_names = {**wire_names, beside.record.name: beside.tool}
         for name in names:
             if name not in wire_names:
-                if (meant := _OTHER_WORDS.get(name)) is not None:
-                    message = f"{name!r} is not a tool, but a provider's word for {meant!r}: write {meant!r}"
+                if (canonical_mode := _OTHER_WORDS.get(name)) is not None:
+                    message = f"{name!r} is not a tool, but a provider's word for {canonical_mode!r}: write {canonical_mode!r}"
                     raise self._request_error("choice", "choice", message)
                 hint = did_you_mean(str(name), [*_MODES, *wire_names])
                 raise self._request_error("choice", "unknown_tool", f"there is no tool {name!r}", hint)
@@ -506,10 +512,10 @@ class Bound:
 
 def _merged(request: JsonObject, asked: JsonObject) -> JsonObject:
     """Merge the keyword arguments for tools and for the answer; some providers have one object for both."""
-    joined = dict(request)
+    merged = dict(request)
     for key, value in asked.items():
-        joined[key] = {**joined[key], **value} if isinstance(joined.get(key), dict) else value
-    return joined
+        merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value
+    return merged
 
 
 def show(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
@@ -530,10 +536,10 @@ def observe_resumed(bound: Bound, results: Results) -> None:
     if bound_tools_of(bound).observers is None:
         return
     assistant = results.assistant
-    given = assistant[0] if len(assistant) == 1 else list(assistant)
+    response = assistant[0] if len(assistant) == 1 else list(assistant)
 
     def observe(done: Results, was_told: bool) -> None:
-        show(bound, ObservedResponse(given, done, continues=was_told))
+        show(bound, ObservedResponse(response, done, continues=was_told))
 
     state.observe(results, observe, was_told=True)
 

@@ -160,11 +160,13 @@ class AnswerCollector(Generic[T]):
         if not response or not recognised(bound.provider, response):
             return None
         record, lens = self._record, self._wire.lens
-        given = written_answer(bound.provider, reading_of(bound.provider, response), self._wire.tool)
-        found = beginning(given, lens.back, lens.losses, tuple(record.definition.schema.get("$defs", ())))
+        wire_answer = written_answer(bound.provider, reading_of(bound.provider, response), self._wire.tool)
+        partial_answer = beginning(
+            wire_answer, lens.back, lens.losses, tuple(record.definition.schema.get("$defs", ()))
+        )
         if record.is_wrapped:
-            return found.get(FIELD)
-        return found or None
+            return partial_answer.get(FIELD)
+        return partial_answer or None
 
     def over(self, stream: Iterable[Any]) -> Iterator[Any]:
         """Feed a whole stream, and yield ``partial()`` after each piece with text, or every piece of a tool call."""
@@ -190,10 +192,10 @@ def bind_output(record: OutputRecord, provider: ProviderOrName, strict: Strictne
     Raises:
         ExportError: The provider is unknown, does not accept the schema, or has no strict form.
     """
-    found = get(provider)
-    wire = output_to_wire(found, record.spec, strict)
+    resolved_provider = get(provider)
+    wire = output_to_wire(resolved_provider, record.spec, strict)
     read = compile_answer_reading(record.definition, wire.lens, record.rules, is_wrapped=record.is_wrapped)
-    return BoundOutput(record, found, wire, read, strict)
+    return BoundOutput(record, resolved_provider, wire, read, strict)
 
 
 def _rebind(options: tuple[Any, ...], provider: Provider, strict: Strictness) -> BoundOutput[Any]:

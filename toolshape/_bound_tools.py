@@ -59,8 +59,8 @@ class BoundTools:
     def entries(self) -> Mapping[str, bytes]:
         """The JSON of each entry, by wire name, in the order of the export; the tool for the answer is last, if any."""
         beside = self.beside
-        found = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
-        return found if beside is None or beside.tool is None else {**found, beside.tool: beside.entry}
+        entries = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
+        return entries if beside is None or beside.tool is None else {**entries, beside.tool: beside.entry}
 
     @property
     def schemas(self) -> dict[str, JsonSchema]:
@@ -97,18 +97,22 @@ def bind_tools(
         if output is None
         else compile_beside_tools(provider, record_of_output(output), strict, has_tools=bool(tools))
     )
-    shared = [] if beside is None else [beside.candidate]
-    compiled = shapes(tools, provider, strict, rules, annotates=annotates, beside=shared)
+    candidates = [] if beside is None else [beside.candidate]
+    compiled = shapes(tools, provider, strict, rules, annotates=annotates, beside=candidates)
     if beside is not None and beside.tool is not None and beside.candidate.name in compiled.relaxed:
         beside = compile_beside_tools(provider, beside.record, strict=False)
     for shape in compiled.compiled:
-        if other := by_wire_name.get(shape.wire_name):
-            message = f"{other.name!r} and {shape.name!r} would both be {shape.wire_name!r}: pass name= to one"
+        if earlier_shape := by_wire_name.get(shape.wire_name):
+            message = f"{earlier_shape.name!r} and {shape.name!r} would both be {shape.wire_name!r}: pass name= to one"
             problem = Problem(path="name", rule="name_taken", message=message)
             raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
         by_wire_name[shape.wire_name] = shape
-    if beside is not None and beside.tool is not None and (taken := by_wire_name.get(beside.tool)) is not None:
-        raise taken_name(beside, taken.name)
+    if (
+        beside is not None
+        and beside.tool is not None
+        and (conflicting_shape := by_wire_name.get(beside.tool)) is not None
+    ):
+        raise taken_name(beside, conflicting_shape.name)
     return BoundTools(
         tools=tools,
         provider=provider,
@@ -128,8 +132,8 @@ def bind_tools(
 
 
 def _schemas(shapes_by_name: Mapping[str, Shape], beside: OutputBesideTools | None) -> dict[str, JsonSchema]:
-    found = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
-    return found if beside is None or beside.tool is None else {**found, beside.tool: beside.lens.schema}
+    schemas = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
+    return schemas if beside is None or beside.tool is None else {**schemas, beside.tool: beside.lens.schema}
 
 
 def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
@@ -142,10 +146,10 @@ def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
 
 def part_of(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
     """Return the record for some of the tools, in the form that the whole record has for them."""
-    chosen = tuple(tools)
-    names = {tool.name for tool in chosen}
+    chosen_tools = tuple(tools)
+    names = {tool.name for tool in chosen_tools}
     part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
-    return replace(whole, tools=chosen, shapes=part, handlers=whole.handlers.of_some(part))
+    return replace(whole, tools=chosen_tools, shapes=part, handlers=whole.handlers.of_some(part))
 
 
 def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:

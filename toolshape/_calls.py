@@ -49,8 +49,8 @@ class Namespace(NamedTuple):
         """Whether the name and the description are strings, and providers accept the name."""
         name: Any = self.name
         description: Any = self.description
-        is_name = isinstance(name, str) and re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) is not None
-        return is_name and isinstance(description, str)
+        has_valid_name = isinstance(name, str) and re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) is not None
+        return has_valid_name and isinstance(description, str)
 
 
 class Spec(NamedTuple):

@@ -39,13 +39,13 @@ def check(registry: Registry, provider: ProviderOrName, strict: Strictness | Non
     Raises:
         ExportError: The provider is unknown.
     """
-    found = get(provider)
-    refused: list[RefusedTool] = []
+    resolved_provider = get(provider)
+    refusals: list[RefusedTool] = []
     for tool in registry:
-        refused += _refusals(registry.subset(names=[tool.name]), found, strict)
-    faulty = {refusal.tool for refusal in refused}
-    sound = registry.subset(names=[tool.name for tool in registry if tool.name not in faulty])
-    return (*refused, *_refusals(sound, found, strict))
+        refusals += _refusals(registry.subset(names=[tool.name]), resolved_provider, strict)
+    refused_names = {refusal.tool for refusal in refusals}
+    accepted_tools = registry.subset(names=[tool.name for tool in registry if tool.name not in refused_names])
+    return (*refusals, *_refusals(accepted_tools, resolved_provider, strict))
 
 
 def check_answer(
@@ -96,8 +96,8 @@ def differences(
     forms: dict[str, str] = {}
     for provider in map(get, targets):
         # A provider without a strict form gets its only form, even if the tool asks for the strict form.
-        sent = make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
-        bound = Registry([sent]).bind(provider, None if provider.schema.strict is None else strict)
+        sent_tool = make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
+        bound = Registry([sent_tool]).bind(provider, None if provider.schema.strict is None else strict)
         reports[provider.name] = [entry for entry in bound.report() if entry.kind != "finding"]
         forms[provider.name] = "strict" if bound.is_strict(tool.name) else "lenient"
     paths = dict.fromkeys(entry.path for report in reports.values() for entry in report)

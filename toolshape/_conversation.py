@@ -118,9 +118,9 @@ class Conversation:
         Raises:
             UsageError: ``tools`` is not a ``Registry``, or a message is not a ``Message``.
         """
-        given: Any = tools
-        if given is not None and not isinstance(given, Registry):
-            raise UsageError(f"a Conversation takes a Registry of tools, not {type(given).__name__}")
+        raw_tools: Any = tools
+        if raw_tools is not None and not isinstance(raw_tools, Registry):
+            raise UsageError(f"a Conversation takes a Registry of tools, not {type(raw_tools).__name__}")
         self.tools = Registry() if tools is None else tools
         self.repairs: tuple[Repair, ...] = ()
         self._messages: list[Message] = []
@@ -154,15 +154,18 @@ class Conversation:
     def messages(self) -> tuple[Message, ...]:
         """The messages so far, including the existing results of an open turn."""
         with self._lock:
-            answered = None if self._open is None else answered_part(self._open)
-            return (*self._messages, *(() if answered is None else (_placed(answered, len(self._messages)),)))
+            result_message = None if self._open is None else answered_part(self._open)
+            return (
+                *self._messages,
+                *(() if result_message is None else (_placed(result_message, len(self._messages)),)),
+            )
 
     def _append(self, messages: Iterable[Message]) -> None:
         for message in messages:
-            given: Any = message
-            if not isinstance(given, Message):
+            raw_message: Any = message
+            if not isinstance(raw_message, Message):
                 raise UsageError("messages must be Message records: use read(messages, provider) for stored messages")
-            self._messages.append(_placed(given, len(self._messages)))
+            self._messages.append(_placed(raw_message, len(self._messages)))
 
     def system(self, text: str) -> None:
         """Append a system prompt. Each request puts the prompt where the provider expects it.
@@ -208,9 +211,9 @@ class Conversation:
         Raises:
             UsageError: The value is not ``Results``, the results were appended before, or another turn is open.
         """
-        given: Any = results
-        if not isinstance(given, Results):
-            raise UsageError(f"+= takes Results, such as plan.results, not {type(given).__name__}")
+        raw_results: Any = results
+        if not isinstance(raw_results, Results):
+            raise UsageError(f"+= takes Results, such as plan.results, not {type(raw_results).__name__}")
         if self._open is None or self._open.results is not results:
             if id(results) in self._added:
                 raise UsageError("these results are already in the conversation: dispatch appends them")
@@ -230,17 +233,22 @@ class Conversation:
         # if the conversation already ends with them: after ``read``, the calls at the end wait for their results.
         with self._lock:
             self._refuse_open(what)
-            given, before = said.given, (len(self._messages), self._turns)
-            is_redelivered = given == _last_given(self._messages) and not any(map(has_made_up_id, results.calls))
+            wire_messages, previous_counts = said.given, (len(self._messages), self._turns)
+            is_redelivered = wire_messages == _last_given(self._messages) and not any(
+                map(has_made_up_id, results.calls)
+            )
             if not (is_redelivered and len(results)):
                 self._turns += 1
-            is_here = bool(given) and [message.raw for message in self._messages[-len(given) :]] == given
-            if not is_here:
+            ends_with_response = (
+                bool(wire_messages)
+                and [message.raw for message in self._messages[-len(wire_messages) :]] == wire_messages
+            )
+            if not ends_with_response:
                 self._append(said.messages)
                 if results.output is not None and self._asks_for_secrets():
-                    self._hidden.update(range(before[0], len(self._messages)))
+                    self._hidden.update(range(previous_counts[0], len(self._messages)))
             self._open = OpenTurn(results=results, number=self._turns)
-            return before
+            return previous_counts
 
     def _asks_for_secrets(self) -> bool:
         beside = None if self._asked is None else bound_tools_of(self._asked[0]).beside
@@ -287,10 +295,10 @@ class Conversation:
             UsageError: No turn is open, or the messages do not contain the waiting calls in their original form.
         """
         with self._lock:
-            stored = self._stored_turn
-            if stored is not None:
-                bound = self.tools.bind(get(stored["provider"]), stored["strict"])
-                self._open = restored_turn(stored, self._turns, bound, self._messages)
+            stored_turn = self._stored_turn
+            if stored_turn is not None:
+                bound = self.tools.bind(get(stored_turn["provider"]), stored_turn["strict"])
+                self._open = restored_turn(stored_turn, self._turns, bound, self._messages)
                 self._forget_stored()
             if self._open is None:
                 raise UsageError("no call of this conversation is waiting: the turn is not open")
@@ -481,16 +489,16 @@ class Conversation:
         Raises:
             UsageError: The token holds other calls, or no turn is open.
         """
-        stored = self._stored_turn
-        if stored is not None:
-            ids = [call["id"] for call in stored["calls"]]
+        stored_turn = self._stored_turn
+        if stored_turn is not None:
+            open_ids = [call["id"] for call in stored_turn["calls"]]
         else:
-            ids = [call.id for call in self._turn().results.calls]
+            open_ids = [call.id for call in self._turn().results.calls]
         try:
             token_ids = [call["id"] for call in json.loads(token)["calls"]]
         except (TypeError, ValueError, KeyError, RecursionError):
             return  # not a token: ``resume`` raises an error that explains why
-        if token_ids != ids:
+        if token_ids != open_ids:
             raise UsageError("the calls in this token are not the calls that wait in this conversation")
 
     def _adopt(self, results: Results) -> None:
@@ -507,11 +515,14 @@ class Conversation:
         bound = self._bound_of(provider)
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
             model = self._asked[1]  # the requested name, which may be an alias of the version in the response
-        given, origin = (
+        wire_messages, origin = (
             list(sendable(results.assistant)),
             Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
         )
-        return _Said(given, response_messages(provider, given, results.calls, results.finish, origin, self._messages))
+        return _Said(
+            wire_messages,
+            response_messages(provider, wire_messages, results.calls, results.finish, origin, self._messages),
+        )
 
     def _bound_of(self, provider: Provider) -> Bound:
         """Return the bound tools that the last request to a provider sent; without a request, bind the tools."""
@@ -579,9 +590,11 @@ class Conversation:
             self.repairs = tuple(converted.repairs)
         problems = list(converted.problems)
         has_tools = bool(request) and not _is_only_output(request, bound)
-        missing = None if has_tools or "tools_missing" in switched_off(repairs) else tools_missing(histories, model)
-        if missing is not None and any(map(calls_in, self._messages)):
-            problems.append(missing)
+        missing_tools = (
+            None if has_tools or "tools_missing" in switched_off(repairs) else tools_missing(histories, model)
+        )
+        if missing_tools is not None and any(map(calls_in, self._messages)):
+            problems.append(missing_tools)
         if not converted.messages and not problems:
             hint = "append a user message"
             problems.append(
@@ -591,7 +604,7 @@ class Conversation:
             raise HistoryError(provider=bound.provider.name, problems=problems)
         self._asked = bound, model
         self._sent = {
-            **{name: sent for name, sent in self._sent.items() if name != bound.provider.name},
+            **{name: sent_bound for name, sent_bound in self._sent.items() if name != bound.provider.name},
             bound.provider.name: bound,
         }
         body: JsonObject = {} if model is None else {histories.model_key: model}
@@ -601,13 +614,13 @@ class Conversation:
         return _merged(_merged(body, request), {key: plain(value) for key, value in keywords.items()})
 
     def _conversion(self, bound: Bound, model: str | None, repairs: Mapping[str, bool] | bool | None) -> Conversion:
-        off = switched_off(repairs)
-        key = (bound.provider.name, bound.fingerprint, model, off)
+        rules_off = switched_off(repairs)
+        key = (bound.provider.name, bound.fingerprint, model, rules_off)
         cached = self._conversions.get(key)
         if cached is not None and cached[0] is bound:
             return cached[1]
         handlers = bound_tools_of(bound).handlers
-        conversion = conversion_to(bound.provider, handlers, bound.fingerprint, model, off)
+        conversion = conversion_to(bound.provider, handlers, bound.fingerprint, model, rules_off)
         self._conversions[key] = bound, conversion
         return conversion
 
@@ -651,9 +664,9 @@ class Conversation:
 
     def _body_of(self, response: Any, provider: AnyProvider | None) -> Any:
         """Return the body of a response; a string is not parsed if the provider's responses are plain text."""
-        asked = None if self._asked is None else self._asked[0].provider
-        found = asked if provider is None else get(provider)
-        return body_of(response, *([] if found is None else [found]))
+        last_provider = None if self._asked is None else self._asked[0].provider
+        resolved_provider = last_provider if provider is None else get(provider)
+        return body_of(response, *([] if resolved_provider is None else [resolved_provider]))
 
     def _waiting(self) -> tuple[Plan, str | None]:
         """Return the plan of the last messages, whose calls have no results yet, and the model that wrote the messages.
@@ -661,17 +674,19 @@ class Conversation:
         Raises:
             UsageError: The conversation does not end with unanswered calls in a provider's own message.
         """
-        last = [
+        last_messages = [
             *takewhile(
                 lambda message: message.role == "assistant" and message.raw is not None, reversed(self._messages)
             )
         ][::-1]
-        origin = last[-1].origin if last else None
-        if origin is None or not any(map(calls_in, last)):
+        origin = last_messages[-1].origin if last_messages else None
+        if origin is None or not any(map(calls_in, last_messages)):
             raise UsageError("no call is waiting for its result: pass the response")
         bound = self._bound_of(get(origin.provider))
         is_items = histories_of(bound.provider).is_items
-        return bound.plan([message.raw for message in last] if is_items else last[-1].raw), origin.model
+        return bound.plan(
+            [message.raw for message in last_messages] if is_items else last_messages[-1].raw
+        ), origin.model
 
     def dispatch(
         self,
@@ -698,11 +713,11 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return self.run(**options)
-        results, before = self._opened(response, provider)
+        results, previous_counts = self._opened(response, provider)
         try:
             return self.run(**options)
         except UsageError:
-            self._take_back(results, *before)
+            self._take_back(results, *previous_counts)
             raise
 
     async def adispatch(
@@ -716,11 +731,11 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(**options)
-        results, before = self._opened(response, provider)
+        results, previous_counts = self._opened(response, provider)
         try:
             return await self.arun(**options)
         except UsageError:
-            self._take_back(results, *before)
+            self._take_back(results, *previous_counts)
             raise
 
     def _opened(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
@@ -754,12 +769,14 @@ class Conversation:
             raise UsageError(f"keep= must be a number of turns, 1 or more, not {keep!r}")
         starts = [position for position, message in enumerate(self._messages) if begins_turn(message)]
         start = starts[-keep] if len(starts) >= keep else 0
-        kept = [
+        kept_positions = [
             position for position, message in enumerate(self._messages) if position >= start or message.role == "system"
         ]
-        conversation = Conversation(self.tools, [self._messages[position] for position in kept])
+        conversation = Conversation(self.tools, [self._messages[position] for position in kept_positions])
         conversation._asked = self._asked
-        conversation._hidden = {new for new, position in enumerate(kept) if position in self._hidden}
+        conversation._hidden = {
+            new_position for new_position, position in enumerate(kept_positions) if position in self._hidden
+        }
         return conversation
 
     def to_json(self, *, secrets: bool = False) -> str:
@@ -782,8 +799,10 @@ class Conversation:
             UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deeply.
         """
         try:
-            shown = self.messages if secrets else tuple(map(self._shown, range(len(self.messages)), self.messages))
-            messages = [message_to_json(message) for message in shown]
+            visible_messages = (
+                self.messages if secrets else tuple(map(self._shown, range(len(self.messages)), self.messages))
+            )
+            messages = [message_to_json(message) for message in visible_messages]
             body = {"version": _VERSION, "messages": messages, **self._about()}
             text = json.dumps(body, ensure_ascii=False, allow_nan=False)
             return text.encode(errors="backslashreplace").decode()
@@ -797,11 +816,16 @@ class Conversation:
         """Return the stored state of the conversation besides its messages: id, number of turns, and open turn."""
         with self._lock:
             self._close_if_done()
-            stored = self._stored_turn
+            stored_turn = self._stored_turn
             if self._open is not None:
-                stored = turn_to_json(self._open)
-            hidden = {"hidden": sorted(self._hidden)} if self._hidden else {}
-            return {"id": self.id, "turns": self._turns, **hidden, **({} if stored is None else {"open": stored})}
+                stored_turn = turn_to_json(self._open)
+            hidden_positions = {"hidden": sorted(self._hidden)} if self._hidden else {}
+            return {
+                "id": self.id,
+                "turns": self._turns,
+                **hidden_positions,
+                **({} if stored_turn is None else {"open": stored_turn}),
+            }
 
     @classmethod
     def _restored(cls, tools: Registry | None, messages: Iterable[Message], about: JsonObject) -> "Self":
@@ -809,9 +833,9 @@ class Conversation:
         conversation = cls(tools, messages)
         conversation.id, conversation._turns = str(about.get("id", conversation.id)), int(about.get("turns", 0))
         conversation._hidden = set(about.get("hidden", ()))
-        stored = about.get("open")
-        if stored is not None and stored_waiting(stored):  # otherwise the last call ended during ``to_json``
-            conversation._stored_turn = stored
+        stored_turn = about.get("open")
+        if stored_turn is not None and stored_waiting(stored_turn):  # otherwise the last call ended during ``to_json``
+            conversation._stored_turn = stored_turn
         return conversation
 
     @classmethod

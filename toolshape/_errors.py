@@ -89,8 +89,8 @@ class Problem(NamedTuple):
     def __str__(self) -> str:
         sentence = self.message or f"expected {self.expected}" + (f", got {self.got}" if self.got else "")
         path = self.path if len(self.path) <= _LONGEST_PATH_SHOWN else self.path[:_LONGEST_PATH_SHOWN] + "…"
-        placed = f"{path}: {sentence}" if path else sentence
-        line = f"{placed} ({self.hint})" if self.hint else placed
+        sentence_with_path = f"{path}: {sentence}" if path else sentence
+        line = f"{sentence_with_path} ({self.hint})" if self.hint else sentence_with_path
         return re.sub(_CONTROL, lambda match: json.dumps(match[0])[1:-1], line)  # a problem is one line
 
 
@@ -318,8 +318,8 @@ def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return _unknown_tool(error)
         case "malformed_arguments":
             is_over_limit = any(problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems)
-            what = "cannot be processed" if is_over_limit else "are not a JSON object"
-            return f"The arguments of {error.tool} {what}: {_problems(error)}"
+            fault = "cannot be processed" if is_over_limit else "are not a JSON object"
+            return f"The arguments of {error.tool} {fault}: {_problems(error)}"
         case "truncated_arguments":
             return (
                 f"The arguments of {error.tool} were cut off: {_problems(error)}. "
@@ -409,8 +409,8 @@ def _pieces(name: str) -> list[str]:
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
     """Return a hint with the closest word, or an empty string if no word is close."""
-    near = nearest(word, words)
-    return f'did you mean "{near}"?' if near else ""
+    closest = nearest(word, words)
+    return f'did you mean "{closest}"?' if closest else ""
 
 
 def preview(value: Any) -> str:
@@ -430,9 +430,11 @@ _encoder = json.JSONEncoder(ensure_ascii=False, default=lambda unknown: type(unk
 
 def _problems(error: CallError | AnswerError) -> str:
     lines = [str(problem) for problem in error.problems[:_MOST_PROBLEMS_SHOWN]]
-    more = sum(int(problem.got) if problem.rule == "more" else 1 for problem in error.problems[_MOST_PROBLEMS_SHOWN:])
-    if more:
-        lines.append(f"and {more} more")
+    hidden_count = sum(
+        int(problem.got) if problem.rule == "more" else 1 for problem in error.problems[_MOST_PROBLEMS_SHOWN:]
+    )
+    if hidden_count:
+        lines.append(f"and {hidden_count} more")
     return "\n".join(lines)
 
 
@@ -441,7 +443,9 @@ def _unknown_tool(error: CallError) -> str:
     if error.text:
         sentence += f' Did you mean "{error.text}"?'
     if error.names:
-        more = len(error.names) - _MOST_NAMES_SHOWN
-        listed = ", ".join(error.names[:_MOST_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        sentence += f" The tools are: {listed}."
+        hidden_count = len(error.names) - _MOST_NAMES_SHOWN
+        tool_list = ", ".join(error.names[:_MOST_NAMES_SHOWN]) + (
+            f" and {hidden_count} more" if hidden_count > 0 else ""
+        )
+        sentence += f" The tools are: {tool_list}."
     return sentence

@@ -71,15 +71,15 @@ def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str]
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    hidden = " ".join(f"body:has(#{key}:not(:checked)) .{key} {{ display: none }}" for key in keys.values())
+    hiding_rules = " ".join(f"body:has(#{key}:not(:checked)) .{key} {{ display: none }}" for key in keys.values())
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}{style}{hidden}</style></head>"
+        f"<title>{html.escape(title)}</title><style>{_STYLE}{style}{hiding_rules}</style></head>"
     )
-    link = f'<p><a class="skip" href="#{skip[0]}">{text(skip[1])}</a></p>'
-    content = f"<main><h1>{text(title)}</h1>{_SEARCH}{link}{''.join(body)}</main>"
+    skip_link = f'<p><a class="skip" href="#{skip[0]}">{text(skip[1])}</a></p>'
+    content = f"<main><h1>{text(title)}</h1>{_SEARCH}{skip_link}{''.join(body)}</main>"
     return f"{head}<body>{content}<script>{_SCRIPT}</script></body></html>\n"
 
 
@@ -99,9 +99,11 @@ def table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -
         rows: The rows, as markup.
         key: The id of the table.
     """
-    named = f' id="{key}"' if key else ""
+    id_attribute = f' id="{key}"' if key else ""
     region = f'<div class="wide" role="group" tabindex="0" aria-label="{html.escape(label)}">'
-    return f"{region}<table{named}><thead><tr>{''.join(head)}</thead><tbody>{''.join(rows)}</tbody></table></div>"
+    return (
+        f"{region}<table{id_attribute}><thead><tr>{''.join(head)}</thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def escaped(value: Any) -> str:
@@ -121,8 +123,8 @@ def name(value: Any) -> str:
 
 def code(value: Any) -> str:
     """Write a string as code, or any other value as one line of JSON."""
-    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"<code>{_parted(shown)}</code>"
+    literal = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return f"<code>{_parted(literal)}</code>"
 
 
 def _parted(value: Any) -> str:

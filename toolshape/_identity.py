@@ -39,17 +39,17 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
     if scope is None and has_made_up_id(call):
         scope = unnamed
     is_lasting = scope is not None or not has_made_up_id(call)
-    where = (scope or "") if is_lasting else uuid.uuid4().hex
+    used_scope = (scope or "") if is_lasting else uuid.uuid4().hex
     arguments = call.arguments
-    given = call.arguments_raw if arguments is None else arguments
-    digest = hashlib.sha256(canonical_json(given).encode()).hexdigest()
-    return Identity(where, call.id, str(call.name), digest, is_lasting)
+    digested = call.arguments_raw if arguments is None else arguments
+    digest = hashlib.sha256(canonical_json(digested).encode()).hexdigest()
+    return Identity(used_scope, call.id, str(call.name), digest, is_lasting)
 
 
 def has_made_up_id(call: Call) -> bool:
     """Whether the id of a call was derived because the provider gave none; if so, ``raw`` does not contain the id."""
-    written = json.dumps(call.id, ensure_ascii=False)[1:-1]
-    return not call.id or written not in json.dumps(call.raw, ensure_ascii=False, default=str)
+    escaped_id = json.dumps(call.id, ensure_ascii=False)[1:-1]
+    return not call.id or escaped_id not in json.dumps(call.raw, ensure_ascii=False, default=str)
 
 
 def canonical_json(value: Any) -> str:

@@ -43,11 +43,11 @@ def mcp_contents(value: Any) -> tuple[Part, ...]:
     Raises:
         TypeError: The list also contains a value of another type.
     """
-    given = value if isinstance(value, (list, tuple)) else [value]
-    kinds: set[Any] = set(map(type, given))
+    values = value if isinstance(value, (list, tuple)) else [value]
+    kinds: set[Any] = set(map(type, values))
     if not any(is_mcp_content_type(kind) for kind in kinds):
         return ()
-    return tuple(_part_of(block) for block in given)
+    return tuple(_part_of(block) for block in values)
 
 
 def _part_of(value: Any) -> Part:
@@ -115,11 +115,14 @@ def mcp_parts(value: Any) -> tuple[Part, ...]:
 
 def _part(block: Any) -> Part:
     """Convert a content block: text, image, audio, resource or resource link (MCP specification 2026-07-28)."""
-    inner = getattr(block, "resource", None) or block
-    media_type = str(_either(inner, "mime_type", "mimeType") or "application/octet-stream")
-    text, data = getattr(inner, "text", None), getattr(inner, "data", getattr(inner, "blob", None))
-    url = str(getattr(inner, "uri", None) or "")
-    name = str(getattr(inner, "name", None) or url.rpartition("/")[2] or "file")
+    content_source = getattr(block, "resource", None) or block
+    media_type = str(_either(content_source, "mime_type", "mimeType") or "application/octet-stream")
+    text, data = (
+        getattr(content_source, "text", None),
+        getattr(content_source, "data", getattr(content_source, "blob", None)),
+    )
+    url = str(getattr(content_source, "uri", None) or "")
+    name = str(getattr(content_source, "name", None) or url.rpartition("/")[2] or "file")
     if isinstance(text, str):
         return Text(text)
     if not isinstance(data, str):

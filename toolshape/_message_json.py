@@ -24,14 +24,14 @@ from toolshape.messages import (
 
 def message_to_json(message: Message) -> JsonObject:
     """Convert a message to JSON."""
-    written: JsonObject = {"role": message.role, "parts": [_part_to_json(part) for part in message.parts]}
+    message_json: JsonObject = {"role": message.role, "parts": [_part_to_json(part) for part in message.parts]}
     if message.finish is not None:
-        written["finish_reason"] = message.finish
+        message_json["finish_reason"] = message.finish
     if (origin := message.origin) is not None:
-        written["origin"] = {"provider": origin.provider, "model": origin.model, "fingerprint": origin.fingerprint}
+        message_json["origin"] = {"provider": origin.provider, "model": origin.model, "fingerprint": origin.fingerprint}
     if message.raw is not None:
-        written["raw"] = to_json_value(message.raw)
-    return written
+        message_json["raw"] = to_json_value(message.raw)
+    return message_json
 
 
 def _part_to_json(part: MessagePart) -> JsonObject:
@@ -48,19 +48,24 @@ def _part_to_json(part: MessagePart) -> JsonObject:
         case ProviderPart():
             return {"type": "provider", "kind": part.kind, **base}
         case ToolCallPart():
-            own = {
+            own_members = {
                 "tool": part.name,
                 "canonical": to_json_value(part.arguments),
                 "fault": part.fault,
                 "has_id": part.has_id,
             }
-            call = {"id": part.id, "name": part.wire_name, "arguments": to_json_value(part.arguments_raw), **own}
+            call = {
+                "id": part.id,
+                "name": part.wire_name,
+                "arguments": to_json_value(part.arguments_raw),
+                **own_members,
+            }
             return {"type": "tool_call", **call, **base}
         case ToolResultPart():
-            answered: JsonObject = {"error": part.code, "is_text": part.is_text, "has_id": part.has_id}
+            result_members: JsonObject = {"error": part.code, "is_text": part.is_text, "has_id": part.has_id}
             if part.parts:
-                answered["parts"] = [_media_to_json(piece) for piece in part.parts]
-            answer = {"id": part.id, "name": part.wire_name, "response": part.text, **answered}
+                result_members["parts"] = [_media_to_json(piece) for piece in part.parts]
+            answer = {"id": part.id, "name": part.wire_name, "response": part.text, **result_members}
             return {"type": "tool_call_response", **answer, **base}
 
 
@@ -68,10 +73,10 @@ def _media_to_json(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "text", "content": part.text}
     kind = {"modality": "image" if isinstance(part, Image) else "document", "mime_type": part.media_type}
-    named = {"name": part.name} if isinstance(part, File) else {}
+    name_member = {"name": part.name} if isinstance(part, File) else {}
     if part.url:
-        return {"type": "uri", **kind, "uri": part.url, **named}
-    return {"type": "blob", **kind, "content": base64.b64encode(part.data).decode(), **named}
+        return {"type": "uri", **kind, "uri": part.url, **name_member}
+    return {"type": "blob", **kind, "content": base64.b64encode(part.data).decode(), **name_member}
 
 
 def message_from_json(given: JsonObject) -> Message:

@@ -67,8 +67,8 @@ def refusal(waiting: Sequence[str]) -> str:
 def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
     """Return the open calls as problems of a history."""
     return [
-        Problem(path=path, rule="open_turn", message=f"{called} has no result yet", hint=_WAYS_OUT)
-        for called in waiting
+        Problem(path=path, rule="open_turn", message=f"{call_label} has no result yet", hint=_WAYS_OUT)
+        for call_label in waiting
     ]
 
 
@@ -84,8 +84,8 @@ def turn_to_json(turn: OpenTurn) -> JsonObject:
         "strict": next((entry[2].bound_strict for entry in state.every_entry(turn.results)), "auto"),
         "messages": len(turn.results.assistant),
         "calls": [
-            {"id": call.id, "name": call.name, "state": _stored_state(found)}
-            for call, found in zip(turn.results.calls, states, strict=True)
+            {"id": call.id, "name": call.name, "state": _stored_state(call_state)}
+            for call, call_state in zip(turn.results.calls, states, strict=True)
         ],
     }
 
@@ -114,39 +114,39 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
         UsageError: The messages do not contain the stored calls in their original form.
     """
     parts = list(results_in(messages[-1])) if messages and messages[-1].role == "tool" else []
-    said = [*messages[:-1]] if parts else [*messages]
-    said = said[max(len(said) - stored["messages"], 0) :]
-    given = [message.raw for message in said]
-    if not given or None in given or not any(map(calls_in, said)):
+    assistant_messages = [*messages[:-1]] if parts else [*messages]
+    assistant_messages = assistant_messages[max(len(assistant_messages) - stored["messages"], 0) :]
+    raw_messages = [message.raw for message in assistant_messages]
+    if not raw_messages or None in raw_messages or not any(map(calls_in, assistant_messages)):
         raise UsageError("the messages do not contain the waiting calls unchanged: resume the calls with a token")
     is_items = histories_of(bound.provider).is_items
-    reading = reading_of(bound_tools_of(bound).reader, given if is_items else given[-1])
+    reading = reading_of(bound_tools_of(bound).reader, raw_messages if is_items else raw_messages[-1])
     results = planned(bound.provider, reading, bound_tools_of(bound).handlers)
     calls = stored["calls"]
     if [call.id for call in results.calls] != [call["id"] for call in calls]:
         raise UsageError("the waiting calls differ from the calls in the messages: the stored conversation was changed")
-    results.assistant = given
+    results.assistant = raw_messages
     _restore(results, calls, parts)
     observe_resumed(bound, results)
-    begun = frozenset(position for position, call in enumerate(calls) if call["state"] == "begun")
-    return OpenTurn(results=results, number=number, is_restored=True, begun=begun)
+    begun_positions = frozenset(position for position, call in enumerate(calls) if call["state"] == "begun")
+    return OpenTurn(results=results, number=number, is_restored=True, begun=begun_positions)
 
 
 def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequence[ToolResultPart]) -> None:
     """Set the stored answers and states of the calls in results that were planned again."""
     entries = {entry[0]: entry for entry in state.every_entry(results)}
-    found: dict[State, list[Any]] = {"ready": [], "pending": []}
-    answered = iter(parts)
+    entries_by_state: dict[State, list[Any]] = {"ready": [], "pending": []}
+    stored_parts = iter(parts)
     for position, call in enumerate(calls):
         entry = entries.get(position)
         if call["state"] == "answered":
-            part = next(answered, None)
+            part = next(stored_parts, None)
             if part is not None:
                 results.answers[position] = _result_of(results, position, part)
         elif entry is not None:
             must_wait = call["state"] == "pending" or state.state_of(results, position) == "pending"
-            found["pending" if must_wait else "ready"].append(entry)
-    state.resumed(results, found, {})
+            entries_by_state["pending" if must_wait else "ready"].append(entry)
+    state.resumed(results, entries_by_state, {})
     results.is_plain = False
 
 

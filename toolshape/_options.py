@@ -65,12 +65,12 @@ def options_of(given: ToolOptions) -> Options:
         TypeError: There is no such option.
     """
     values = cast("dict[str, Any]", given)
-    if unknown := given.keys() - set(Options._fields[:-1]):
-        raise TypeError(f"tool() got an unexpected keyword argument {min(unknown)!r}")
+    if unknown_names := given.keys() - set(Options._fields[:-1]):
+        raise TypeError(f"tool() got an unexpected keyword argument {min(unknown_names)!r}")
     problems = [
         Problem(path=name, rule="option", message=f"{expectation}, not {values[name]!r}"[:200])
-        for name, (is_right, expectation) in _KINDS.items()
-        if name in values and not is_right(values[name])
+        for name, (is_valid, expectation) in _KINDS.items()
+        if name in values and not is_valid(values[name])
     ]
     if problems:
         raise DefinitionError(tool=str(given.get("name") or "a tool"), location="its options", problems=problems)
@@ -183,11 +183,14 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
     if options.providers:
         from toolshape import _families as providers  # noqa: PLC0415 - few tools have options for one provider
 
-        known = providers.available()
+        provider_names = providers.available()
         for name in options.providers:
-            if name not in known:
+            if name not in provider_names:
                 yield Problem(
-                    path="providers", rule="option", message=f"no provider {name!r}", hint=did_you_mean(name, known)
+                    path="providers",
+                    rule="option",
+                    message=f"no provider {name!r}",
+                    hint=did_you_mean(name, provider_names),
                 )
 
 

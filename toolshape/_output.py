@@ -111,11 +111,11 @@ class Output(Generic[T]):
         Raises:
             ExportError: The provider does not accept the schema, or has no strict form.
         """
-        wish = self._record.strict if strict is None else strict
-        key = (str(getattr(provider, "name", provider)), str(wish))
+        strictness = self._record.strict if strict is None else strict
+        key = (str(getattr(provider, "name", provider)), str(strictness))
         bound = self._bounds.get(key)
         if bound is None or (bound.provider is not provider and not isinstance(provider, str)):
-            bound = self._bounds[key] = bind_output(self._record, provider, wish)
+            bound = self._bounds[key] = bind_output(self._record, provider, strictness)
         return bound
 
 

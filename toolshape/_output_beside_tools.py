@@ -94,8 +94,8 @@ class OutputBesideTools:
         if call.wire_name != self.tool:
             return partial_call(call)
         definitions = tuple(self.record.definition.schema.get("$defs", ()))
-        found = beginning(call.arguments_raw, self.lens.back, self.lens.losses, definitions)
-        return PartialCall(call.id, call.name, found)
+        arguments = beginning(call.arguments_raw, self.lens.back, self.lens.losses, definitions)
+        return PartialCall(call.id, call.name, arguments)
 
     def read_results(self, results: Results) -> None:
         """Read the answer in a response whose calls are validated, and answer the call that holds it.
@@ -159,13 +159,13 @@ def compile_beside_tools(
         wire = output_to_wire(provider, record.spec, record.strict)
         keywords, tool, entry, lens, is_strict, notes = wire.keywords, None, b"", wire.lens, wire.is_strict, wire.notes
     else:
-        spec, wish = record.spec, strict if record.strict == "auto" else record.strict
-        made = to_wire(provider, Spec(name=spec.name, title=None, description=_purpose(spec.description),
-                                      parameters=spec.schema, output=None), wish)  # fmt: skip
-        why = "has no field for outputs" if form is None else "has no field for outputs beside tools"
-        note = Finding(path="", rule="answered_by_tool", message=f"{provider.name} {why}: sent as one more tool")
-        keywords, tool, entry = {}, made.wire_name, json.dumps(made.payload).encode()
-        lens, is_strict, notes = made.lens, made.is_strict, (note, *made.notes)
+        spec, strictness = record.spec, strict if record.strict == "auto" else record.strict
+        wire_tool = to_wire(provider, Spec(name=spec.name, title=None, description=_purpose(spec.description),
+                                      parameters=spec.schema, output=None), strictness)  # fmt: skip
+        reason = "has no field for outputs" if form is None else "has no field for outputs beside tools"
+        note = Finding(path="", rule="answered_by_tool", message=f"{provider.name} {reason}: sent as one more tool")
+        keywords, tool, entry = {}, wire_tool.wire_name, json.dumps(wire_tool.payload).encode()
+        lens, is_strict, notes = wire_tool.lens, wire_tool.is_strict, (note, *wire_tool.notes)
     read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
     return OutputBesideTools(record=record, provider=provider, keywords=keywords, tool=tool, entry=entry, lens=lens,
                              is_strict=is_strict, notes=tuple(notes), read=read,

@@ -62,27 +62,31 @@ def record_output(
     Raises:
         DefinitionError: The type has no JSON Schema, or an option is invalid.
     """
-    given = name if isinstance(name, str) and name else _name_of(kind)
+    output_name = name if isinstance(name, str) and name else _name_of(kind)
     location = "an output" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
     try:
         rules = chosen_rules(coerce) - NOT_OF_OUTPUTS
     except ValueError as error:
         problem = Problem(path="coerce", rule="option", message=str(error))
-        raise DefinitionError(tool=given, location=location, problems=[problem], kind="an output") from error
+        raise DefinitionError(tool=output_name, location=location, problems=[problem], kind="an output") from error
     problems = _wrong_options(name, description, strict)
     if inspect.isroutine(kind):  # pydantic would generate a schema of the parameters
         problems.append(Problem(path="", rule="no_schema", message=f"must be a type, not function {kind.__name__!r}"))
     if problems:
-        raise DefinitionError(tool=given, location=location, problems=problems, kind="an output")
-    definition = _define(kind, given, location)
-    whole = definition.schema
-    root = resolver(whole)(whole["properties"][FIELD])
+        raise DefinitionError(tool=output_name, location=location, problems=problems, kind="an output")
+    definition = _define(kind, output_name, location)
+    full_schema = definition.schema
+    root = resolver(full_schema)(full_schema["properties"][FIELD])
     is_wrapped = not _is_object(root)
-    schema = whole if is_wrapped else pruned({**root, **({"$defs": whole["$defs"]} if "$defs" in whole else {})})
-    text = str(root.get("description", "")) if description is None else description
+    schema = (
+        full_schema
+        if is_wrapped
+        else pruned({**root, **({"$defs": full_schema["$defs"]} if "$defs" in full_schema else {})})
+    )
+    full_description = str(root.get("description", "")) if description is None else description
     return OutputRecord(
         kind=kind,
-        spec=OutputSpec(given, text, schema),
+        spec=OutputSpec(output_name, full_description, schema),
         definition=definition,
         is_wrapped=is_wrapped,
         strict=strict,
@@ -102,8 +106,8 @@ def _wrong_options(name: Any, description: Any, strict: Any) -> list[Problem]:
     }
     return [
         Problem(path=path, rule="option", message=message)
-        for path, (is_right, message) in checks.items()
-        if not is_right
+        for path, (is_valid, message) in checks.items()
+        if not is_valid
     ]
 
 
@@ -142,11 +146,13 @@ def _define(kind: Any, name: str, location: str) -> FunctionDefinition:
         problem = Problem(path="", rule="name_not_defined", message=str(error))
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output") from error
     except DefinitionError as error:
-        inside = [
+        output_problems = [
             problem._replace(path="", message=problem.message.replace(", or mark it Injected[...]", ""))
             for problem in error.problems
         ]
-        raise DefinitionError(tool=name, location=location, problems=inside, kind="an output") from error.__cause__
+        raise DefinitionError(
+            tool=name, location=location, problems=output_problems, kind="an output"
+        ) from error.__cause__
     if "properties" not in definition.schema:  # the schema is a reference to the arguments model itself
         problem = Problem(path="", rule="no_schema", message="Self has no meaning here: write the class")
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")

@@ -70,13 +70,13 @@ def _refuse_odd(data: Any, *texts: Any) -> None:
 
 def parts_of(value: Any) -> tuple[Part, ...]:
     """Return the parts that a tool returned: a part, or a list of parts and strings; none for a plain value."""
-    given = [value] if isinstance(value, (Text, Image, File)) else value
-    if not isinstance(given, (list, tuple)) or not any(isinstance(part, (Text, Image, File)) for part in given):
+    items = [value] if isinstance(value, (Text, Image, File)) else value
+    if not isinstance(items, (list, tuple)) or not any(isinstance(part, (Text, Image, File)) for part in items):
         return ()
-    for part in given:
+    for part in items:
         if not isinstance(part, (str, Text, Image, File)):
             raise TypeError(f"a list of texts, images and files contains a value of type {type(part).__name__}")
-    return tuple(Text(part) if isinstance(part, str) else part for part in given)
+    return tuple(Text(part) if isinstance(part, str) else part for part in items)
 
 
 def as_text(parts: tuple[Part, ...]) -> str:
@@ -86,9 +86,9 @@ def as_text(parts: tuple[Part, ...]) -> str:
 
 def named(part: Image | File) -> str:
     """Return a short description of an image or a file."""
-    what = f"{part.name}, " if isinstance(part, File) else ""
-    where = part.url or f"{len(part.data)} bytes"
-    return f"[{what}{part.media_type}, {where}]"
+    name_prefix = f"{part.name}, " if isinstance(part, File) else ""
+    location = part.url or f"{len(part.data)} bytes"
+    return f"[{name_prefix}{part.media_type}, {location}]"
 
 
 _OTHER_NAMES = {

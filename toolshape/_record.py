@@ -91,8 +91,8 @@ class Record:
     @functools.cached_property
     def approves_by_inject(self) -> bool:
         """Whether ``approve=`` is a function that takes the injected values as a second argument."""
-        wanted: Any = self.options.approve
-        return not isinstance(wanted, bool) and _takes_two(wanted)
+        approve: Any = self.options.approve
+        return not isinstance(approve, bool) and _takes_two(approve)
 
     def must_wait(self, validated: Any, inject: Mapping[str, Any] | None = None) -> bool:
         """Whether a call must wait for approval; also true if the user's ``approve`` function raises.
@@ -102,16 +102,16 @@ class Record:
             inject: The injected values, or ``None`` before they are known. Then a function that takes them cannot
                 decide, and the call waits.
         """
-        wanted: Any = self.options.approve
-        if isinstance(wanted, bool):
-            return wanted
+        approve: Any = self.options.approve
+        if isinstance(approve, bool):
+            return approve
         if self.approves_by_inject and inject is None:
             return True
         try:
             arguments = self.source.written(validated)
             if self.approves_by_inject:
-                return bool(wanted(arguments, MappingProxyType(dict(inject or {}))))
-            return bool(wanted(arguments))
+                return bool(approve(arguments, MappingProxyType(dict(inject or {}))))
+            return bool(approve(arguments))
         except Exception:  # a user's function may raise anything
             import logging  # noqa: PLC0415 - only failures need it
 
@@ -134,12 +134,12 @@ class Record:
 
     @property
     def limit(self) -> "ConcurrencyLimit | None":
-        most = self.options.limit
-        if most is None:
+        most_calls = self.options.limit
+        if most_calls is None:
             return None
         from toolshape._execution import concurrency  # noqa: PLC0415 - concurrent.futures imports logging; few tools need it
 
-        return self.source.limits.setdefault(most, concurrency.ConcurrencyLimit(most))
+        return self.source.limits.setdefault(most_calls, concurrency.ConcurrencyLimit(most_calls))
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         return self.source.compile_validation(settings)
@@ -159,11 +159,11 @@ class Record:
     @functools.cached_property
     def is_told_of(self) -> bool:
         """Log the findings about this tool once, such as a missing description; always true."""
-        if found := [*self.definition.findings, *self.output.findings]:
+        if findings := [*self.definition.findings, *self.output.findings]:
             import logging  # noqa: PLC0415 - only findings need it
 
-            said = "; ".join(f"{finding.path}: {finding.message}".removeprefix(": ") for finding in found)
-            logging.getLogger("toolshape").warning("%s (%s): %s", self.name, self.definition.location, said)
+            summary = "; ".join(f"{finding.path}: {finding.message}".removeprefix(": ") for finding in findings)
+            logging.getLogger("toolshape").warning("%s (%s): %s", self.name, self.definition.location, summary)
         return True
 
     @functools.cached_property
@@ -186,9 +186,9 @@ class Record:
     def in_class(self) -> "Record":
         """Return this record as a method's: ``__set_name__`` showed that the first parameter is ``self``."""
         source = self._function_source()
-        is_read = "definition" in vars(source)
+        is_defined = "definition" in vars(source)
         return replace(
-            self, source=source.as_method if is_read else replace(source, skip_first=True), needs_object=True
+            self, source=source.as_method if is_defined else replace(source, skip_first=True), needs_object=True
         )
 
     def _function_source(self) -> FunctionSource:
@@ -203,12 +203,12 @@ def _takes_two(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # the function has no readable signature
         return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [
+    required = [
         parameter
         for parameter in parameters
         if parameter.kind in kinds and parameter.default is inspect.Parameter.empty
     ]
-    return len(needed) == 2  # noqa: PLR2004 - the arguments and the injected values
+    return len(required) == 2  # noqa: PLR2004 - the arguments and the injected values
 
 
 def _own_settings(record: Record) -> ValidationSettings:
@@ -288,12 +288,14 @@ def require(record: Record, inject: Mapping[str, Any]) -> None:
         if name in inject or name in layout.contexts:
             continue
         if default is not inspect.Parameter.empty:
-            if inject and (meant := nearest(name, inject.keys() - layout.injected.keys(), _SURELY)):
-                message = f"inject={{{meant!r}: ...}} is not a parameter of {record.name}: did you mean {name!r}?"
+            if inject and (closest_name := nearest(name, inject.keys() - layout.injected.keys(), _SURELY)):
+                message = (
+                    f"inject={{{closest_name!r}: ...}} is not a parameter of {record.name}: did you mean {name!r}?"
+                )
                 raise UsageError(message)
         else:
-            given = f", but inject= has only {sorted(map(str, inject))}" if inject else ""
-            raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{given}")
+            injected_names = f", but inject= has only {sorted(map(str, inject))}" if inject else ""
+            raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{injected_names}")
 
 
 def check_validation_of_results(record: Record) -> None:

@@ -84,8 +84,10 @@ class Registry:
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
-        added = by_name({}, [as_tool(entry, frame) for entry in tools])
-        contents = Contents(strict=strict, coerce=coerce, feedback=feedback, default_effect=default_effect, tools=added)
+        tools_by_name = by_name({}, [as_tool(entry, frame) for entry in tools])
+        contents = Contents(
+            strict=strict, coerce=coerce, feedback=feedback, default_effect=default_effect, tools=tools_by_name
+        )
         self._store = Store(contents)
 
     @cached_property
@@ -148,12 +150,14 @@ class Registry:
         from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
         definitions = build.each_of(given)
-        added = [make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions]
-        if lost := sorted(functions.keys() - set(requested)):
-            problem = Problem(path="functions", rule="no_definition", message=f"there is no definition of {lost[0]!r}")
-            raise DefinitionError(tool=lost[0], location="add_definitions", problems=[problem])
-        self._add_all(added)
-        return added
+        new_tools = [make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions]
+        if unmatched_names := sorted(functions.keys() - set(requested)):
+            problem = Problem(
+                path="functions", rule="no_definition", message=f"there is no definition of {unmatched_names[0]!r}"
+            )
+            raise DefinitionError(tool=unmatched_names[0], location="add_definitions", problems=[problem])
+        self._add_all(new_tools)
+        return new_tools
 
     @overload
     def tool(self, function: Callable[P, R], /) -> Tool[P, R]: ...
@@ -198,13 +202,13 @@ class Registry:
         from toolshape._bound import Observer  # noqa: PLC0415 - binding loads it
         from toolshape._dispatch.hook_kinds import refuse_no_hook  # noqa: PLC0415 - the same
 
-        given: Any = hook
-        if isinstance(given, Observer):
+        raw_hook: Any = hook
+        if isinstance(raw_hook, Observer):
             warn_renamed("Registry.around(observer)", "Registry.observe(observer)")
-            self.observe(given)
+            self.observe(raw_hook)
             return hook
-        refuse_no_hook(given)
-        self._store.change(lambda held: replace(held, hooks=(*held.hooks, given), bounds={}))
+        refuse_no_hook(raw_hook)
+        self._store.change(lambda held: replace(held, hooks=(*held.hooks, raw_hook), bounds={}))
         return hook
 
     def observe(self, observer: AnObserver) -> AnObserver:
@@ -225,10 +229,10 @@ class Registry:
         """
         from toolshape._bound import Observer  # noqa: PLC0415 - binding loads it
 
-        given: Any = observer
-        if not isinstance(given, Observer):
-            raise UsageError(f"observe= takes an object with the method observe(bound, observed), not {given!r}")
-        self._store.change(lambda held: replace(held, observers=(*held.observers, given), bounds={}))
+        raw_observer: Any = observer
+        if not isinstance(raw_observer, Observer):
+            raise UsageError(f"observe= takes an object with the method observe(bound, observed), not {raw_observer!r}")
+        self._store.change(lambda held: replace(held, observers=(*held.observers, raw_observer), bounds={}))
         return observer
 
     def __getitem__(self, name: str) -> Tool[..., Any]:
@@ -238,7 +242,7 @@ class Registry:
 
     def __contains__(self, tool: object) -> bool:
         """Whether the registry has this tool, or a tool of this name."""
-        return tool in self._tools if isinstance(tool, str) else any(tool == known for known in self)
+        return tool in self._tools if isinstance(tool, str) else any(tool == own_tool for own_tool in self)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
         return iter(self._tools.values())
@@ -247,11 +251,11 @@ class Registry:
         return len(self._tools)
 
     def __reduce__(self) -> Any:
-        held = self._store.contents
+        contents = self._store.contents
         return (
             _unpickle_registry,
-            (list(held.tools.values()), held.settings()),
-            (dict(held.used), held.hooks, held.observers),
+            (list(contents.tools.values()), contents.settings()),
+            (dict(contents.used), contents.hooks, contents.observers),
         )
 
     def __setstate__(self, state: "tuple[dict[Key, Use], tuple[Hook, ...], tuple[Observer, ...]]") -> None:
@@ -291,8 +295,8 @@ class Registry:
         Raises:
             UsageError: The prefix is not a string, or is empty.
         """
-        given: Any = prefix
-        if not isinstance(given, str) or not given:
+        raw_prefix: Any = prefix
+        if not isinstance(raw_prefix, str) or not raw_prefix:
             raise UsageError(f"a prefix must be a non-empty string, not {prefix!r}")
         return self.renamed({name: f"{prefix}_{name}" for name in self._tools})
 
@@ -337,14 +341,17 @@ class Registry:
             DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the registries.
             UsageError: Both registries change the same setting, to different values.
         """
-        given: Any = other
-        if not isinstance(given, Registry):
+        raw_other: Any = other
+        if not isinstance(raw_other, Registry):
             return NotImplemented
-        ours, theirs = self._store.contents, store_of(given).contents
-        joined = Registry([*self, *given], **joined_settings(ours.settings(), theirs.settings()))
-        hooks = *ours.hooks, *(hook for hook in theirs.hooks if hook not in ours.hooks)
-        observers = *ours.observers, *(observer for observer in theirs.observers if observer not in ours.observers)
-        used = {**theirs.used, **ours.used}
+        own_contents, other_contents = self._store.contents, store_of(raw_other).contents
+        joined = Registry([*self, *raw_other], **joined_settings(own_contents.settings(), other_contents.settings()))
+        hooks = *own_contents.hooks, *(hook for hook in other_contents.hooks if hook not in own_contents.hooks)
+        observers = (
+            *own_contents.observers,
+            *(observer for observer in other_contents.observers if observer not in own_contents.observers),
+        )
+        used = {**other_contents.used, **own_contents.used}
         store_of(joined).change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
         return joined
 
@@ -363,7 +370,7 @@ class Registry:
 
         def end() -> None:
             with store.lock:
-                store.listeners = tuple(known for known in store.listeners if known is not listener)
+                store.listeners = tuple(existing for existing in store.listeners if existing is not listener)
 
         return end
 
@@ -444,8 +451,8 @@ class Registry:
             from toolshape._dispatch.plan import plan_of  # noqa: PLC0415 - binding loads it
 
             return plan_of(response)
-        bound, given = self._bindings.reader_of(response, provider)
-        return bound.plan(given)
+        bound, readable_response = self._bindings.reader_of(response, provider)
+        return bound.plan(readable_response)
 
     def dispatch(
         self,
@@ -475,8 +482,8 @@ class Registry:
             UsageError: An injected value is missing, ``provider`` is required, or a tool is async and an event loop is
                 running.
         """
-        bound, given = self._bindings.reader_of(response, provider)
-        return bound.dispatch(given, **options)
+        bound, readable_response = self._bindings.reader_of(response, provider)
+        return bound.dispatch(readable_response, **options)
 
     async def adispatch(
         self,
@@ -486,8 +493,8 @@ class Registry:
         **options: "Unpack[RunOptions]",
     ) -> Results:
         """Like ``dispatch``, for a running event loop: in parallel, async tools in the loop and others in threads."""
-        bound, given = self._bindings.reader_of(response, provider)
-        return await bound.adispatch(given, **options)
+        bound, readable_response = self._bindings.reader_of(response, provider)
+        return await bound.adispatch(readable_response, **options)
 
     def resume(
         self,
@@ -527,8 +534,8 @@ class Registry:
         """
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - few plans are paused
 
-        given = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
-        return steps.done_here(resuming.resume(resuming.Resumption(*given), steps.HERE))
+        arguments = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
+        return steps.done_here(resuming.resume(resuming.Resumption(*arguments), steps.HERE))
 
     async def aresume(
         self,
@@ -545,8 +552,8 @@ class Registry:
         """Like ``resume``, for a running event loop: calls run as in ``adispatch``, the ledger in threads."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
-        given = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
-        return await resuming.resume(resuming.Resumption(*given), steps.IN_LOOP)
+        arguments = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
+        return await resuming.resume(resuming.Resumption(*arguments), steps.IN_LOOP)
 
 
 def lenient(registry: Registry, name: str | None = None) -> Registry:

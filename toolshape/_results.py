@@ -353,9 +353,9 @@ class Results(Sequence[Result]):
         Raises:
             UsageError: A call waits for approval.
         """
-        held = self.controls.pending if hasattr(self, "controls") else ()
-        if held:
-            names = ", ".join(f"{call.name} ({call.id})" for call in map(self.calls.__getitem__, held))
+        pending_positions = self.controls.pending if hasattr(self, "controls") else ()
+        if pending_positions:
+            names = ", ".join(f"{call.name} ({call.id})" for call in map(self.calls.__getitem__, pending_positions))
             raise UsageError(
                 f"calls still wait for approval, and a partial answer cannot be sent: {visible(names)}; "
                 "get the plan with bound.plan(results), approve or deny these calls, and run it; or pause it"
@@ -406,19 +406,23 @@ class Results(Sequence[Result]):
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
         """Warnings of calls that the server left in the text of the response; these calls were not run."""
-        find = self.provider.response.left_calls
-        return find(self.assistant[-1], self.provider.name) if find is not None and self.assistant else ()
+        find_warnings = self.provider.response.left_calls
+        return (
+            find_warnings(self.assistant[-1], self.provider.name)
+            if find_warnings is not None and self.assistant
+            else ()
+        )
 
     @property
     def losses(self) -> list[Loss]:
         """The parts of results that the provider's messages cannot hold; the text names each part instead."""
-        lost = []
+        losses = []
         for result in self:
             for part in result.parts:
                 if not isinstance(part, Text) and not self.provider.takes(part):
                     kind, note = type(part).__name__.lower(), f"{part.media_type} is named in the text, not sent"
-                    lost.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
-        return lost
+                    losses.append(Loss(path=result.call.id, keyword=kind, kind="dropped", note=note))
+        return losses
 
     @property
     def turn(self) -> list[Any]:
@@ -435,8 +439,8 @@ class Results(Sequence[Result]):
 
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
     """Return the waiting call at a position, or ``None``, by binary search; ``waiting`` is in call order."""
-    at = bisect_left(waiting, position, key=itemgetter(0))
-    return waiting[at] if at < len(waiting) and waiting[at][0] == position else None
+    index = bisect_left(waiting, position, key=itemgetter(0))
+    return waiting[index] if index < len(waiting) and waiting[index][0] == position else None
 
 
 def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
@@ -448,10 +452,10 @@ def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
         json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError):  # also raised for bytes, which are not JSON but which some clients send
         try:
-            made = _sendable(messages)
+            replaced = _sendable(messages)
         except RecursionError:
             return messages
-        return messages if made == messages else cast("Sequence[WireMessage]", made)
+        return messages if replaced == messages else cast("Sequence[WireMessage]", replaced)
     except RecursionError:  # the client will reject the messages
         return messages
     return messages

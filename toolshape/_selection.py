@@ -33,32 +33,32 @@ def selected(
         KeyError: A name or pattern matches no tool, or no tool has a tag.
         UsageError: A name or pattern is not a string.
     """
-    there = {tool.name: tool for tool in tools}
-    wanted = set(there) if names is None else _meant(there, labels(names))
-    left_out = _meant(there, labels(exclude))
-    marks = None if tags is None else labels(tags)
-    known = {tag for tool in there.values() for tag in tool.tags}
-    for tag in sorted((marks or frozenset()) - known, key=str):
-        hint = did_you_mean(str(tag), known)
-        raise KeyError(f"no tool has the tag {tag!r}" + (f" ({hint})" if hint else f"; there are {sorted(known)}"))
+    tools_by_name = {tool.name: tool for tool in tools}
+    wanted_names = set(tools_by_name) if names is None else _meant(tools_by_name, labels(names))
+    left_out = _meant(tools_by_name, labels(exclude))
+    wanted_tags = None if tags is None else labels(tags)
+    known_tags = {tag for tool in tools_by_name.values() for tag in tool.tags}
+    for tag in sorted((wanted_tags or frozenset()) - known_tags, key=str):
+        hint = did_you_mean(str(tag), known_tags)
+        raise KeyError(f"no tool has the tag {tag!r}" + (f" ({hint})" if hint else f"; there are {sorted(known_tags)}"))
     return [
         tool
-        for name, tool in there.items()
-        if name in wanted - left_out and (marks is None or not tool.tags.isdisjoint(marks))
+        for name, tool in tools_by_name.items()
+        if name in wanted_names - left_out and (wanted_tags is None or not tool.tags.isdisjoint(wanted_tags))
     ]
 
 
 def _meant(there: Collection[str], given: Iterable[str]) -> set[str]:
-    meant: set[str] = set()
+    matched_names: set[str] = set()
     patterns: list[Any] = list(given)
-    if wrong := [value for value in patterns if not isinstance(value, str)]:
-        raise UsageError(f"select tools by names and patterns (strings), not by {type(wrong[0]).__name__}")
+    if invalid_values := [value for value in patterns if not isinstance(value, str)]:
+        raise UsageError(f"select tools by names and patterns (strings), not by {type(invalid_values[0]).__name__}")
     for pattern in sorted(patterns):
         matches = {pattern} if pattern in there else {name for name in there if fnmatch.fnmatchcase(name, pattern)}
         if not matches:
             raise no_such_tool(pattern, there)
-        meant |= matches
-    return meant
+        matched_names |= matches
+    return matched_names
 
 
 def joined_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,12 +69,12 @@ def joined_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
     """
     joined: dict[str, Any] = {}
     for name, default in _UNSAID.items():
-        changed = [value for value in (one[name], other[name]) if value != default]
-        if len(changed) == 2 and changed[0] != changed[1]:  # noqa: PLR2004 - both registries
+        changed_values = [value for value in (one[name], other[name]) if value != default]
+        if len(changed_values) == 2 and changed_values[0] != changed_values[1]:  # noqa: PLR2004 - both registries
             raise UsageError(
-                f"one registry has {name}={changed[0]!r}, the other {name}={changed[1]!r}: use the same value in both"
+                f"one registry has {name}={changed_values[0]!r}, the other {name}={changed_values[1]!r}: use the same value in both"
             )
-        joined[name] = changed[0] if changed else default
+        joined[name] = changed_values[0] if changed_values else default
     return joined
 
 

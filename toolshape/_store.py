@@ -121,7 +121,7 @@ def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
 
 
 def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
-    if taken := tools.get(added.name):
-        message = f"{added.name!r} is already at {record_of(taken).definition.location}: give one of the two tools another name with tool(name=...)"
+    if existing := tools.get(added.name):
+        message = f"{added.name!r} is already at {record_of(existing).definition.location}: give one of the two tools another name with tool(name=...)"
         problem = Problem(path="name", rule="name_taken", message=message)
         raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])

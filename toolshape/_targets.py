@@ -31,24 +31,24 @@ def load(target: str) -> Any:
 def _way_to(target: str) -> list[Any]:
     """Return the module of a target, and the value at each step of its name."""
     place, _, path = target.rpartition(":") if _has_name(target) else (target, "", "")
-    way: list[Any] = [_module(place, target)]
+    values: list[Any] = [_module(place, target)]
     if not path:
-        return [*way, _only_registry(way[0], target)]
+        return [*values, _only_registry(values[0], target)]
     steps = path.split(".")
     for number, step in enumerate(steps):
-        last, rest = way[-1], ".".join(steps[number:])
-        if isinstance(last, Registry) and rest in last:  # The name of a tool may contain dots.
-            return [*way, last[rest]]
-        if isinstance(last, Registry):
-            if step not in last:
-                raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in last], 'tool')}")
-            way.append(last[step])
-        elif hasattr(last, step):
-            way.append(getattr(last, step))
+        current, remaining_name = values[-1], ".".join(steps[number:])
+        if isinstance(current, Registry) and remaining_name in current:  # The name of a tool may contain dots.
+            return [*values, current[remaining_name]]
+        if isinstance(current, Registry):
+            if step not in current:
+                raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in current], 'tool')}")
+            values.append(current[step])
+        elif hasattr(current, step):
+            values.append(getattr(current, step))
         else:
-            names = [name for name, value in vars(last).items() if isinstance(value, (Registry, Tool))]
+            names = [name for name, value in vars(current).items() if isinstance(value, (Registry, Tool))]
             raise TargetError(f"{target}: {place} has no {_no_such(step, names, '')}")
-    return way
+    return values
 
 
 def _has_name(target: str) -> bool:
@@ -112,11 +112,11 @@ def _import_file(path: Path) -> ModuleType:
 def _failed(place: str, error: BaseException) -> TargetError:
     """Describe the exception of a module in one line, with its place in the user's own files."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
-    own = [frame for frame in frames if "toolshape" not in Path(frame.filename).parts]
-    at = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
+    user_frames = [frame for frame in frames if "toolshape" not in Path(frame.filename).parts]
+    location = f" at {user_frames[-1].filename}:{user_frames[-1].lineno}" if user_frames else ""
     if isinstance(error, SyntaxError):
-        at = f" at {error.filename}:{error.lineno}"
-    return TargetError(f"{place} could not be loaded: {type(error).__name__}: {error}{at}")
+        location = f" at {error.filename}:{error.lineno}"
+    return TargetError(f"{place} could not be loaded: {type(error).__name__}: {error}{location}")
 
 
 def _only_registry(module: ModuleType, target: str) -> Registry:
@@ -165,15 +165,15 @@ def named_by(target: str, answers: Iterable[str] = ()) -> Named:
         TargetError: The target names no registry, tool, function or output, or one of ``answers`` names no output.
     """
     value = load(target)
-    others = []
+    further_outputs = []
     for name in answers:
         output = load(name)
         if not isinstance(output, Output):
             raise TargetError(f"{name} is of type {type(output).__name__}: --answer names an Output")
-        others.append(output)
+        further_outputs.append(output)
     if isinstance(value, Output):
-        return Named(Registry(), (value, *others))
-    return Named(value if isinstance(value, Registry) else Registry([_as_tool(value, target)]), tuple(others))
+        return Named(Registry(), (value, *further_outputs))
+    return Named(value if isinstance(value, Registry) else Registry([_as_tool(value, target)]), tuple(further_outputs))
 
 
 def registry_beside(target: str) -> Registry:
@@ -194,10 +194,10 @@ def registry_of_tool(target: str) -> tuple[Registry, str]:
     Raises:
         TargetError: The target names no single tool.
     """
-    way = _way_to(target)
-    named = _tool(way[-1], target)
-    registry = next((value for value in (way[-1], way[-2]) if isinstance(value, Registry)), None)
-    return registry or Registry([named]), named.name
+    values = _way_to(target)
+    tool = _tool(values[-1], target)
+    registry = next((value for value in (values[-1], values[-2]) if isinstance(value, Registry)), None)
+    return registry or Registry([tool]), tool.name
 
 
 def tool_of(target: str) -> Tool[..., Any]:
@@ -220,9 +220,9 @@ def _tool(value: Any, target: str) -> Tool[..., Any]:
 
 def _as_tool(value: Any, target: str) -> Tool[..., Any]:
     if not callable(value):
-        what = "an output: name a registry, a tool or a function" if isinstance(value, Output) else None
+        problem = "an output: name a registry, a tool or a function" if isinstance(value, Output) else None
         raise TargetError(
-            f"{target} is {what or f'of type {type(value).__name__}: name a registry, a tool or a function'}"
+            f"{target} is {problem or f'of type {type(value).__name__}: name a registry, a tool or a function'}"
         )
     try:
         return as_tool(value)

@@ -137,8 +137,8 @@ class Tool(Generic[P, R]):
     def __set_name__(self, owner: type[Any], name: str) -> None:
         # Only here is it certain that the function is a method: the first parameter of a method can have any name.
         record = self._record
-        qualified = getattr(self.function, "__qualname__", None)
-        is_method = record.binding == "to_object" and qualified == f"{owner.__qualname__}.{name}"
+        qualified_name = getattr(self.function, "__qualname__", None)
+        is_method = record.binding == "to_object" and qualified_name == f"{owner.__qualname__}.{name}"
         if is_method and not record.needs_object:
             self._record = record.in_class()
             self.__dict__.pop("call", None)
@@ -162,14 +162,14 @@ class Tool(Generic[P, R]):
         if not isinstance(function, types.FunctionType):
             return _unpickle_tool, (function, record.options)
         target: Any = sys.modules.get(function.__module__)
-        for step in function.__qualname__.split("."):
-            target = getattr(target, step, None)
+        for attribute in function.__qualname__.split("."):
+            target = getattr(target, attribute, None)
         if target is self:
             return function.__qualname__
         if target is function:
             return _unpickle_tool, (function, record.options)
-        where = f"{function.__module__}.{function.__qualname__}"
-        raise TypeError(f"the tool {self.name!r} cannot be pickled: {where} is not its function")
+        qualified_name = f"{function.__module__}.{function.__qualname__}"
+        raise TypeError(f"the tool {self.name!r} cannot be pickled: {qualified_name} is not its function")
 
     def __repr__(self) -> str:
         return f"<tool {visible(self.name)}>"
@@ -187,8 +187,8 @@ class Tool(Generic[P, R]):
     @property
     def description(self) -> str:
         """The text that models read: ``description=`` of ``tool``, or the docstring's summary and body."""
-        given = self._record.options.description
-        return self._record.definition.description if given is None else given
+        explicit_description = self._record.options.description
+        return self._record.definition.description if explicit_description is None else explicit_description
 
     @property
     def effects(self) -> frozenset[Effect]:
@@ -351,8 +351,8 @@ class Tool(Generic[P, R]):
         try:
             validated, _ = record.validate_for_call(arguments)
         except BaseException as error:
-            refused = validation_error(error, tool=self.name)
-            raise refused from refused.__cause__
+            call_error = validation_error(error, tool=self.name)
+            raise call_error from call_error.__cause__
         cancellation = Cancellation()
         try:
             inject = with_context(record, self, validated, inject, cancellation)
@@ -513,20 +513,20 @@ def make_from_definition(
     refuse_wrong(chosen, chosen.name or "a definition", "a definition")
     from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-    built, function = build.build_definition(definition, choose, name=chosen.name, frame=frame)
-    keys = built.keys
+    parsed_definition, function = build.build_definition(definition, choose, name=chosen.name, frame=frame)
+    keys = parsed_definition.keys
     if chosen.effects and "mcp" in keys:  # the author's effects replace the hints in the definition
         keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
     chosen = chosen._replace(
-        title=chosen.title or built.title,
+        title=chosen.title or parsed_definition.title,
         # Only ``strict=False`` of a definition is kept: some providers have no strict form.
-        strict=False if chosen.strict is None and built.is_strict is False else chosen.strict,
-        effects=chosen.effects or built.effects,
-        examples=chosen.examples or built.examples,
+        strict=False if chosen.strict is None and parsed_definition.is_strict is False else chosen.strict,
+        effects=chosen.effects or parsed_definition.effects,
+        examples=chosen.examples or parsed_definition.examples,
         providers=_both_keys(keys, chosen.providers),
         verbatim=verbatim,
     )
-    record = Record(function=function, source=DefinitionSource(definition=built), options=chosen)
+    record = Record(function=function, source=DefinitionSource(definition=parsed_definition), options=chosen)
     _ = record.definition  # also checks the examples
     check_validation_of_results(record)
     return Tool(record)
@@ -537,8 +537,8 @@ def _unpickle_definition_tool(
 ) -> Tool[..., Any]:
     from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-    built, _ = build.build_definition(entry, lambda _: function, name=options.name, frame=None)
-    return Tool(Record(function=function, source=DefinitionSource(definition=built), options=options))
+    parsed_definition, _ = build.build_definition(entry, lambda _: function, name=options.name, frame=None)
+    return Tool(Record(function=function, source=DefinitionSource(definition=parsed_definition), options=options))
 
 
 def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
@@ -561,5 +561,5 @@ def _looks_like_method(function: Any) -> bool:
     """Whether a function looks like a method: defined in a class body, with ``self`` or ``cls`` as first parameter."""
     scope, _, _ = getattr(function, "__qualname__", "").rpartition(".")
     code = getattr(inspect.unwrap(function), "__code__", None)
-    first = code.co_varnames[:1] if code is not None and code.co_argcount else ()
-    return bool(scope) and not scope.endswith("<locals>") and first in (("self",), ("cls",))
+    first_parameter = code.co_varnames[:1] if code is not None and code.co_argcount else ()
+    return bool(scope) and not scope.endswith("<locals>") and first_parameter in (("self",), ("cls",))

@@ -109,9 +109,9 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
     if name == "sqlite":
         _refuse_memory(url)
     if engine is None:
-        busy = {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
+        connect_arguments = {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
         try:
-            engine = sa.create_engine(url, connect_args=busy)
+            engine = sa.create_engine(url, connect_args=connect_arguments)
         except ModuleNotFoundError as error:
             message = f"a ledger in PostgreSQL needs a driver: pip install 'psycopg[binary]' ({error})"
             raise ModuleNotFoundError(message, name=error.name) from error
@@ -172,9 +172,9 @@ class Ledger:
         self, url: "str | Path | sa.URL | sa.Engine" = "toolshape.db", *, lease: float = 30.0, wait: float = 30.0
     ) -> None:
         for name, seconds in (("lease", lease), ("wait", wait)):
-            given: Any = seconds
-            is_number = isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given)
-            if not is_number or given < 0 or (name == "lease" and not given):
+            number: Any = seconds
+            is_number = isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
+            if not is_number or number < 0 or (name == "lease" and not number):
                 raise UsageError(f"{name}= must be a number of seconds, not {seconds!r}")
         self.lease = float(lease)
         self.wait = float(wait)
@@ -229,14 +229,14 @@ class Ledger:
 
     def _make_tables(self) -> None:
         with self._lock:
-            until = time.monotonic() + _LONGEST_TRY
+            deadline = time.monotonic() + _LONGEST_TRY
             while True:
                 try:
                     with self._engine.begin() as connection:
                         for table in METADATA.sorted_tables:
                             connection.execute(CreateTable(table, if_not_exists=True))
                 except DBAPIError:  # another process may be creating the tables
-                    if time.monotonic() > until:
+                    if time.monotonic() > deadline:
                         raise
                     time.sleep(_PAUSE)
                 else:
@@ -254,11 +254,16 @@ class Ledger:
         # The other processes read the row under a lock (``FOR UPDATE``), so only one reclaims an abandoned call.
         key, owner = _key(identity), uuid.uuid4().hex
         row = _row(identity)
-        begun = {"state": "started", "owner": owner, "lease_until": self._now + self.lease, "started": self._now}
+        started_values = {
+            "state": "started",
+            "owner": owner,
+            "lease_until": self._now + self.lease,
+            "started": self._now,
+        }
         with self._transaction() as connection:
-            insert = self._insert(CALLS).values(key=key, **row, **begun).on_conflict_do_nothing()
+            insert = self._insert(CALLS).values(key=key, **row, **started_values).on_conflict_do_nothing()
             if connection.execute(insert.returning(CALLS.c.key)).first() is None:
-                claim = self._claim_recorded(connection, key, row, begun, again=again)
+                claim = self._claim_recorded(connection, key, row, started_values, again=again)
                 if claim.state != "ours":
                     return claim
         self._renew(owner)
@@ -271,9 +276,9 @@ class Ledger:
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
         if stored is None:  # dropped since the insert: the caller tries again, as for a running call
             return Claim("running")
-        known = _known(stored, row)
-        if known.state != "unknown":
-            return known
+        recorded_claim = _known(stored, row)
+        if recorded_claim.state != "unknown":
+            return recorded_claim
         values = begun if again else {"state": "unknown"}
         connection.execute(sa.update(CALLS).where(CALLS.c.key == key).values(**values))
         return Claim("ours", begun["owner"]) if again else Claim("unknown")
@@ -352,9 +357,11 @@ class Ledger:
         """
         if state not in (None, *_STATES):
             raise UsageError(f"state= must be one of {', '.join(_STATES)}, not {state!r}")
-        over = (CALLS.c.state == "started") & (CALLS.c.lease_until < self._now)
-        now = sa.case((over, "unknown"), (CALLS.c.state == "started", "running"), else_=CALLS.c.state).label("now")
-        query = sa.select(CALLS, now).order_by(CALLS.c.started)
+        is_expired = (CALLS.c.state == "started") & (CALLS.c.lease_until < self._now)
+        current_state = sa.case(
+            (is_expired, "unknown"), (CALLS.c.state == "started", "running"), else_=CALLS.c.state
+        ).label("now")
+        query = sa.select(CALLS, current_state).order_by(CALLS.c.started)
         query = query if scope is None else query.where(CALLS.c.scope == scope)
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
@@ -369,10 +376,10 @@ class Ledger:
         Returns:
             The number of deleted calls.
         """
-        before = self._now - older_than.total_seconds()
+        cutoff = self._now - older_than.total_seconds()
         with self._transaction() as connection:
-            connection.execute(sa.delete(KEPT).where(KEPT.c.made < before))
-            done = (CALLS.c.state == "done") & (CALLS.c.finished < before)
+            connection.execute(sa.delete(KEPT).where(KEPT.c.made < cutoff))
+            done = (CALLS.c.state == "done") & (CALLS.c.finished < cutoff)
             return int(connection.execute(sa.delete(CALLS).where(done)).rowcount)
 
     def _renew(self, owner: str) -> None:
@@ -393,8 +400,8 @@ class Ledger:
                     return
             try:
                 with self._transaction() as connection:
-                    ours = CALLS.c.owner.in_(owners) & (CALLS.c.state == "started")
-                    connection.execute(sa.update(CALLS).where(ours).values(lease_until=self._now + self.lease))
+                    is_owned = CALLS.c.owner.in_(owners) & (CALLS.c.state == "started")
+                    connection.execute(sa.update(CALLS).where(is_owned).values(lease_until=self._now + self.lease))
             except Exception:  # any error of the database: the next renewal may work
                 logging.getLogger("toolshape").exception("could not renew the leases of running calls")
         with self._lock:

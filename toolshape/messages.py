@@ -176,10 +176,12 @@ def results_in(message: Message) -> list[ToolResultPart]:
 
 def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
     """Return the message with other parts and without ``raw``, or the message itself if the parts are the same."""
-    new = tuple(parts)
-    if len(new) == len(message.parts) and all(part is old for part, old in zip(new, message.parts, strict=True)):
+    new_parts = tuple(parts)
+    if len(new_parts) == len(message.parts) and all(
+        part is old_part for part, old_part in zip(new_parts, message.parts, strict=True)
+    ):
         return message
-    return replace(message, parts=new, raw=None)
+    return replace(message, parts=new_parts, raw=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

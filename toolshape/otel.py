@@ -111,8 +111,8 @@ class _Spans:
 
         def end(result: Result) -> Result:
             _tried(lambda: self._say(span, result), None)
-            failed = {} if result.error is None else {NAMES["error"]: result.error.code}
-            _tried(lambda: self._duration.record(perf_counter() - started, {**labels, **failed}), None)
+            error_label = {} if result.error is None else {NAMES["error"]: result.error.code}
+            _tried(lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}), None)
             return result
 
         def end_broken(error: BaseException) -> None:
@@ -129,16 +129,16 @@ class _Spans:
             _tried(span.end, None)
 
     def _begun(self, context: CallContext, labels: Mapping[str, str]) -> Span:
-        about: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             **labels,
             NAMES["operation"]: _OPERATION,
             NAMES["call"]: context.call_id,
             NAMES["description"]: context.tool.description,
         }
         if self._content:
-            about[NAMES["arguments"]] = json.dumps(_shown(context))
+            attributes[NAMES["arguments"]] = json.dumps(_shown(context))
         name = f"{_OPERATION} {context.tool.name}"
-        return self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=about)
+        return self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
 
     def _say(self, span: Span, result: Result) -> None:
         if result.replayed:
@@ -165,8 +165,8 @@ def _shown(context: CallContext) -> JsonObject:
     """Return the arguments. Values that are marked as secret are masked."""
     if not isinstance(context.tool, Tool):
         return context.arguments
-    shown: JsonObject = record_of(context.tool).secrets.masked(context.arguments)
-    return shown
+    masked_arguments: JsonObject = record_of(context.tool).secrets.masked(context.arguments)
+    return masked_arguments
 
 
 class _Counts:

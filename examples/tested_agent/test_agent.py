@@ -35,9 +35,9 @@ def test_it_goes_on_after_a_mistake_of_the_model(provider: Fake) -> None:
     provider.calls(agent.open_ticket, raw={"order_id": 45128, "reason": "The lid is broken."})  # a number for a string
     provider.says("I opened ticket T-1.")
     agent.answer("My lid is broken.")
-    told = [exchange.messages[-1].text for exchange in provider.exchanges[1:]]
-    assert told[0] == "There is no order 45129."
-    assert "search_orders" in told[1]
+    answers = [exchange.messages[-1].text for exchange in provider.exchanges[1:]]
+    assert answers[0] == "There is no order 45129."
+    assert "search_orders" in answers[1]
     assert agent.TICKETS == ["45128: The lid is broken."]
 
 

@@ -246,7 +246,7 @@ MISTAKES = {
     "a choice that is no text": (
         lambda: Registry([add]).request("openai", choice=5),
         ExportError,
-        "choice= must be a name or a list of names, not 5",
+        "choice= must be a mode, a name or a list of names, not 5",
     ),
     "a choice among none": (
         lambda: Registry([add]).request("openai", choice=[]),

@@ -89,7 +89,7 @@ def providers(as_json: bool) -> None:
     JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
     or null).
     """
-    known = [get(name) for name in available()]
+    known_providers = [get(name) for name in available()]
     if as_json:
         _print_json(
             [
@@ -102,7 +102,7 @@ def providers(as_json: bool) -> None:
                     if provider.request.longest_description is None
                     else provider.request.longest_description.most,
                 }
-                for provider in known
+                for provider in known_providers
             ]
         )
         return
@@ -113,7 +113,7 @@ def providers(as_json: bool) -> None:
             "yes" if provider.schema.strict is not None else "no",
             "" if provider.request.most_tools is None else provider.request.most_tools.most,
         )
-        for provider in known
+        for provider in known_providers
     ]
     show_table(("provider", "family", "strict", "tools per request"), rows)
 
@@ -127,11 +127,11 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 
     If TARGET is an output, print the keyword arguments of a request that ask for the answer.
     """
-    named, wish = named_by(target), _STRICTNESS[strict]
+    target_objects, strictness = named_by(target), _STRICTNESS[strict]
     exported: dict[str, Any] = {
-        name: named.outputs[0].bind(_known(name), wish).request()
-        if named.outputs
-        else named.tools.export(_known(name).name, strict=wish)
+        name: target_objects.outputs[0].bind(_known(name), strictness).request()
+        if target_objects.outputs
+        else target_objects.tools.export(_known(name).name, strict=strictness)
         for name in to
     }
     _print_json(exported if len(exported) != 1 else exported[to[0]])
@@ -148,19 +148,21 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
     """
-    named, wish = named_by(target), _STRICTNESS[strict]
-    registry = named.tools
+    target_objects, strictness = named_by(target), _STRICTNESS[strict]
+    registry = target_objects.tools
     names = [_known(name).name for name in to]
-    refused = [refusal for name in names for refusal in compatibility.check(registry, name, wish)]
+    refused = [refusal for name in names for refusal in compatibility.check(registry, name, strictness)]
     refused += [
         refusal
-        for output in named.outputs
+        for output in target_objects.outputs
         for name in names
-        for refusal in compatibility.check_answer(output, name, wish)
+        for refusal in compatibility.check_answer(output, name, strictness)
     ]
     findings = [{"tool": tool.name, **finding._asdict()} for tool in registry for finding in tool.findings]
     findings += [
-        {"tool": output.name, **finding._asdict()} for output in named.outputs for finding in findings_of(output)
+        {"tool": output.name, **finding._asdict()}
+        for output in target_objects.outputs
+        for finding in findings_of(output)
     ]
     if as_json:
         _print_json({"refused": [refusal._asdict() for refusal in refused], "findings": findings})
@@ -172,11 +174,15 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
         for finding in findings:
             place = ".".join(filter(None, (finding["tool"], finding["path"])))
             show_note(f"finding: {place} ({finding['rule']})", [finding["message"]], style="yellow")
-        what = f"{len(registry)} tool{'s' * (len(registry) != 1)}" if not named.outputs else named.outputs[0].name
-        count = f"{what} to {', '.join(names)}"
+        subject = (
+            f"{len(registry)} tool{'s' * (len(registry) != 1)}"
+            if not target_objects.outputs
+            else target_objects.outputs[0].name
+        )
+        count = f"{subject} to {', '.join(names)}"
         outcome = f"{len(refused)} refused" if refused else "nothing would be refused"
-        more = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""
-        say(f"{count}: {outcome}{more}", style="red" if refused else "green")
+        finding_count = f", {len(findings)} finding{'s' * (len(findings) != 1)}" if findings else ""
+        say(f"{count}: {outcome}{finding_count}", style="red" if refused else "green")
     if refused:
         raise SystemExit(1)
 

@@ -41,9 +41,9 @@ def locking(target: str, to: tuple[str, ...], answers: tuple[str, ...], output: 
     with _extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
-    named = named_by(target, answers)
-    write(output, dump_lock(make_contract(named.tools, to, named.outputs)))
-    say(f"{output}: {_counted(named)}", style="green")
+    target_objects = named_by(target, answers)
+    write(output, dump_lock(make_contract(target_objects.tools, to, target_objects.outputs)))
+    say(f"{output}: {_counted(target_objects)}", style="green")
 
 
 def _counted(named: Named) -> str:
@@ -65,9 +65,9 @@ def costing(target: str, to: str, model: str, counter: str | None, as_json: bool
     with _extra():
         from toolshape.contract import request_cost  # noqa: PLC0415 - needs an extra
 
-    given: Any = None if counter is None else load(counter)
-    code = getattr(given, "__code__", None)
-    count = given() if code is not None and not code.co_argcount else given
+    counter_object: Any = None if counter is None else load(counter)
+    code = getattr(counter_object, "__code__", None)
+    count = counter_object() if code is not None and not code.co_argcount else counter_object
     costs = request_cost(registry_of(target).bind(get(to)), model, count)
     if as_json:
         echo_json(costs.to_json())
@@ -94,12 +94,15 @@ def paging(
         from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
 
-    named = named_by(target, answers)
-    changes = None if lock is None else diff(named.tools, load_lock(lock), named.outputs)
+    target_objects = named_by(target, answers)
+    changes = None if lock is None else diff(target_objects.tools, load_lock(lock), target_objects.outputs)
     about = [f"toolshape {version('toolshape')}", f"made on {datetime.now(timezone.utc):%Y-%m-%d}"]
     about += [] if lock is None else [f"compared with {lock.name}, {_committed(lock)}"]
-    write(output, render_page(named.tools, to or PROVIDERS, changes, title or target, about, named.outputs))
-    say(f"{output}: {_counted(named)}", style="green")
+    write(
+        output,
+        render_page(target_objects.tools, to or PROVIDERS, changes, title or target, about, target_objects.outputs),
+    )
+    say(f"{output}: {_counted(target_objects)}", style="green")
 
 
 def _committed(path: Path) -> str:
@@ -130,13 +133,16 @@ def against(named: Named, target: str, lock: Path, calls: Path | None, as_json: 
     if sarif is not None:
         write(sarif, to_sarif(changes, named.tools, str(lock)))
     if as_json:
-        counted = [{} if broken is None else {"calls": count} for count in counts]
-        shown = [{**change._asdict(), **more} for change, more in zip(changes.changes, counted, strict=True)]
-        echo_json(json.dumps(shown, indent=2, default=str))
+        call_counts = [{} if broken is None else {"calls": count} for count in counts]
+        change_objects = [
+            {**change._asdict(), **count_field}
+            for change, count_field in zip(changes.changes, call_counts, strict=True)
+        ]
+        echo_json(json.dumps(change_objects, indent=2, default=str))
     else:
         for change, count in zip(changes.changes, counts, strict=True):
-            of_trace = f"; {count} recorded call{'s' * (count != 1)}" if count else ""
-            say(f"{change}{of_trace}", style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
+            trace_note = f"; {count} recorded call{'s' * (count != 1)}" if count else ""
+            say(f"{change}{trace_note}", style={"breaking": "red", "unknown": "yellow"}.get(change.level, ""))
         say(str(changes).splitlines()[-1], style="red" if changes.is_breaking else "green")
         if broken is not None:
             say(str(broken))

@@ -66,12 +66,12 @@ def evaluation(
 
     Exits with 1 if the share of right trials is below --least for any model with any set of tools.
     """
-    asked = _cases(load(cases), cases)
-    known = _models(load(models), models, chosen)
-    offered = _tools(cases, tools, tracks)
-    before = None if against is None else Run.from_json_lines(_read(against))
+    case_list = _cases(load(cases), cases)
+    chosen_models = _models(load(models), models, chosen)
+    registries = _tools(cases, tools, tracks)
+    earlier_run = None if against is None else Run.from_json_lines(_read(against))
     refuse_unwritable(lines, html, trace)
-    run = _run(offered, asked, known, trials, limit, trace)
+    run = _run(registries, case_list, chosen_models, trials, limit, trace)
     if lines is not None:
         write(lines, run.to_json_lines())
     if html is not None:
@@ -82,18 +82,18 @@ def evaluation(
         echo(str(run))
         for compared, comparison in compared_models(run):
             say(f"{compared}: {comparison}")
-        _say_against(run, before, against)
-    shares = [own.share() for own in runs_by_column(run).values()]
+        _say_against(run, earlier_run, against)
+    shares = [column_run.share() for column_run in runs_by_column(run).values()]
     if any(share.right / share.total < least for share in shares):
         raise SystemExit(1)
 
 
 def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
     """Print a comparison of each column with the same column of an earlier run."""
-    known = {} if before is None else runs_by_column(before)
-    for column, own in runs_by_column(run).items():
-        if column in known:
-            say(f"{column} beside {against}: {own.compare(known[column])}")
+    earlier_columns = {} if before is None else runs_by_column(before)
+    for column, column_run in runs_by_column(run).items():
+        if column in earlier_columns:
+            say(f"{column} beside {against}: {column_run.compare(earlier_columns[column])}")
 
 
 def _tools(cases: str, tools: str | None, tracks: tuple[str, ...]) -> Registry | dict[str, Registry]:
@@ -133,15 +133,15 @@ def _run(
             column = Column(verdict.track, verdict.model)
             advance(f"{verdict.case}, {column}: {verdict.label.replace('_', ' ')}")
 
-        made = evaluate(tools, cases, models, trials=trials, limit=limit, record=recorder, on_verdict=on_verdict)
-        return asyncio.run(made)
+        pending_run = evaluate(tools, cases, models, trials=trials, limit=limit, record=recorder, on_verdict=on_verdict)
+        return asyncio.run(pending_run)
 
 
 def _cases(loaded: Any, target: str) -> list[Case]:
-    given = [loaded] if isinstance(loaded, Case) else list(loaded) if isinstance(loaded, Iterable) else []
-    if not given or not all(isinstance(case, Case) for case in given):
+    case_list = [loaded] if isinstance(loaded, Case) else list(loaded) if isinstance(loaded, Iterable) else []
+    if not case_list or not all(isinstance(case, Case) for case in case_list):
         raise TargetError(f"{target} is not a list of toolshape.evals.Case")
-    return given
+    return case_list
 
 
 def _models(loaded: Any, target: str, chosen: tuple[str, ...]) -> Mapping[str, Model]:

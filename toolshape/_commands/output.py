@@ -39,15 +39,15 @@ def own_output() -> Generator[None]:
     Programs parse the output of commands, and an MCP client accepts only messages. Loaded modules and tools may print
     with ``print``, to the descriptor, from child processes, and when the process ends.
     """
-    given: Any = sys.stdout
+    original_output: Any = sys.stdout
     with contextlib.ExitStack() as stack:
-        if given is None:  # the process was started without standard output
-            own: Any = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
-        elif _is_descriptor(given, 1):
-            own = stack.enter_context(_moved_output(given))
+        if original_output is None:  # the process was started without standard output
+            command_output: Any = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
+        elif _is_descriptor(original_output, 1):
+            command_output = stack.enter_context(_moved_output(original_output))
         else:
-            own = given
-        stack.callback(_OUTPUT.reset, _OUTPUT.set(own))
+            command_output = original_output
+        stack.callback(_OUTPUT.reset, _OUTPUT.set(command_output))
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         yield
 
@@ -55,21 +55,21 @@ def own_output() -> Generator[None]:
 @contextlib.contextmanager
 def own_input() -> Generator[TextIO]:
     """Reserve standard input for the command. Modules and tools read empty input, and cannot take its messages."""
-    given: Any = sys.stdin
-    if not _is_descriptor(given, 0):
-        yield given
+    original_input: Any = sys.stdin
+    if not _is_descriptor(original_input, 0):
+        yield original_input
         return
-    own = os.fdopen(
+    command_input = os.fdopen(
         os.dup(0), encoding="utf-8", errors="replace", closefd=False
     )  # not closed: a thread may still read from it
-    with Path(os.devnull).open(encoding="utf-8") as nothing:
-        os.dup2(nothing.fileno(), 0)
-        sys.stdin = nothing
+    with Path(os.devnull).open(encoding="utf-8") as empty_input:
+        os.dup2(empty_input.fileno(), 0)
+        sys.stdin = empty_input
         try:
-            yield own
+            yield command_input
         finally:
-            sys.stdin = given
-            os.dup2(own.fileno(), 0)
+            sys.stdin = original_input
+            os.dup2(command_input.fileno(), 0)
 
 
 def _is_descriptor(stream: Any, number: int) -> bool:
@@ -87,18 +87,18 @@ def _moved_output(given: TextIO) -> Generator[TextIO]:
     # the end the descriptor is restored, unless threads of tools still run. When the process exits, ``_divert`` runs
     # before the exit handlers of modules, which then print to standard error as well.
     given.flush()
-    own = os.fdopen(os.dup(1), "w", encoding=given.encoding, errors=given.errors)
+    command_output = os.fdopen(os.dup(1), "w", encoding=given.encoding, errors=given.errors)
     _divert()
     try:
-        yield own
-        own.flush()
+        yield command_output
+        command_output.flush()
     finally:
         given.flush()
         if threading.active_count() == 1:  # a thread of a tool may print until the process ends
-            os.dup2(own.fileno(), 1)
+            os.dup2(command_output.fileno(), 1)
         atexit.register(_divert)  # runs before the handlers that modules have registered
         with contextlib.suppress(OSError):  # the flush above has raised the same error
-            own.close()
+            command_output.close()
 
 
 def _divert() -> None:
@@ -107,8 +107,8 @@ def _divert() -> None:
     try:
         os.dup2(2, 1)
     except OSError:  # there is no standard error
-        with Path(os.devnull).open("wb") as nothing:
-            os.dup2(nothing.fileno(), 1)
+        with Path(os.devnull).open("wb") as null_device:
+            os.dup2(null_device.fileno(), 1)
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
@@ -135,12 +135,12 @@ def _writable(text: str) -> str:
     """Escape the characters that standard output cannot encode: lone surrogates, and more in narrow encodings."""
     encoding = _encoding()
     text = _shown(text, output())
-    made = text.encode(encoding, _ESCAPED).decode(encoding)
-    if made != text:
+    encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
+    if encodable_text != text:
         click.echo(
             f"standard output is {encoding}: characters it lacks are escaped; set PYTHONUTF8=1 to print them", err=True
         )
-    return made
+    return encodable_text
 
 
 def echo(text: str) -> None:
@@ -160,10 +160,10 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     if not output().isatty():
         echo(table(head, texts))
         return
-    shown = Table(*head, box=None, pad_edge=False, header_style="bold")
+    terminal_table = Table(*head, box=None, pad_edge=False, header_style="bold")
     for row in texts:
-        shown.add_row(*[Text(_writable(cell), style=_STYLES.get(cell, "")) for cell in row])
-    Console(file=output()).print(shown)
+        terminal_table.add_row(*[Text(_writable(cell), style=_STYLES.get(cell, "")) for cell in row])
+    Console(file=output()).print(terminal_table)
 
 
 def show_note(head: str, lines: Sequence[str], *, style: str) -> None:
@@ -225,6 +225,6 @@ def progress(what: str, total: int) -> Generator[Callable[[str], object]]:
         total: The number of steps.
     """
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as shown:
-        task = shown.add_task(what, total=total)
-        yield lambda now: shown.update(task, advance=1, description=now)
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda now: bar.update(task, advance=1, description=now)

@@ -23,8 +23,8 @@ def replaying(trace: Path, target: str, workers: int, shows_stages: bool, as_jso
 
     Exits with 1 if there is a regression: a call that worked is refused, or passes other values to its function.
     """
-    make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
-    replayed = replay(trace, target, make if workers > 1 else None)
+    make_executor = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
+    replayed = replay(trace, target, make_executor if workers > 1 else None)
     if as_json:
         echo_json(replayed.to_json_lines(), nl=False)
     else:

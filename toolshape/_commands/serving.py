@@ -51,19 +51,19 @@ def serving(
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # to standard error
     key = None if key_file is None else key_file.read().strip()
-    given = own_input() if not http else contextlib.nullcontext(sys.stdin)
-    with given as standard_input:
+    input_context = own_input() if not http else contextlib.nullcontext(sys.stdin)
+    with input_context as standard_input:
         tools, values = registry_of(target), injected(inject)
         _refuse_missing(tools, values)
-        made = server(tools, name or _name_of(target), inject=values, key=key)
+        mcp_server = server(tools, name or _name_of(target), inject=values, key=key)
         if not http:
-            asyncio.run(_over_standard_streams(made, standard_input))
+            asyncio.run(_over_standard_streams(mcp_server, standard_input))
             return
     try:
         import uvicorn  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise ImportError(f"toolshape mcp --http needs uvicorn: pip install 'toolshape[mcp]' ({error})") from error
-    uvicorn.run(made.streamable_http_app(host=host), host=host, port=port)
+    uvicorn.run(mcp_server.streamable_http_app(host=host), host=host, port=port)
 
 
 def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
@@ -72,15 +72,15 @@ def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
     Raises:
         TargetError: A tool needs a value that is missing, or no tool uses a value.
     """
-    known: set[str] = set()
+    declared: set[str] = set()
     for tool in tools:
         layout = record_of(tool).definition.layout
-        known |= layout.injected.keys() - layout.contexts
+        declared |= layout.injected.keys() - layout.contexts
         try:
             require(record_of(tool), values)
         except UsageError as error:
             raise TargetError(f"{error}; pass a value with --inject NAME=MODULE:FACTORY") from error
-    refuse_unread(values, tools, known, "these tools inject")
+    refuse_unread(values, tools, declared, "these tools inject")
 
 
 def _name_of(target: str) -> str:
@@ -94,12 +94,12 @@ async def _over_standard_streams(made: "Server[Any]", standard_input: TextIO) ->
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 - needs an extra
 
     # By default the transport uses sys.stdin and sys.stdout, which are redirected here.
-    given = io.TextIOWrapper(standard_input.buffer, encoding="utf-8", errors="replace")
-    taken = io.TextIOWrapper(output().buffer, encoding="utf-8")
+    input_stream = io.TextIOWrapper(standard_input.buffer, encoding="utf-8", errors="replace")
+    output_stream = io.TextIOWrapper(output().buffer, encoding="utf-8")
     try:
-        async with stdio_server(anyio.wrap_file(given), anyio.wrap_file(taken)) as (read, write):
+        async with stdio_server(anyio.wrap_file(input_stream), anyio.wrap_file(output_stream)) as (read, write):
             await made.run(read, write, made.create_initialization_options())
     finally:
-        for stream in (given, taken):
+        for stream in (input_stream, output_stream):
             with contextlib.suppress(ValueError, OSError):  # else the wrapper closes its underlying stream
                 stream.detach()

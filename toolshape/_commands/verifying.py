@@ -74,15 +74,15 @@ def verifying(
     if endpoint is not None:
         _judge(endpoint, model, key_name, path, timeout)
         return
-    asked = _Asked(str(provider), model, rules, most, path, url, timeout)
-    made = _ask(asked, dry_run=dry_run)
+    verification = _Asked(str(provider), model, rules, most, path, url, timeout)
+    new_findings = _ask(verification, dry_run=dry_run)
     if against is not None:
         from toolshape._rulebook import verify  # noqa: PLC0415 - what few commands need
 
-        for was, now in verify.drift(verify.read_findings(against), made):
-            changed = f"{now.rule.kind}: {now.rule.name}: {was.outcome} -> {now.outcome}"
-            say(f"changed since {was.at}: {changed}", style="red")
-    if any(finding.outcome == "refuted" for finding in made):
+        for earlier, current in verify.drift(verify.read_findings(against), new_findings):
+            changed = f"{current.rule.kind}: {current.rule.name}: {earlier.outcome} -> {current.outcome}"
+            say(f"changed since {earlier.at}: {changed}", style="red")
+    if any(finding.outcome == "refuted" for finding in new_findings):
         raise SystemExit(1)
 
 
@@ -104,29 +104,29 @@ def _ask(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
     from toolshape._rulebook.probes import rule_book  # noqa: PLC0415 - the same
 
     name: Any = asked.provider  # a name that a user types
-    found = get(name)
-    if found.histories is None or found.server is None:
-        raise UsageError(f"verify cannot test {found.name}: toolshape knows no HTTP API of its models")
-    address = verify.address_of(found, asked.url)
-    book = rule_book(found, asked.model)
+    provider = get(name)
+    if provider.histories is None or provider.server is None:
+        raise UsageError(f"verify cannot test {provider.name}: toolshape knows no HTTP API of its models")
+    address = verify.address_of(provider, asked.url)
+    book = rule_book(provider, asked.model)
     probes = verify.selected(book.probes, filter(None, asked.rules.split(",")), asked.most)
-    known = verify.read_findings(asked.path) if asked.path is not None and asked.path.exists() else []
-    left = verify.left_over(probes, known, found.name, asked.model)
-    cost = verify.cost_of(left)
-    say(f"{len(left)} rules of {found.name}: {cost.requests} requests, about {cost.tokens:,} tokens")
+    earlier_findings = verify.read_findings(asked.path) if asked.path is not None and asked.path.exists() else []
+    open_probes = verify.left_over(probes, earlier_findings, provider.name, asked.model)
+    cost = verify.cost_of(open_probes)
+    say(f"{len(open_probes)} rules of {provider.name}: {cost.requests} requests, about {cost.tokens:,} tokens")
     if dry_run:
-        _list(left, book.without)
+        _list(open_probes, book.without)
         return []
     key = verify.key_of(address)
-    made = []
+    new_findings = []
     with _client() as client:
-        send = verify.sender(address, asked.model, key, client, found.histories.model_key, asked.timeout)
-        for finding in verify.findings(found, asked.model, left, send):
-            made.append(finding)
-            about = f"{finding.rule.kind}: {finding.rule.name}"
-            _report(finding.outcome, f"{about}: {finding.words}", finding.as_json(), asked.path)
-    _count([finding.outcome for finding in made])
-    return made
+        send = verify.sender(address, asked.model, key, client, provider.histories.model_key, asked.timeout)
+        for finding in verify.findings(provider, asked.model, open_probes, send):
+            new_findings.append(finding)
+            rule_label = f"{finding.rule.kind}: {finding.rule.name}"
+            _report(finding.outcome, f"{rule_label}: {finding.words}", finding.as_json(), asked.path)
+    _count([finding.outcome for finding in new_findings])
+    return new_findings
 
 
 def _list(probes: "Iterable[Probe]", without: "Iterable[Unprobed]") -> None:
@@ -158,10 +158,10 @@ def _judge(endpoint: str, model: str, key_name: str | None, path: Path | None, t
     say(f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 tokens")
     outcomes = []
     with _client() as client:
-        for seen in behaviours(model, asking(endpoint, key, client, timeout)):
-            outcomes.append(seen.outcome)
-            line = {"endpoint": endpoint, "model": model, **seen._asdict()}
-            _report(seen.outcome, f"{seen.name}: {seen.words}", line, path)
+        for behaviour in behaviours(model, asking(endpoint, key, client, timeout)):
+            outcomes.append(behaviour.outcome)
+            line = {"endpoint": endpoint, "model": model, **behaviour._asdict()}
+            _report(behaviour.outcome, f"{behaviour.name}: {behaviour.words}", line, path)
     _count(outcomes)
     if "refuted" in outcomes:
         raise SystemExit(1)

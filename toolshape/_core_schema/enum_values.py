@@ -70,10 +70,10 @@ def _combined(value: int, members: Sequence[enum.Flag]) -> int:
 
 def json_of_choice(value: Any) -> Any:
     """Convert an enum's value to JSON; sort a set, so that its order is the same in every process."""
-    plain = (
+    ordered = (
         sorted(value, key=lambda item: (type(item).__name__, repr(item))) if isinstance(value, AbstractSet) else value
     )
-    return to_jsonable_python(plain)
+    return to_jsonable_python(ordered)
 
 
 def as_text(value: Any) -> str:
@@ -93,11 +93,13 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
         choices: The values and members of an enum or a literal.
         texts: The members by object key, if the function converts object keys instead of values.
     """
-    listed = ", ".join(map(as_text, choices.values))
+    choices_text = ", ".join(map(as_text, choices.values))
     pairs = list(zip(choices.values, choices.members, strict=True))
     # If a member is 1.0, the JSON value 1 is accepted too.
-    whole = {as_text(int(value)): member for value, member in pairs if type(value) is float and value.is_integer()}
-    by_text = texts or {**whole, **{as_text(value): member for value, member in pairs}}
+    members_of_whole_floats = {
+        as_text(int(value)): member for value, member in pairs if type(value) is float and value.is_integer()
+    }
+    members_by_text = texts or {**members_of_whole_floats, **{as_text(value): member for value, member in pairs}}
 
     def find(value: Any) -> Any:
         if any(type(value) is type(member) and value == member for member in choices.members):
@@ -105,9 +107,9 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
         try:
             if choices.mask is not None and choices.cls is not None:
                 return _of_bits(choices.cls, choices.members, value if texts is None else int(value))
-            return by_text[as_text(value) if texts is None else value]
+            return members_by_text[as_text(value) if texts is None else value]
         except (LookupError, TypeError, ValueError):
-            raise PydanticKnownError("enum", {"expected": listed}) from None
+            raise PydanticKnownError("enum", {"expected": choices_text}) from None
 
     return find
 

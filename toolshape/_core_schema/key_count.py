@@ -74,9 +74,9 @@ class _Compiler:
         if kind == "nullable":
             return _unless_none(self.count_of(node["schema"], seen))
         if kind in ("list", "set", "frozenset") and "items_schema" in node:
-            of_item = self.count_of(node["items_schema"], seen)
-            if of_item is None or kind == "list":
-                return of_item and _in_each(of_item)
+            count_item = self.count_of(node["items_schema"], seen)
+            if count_item is None or kind == "list":
+                return count_item and _in_each(count_item)
         if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
             return _of_map(self.count_of(node["values_schema"], seen))
         is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
@@ -92,10 +92,10 @@ class _Compiler:
         required: list[_FieldCount] = []
         optional: list[_FieldCount] = []
         for name, field in node["fields"].items():
-            of_field = self.count_of(field["schema"], seen)
-            if of_field is not None:
+            count_field = self.count_of(field["schema"], seen)
+            if count_field is not None:
                 is_optional = field["schema"]["type"] == "default"
-                (optional if is_optional else required).append((name, of_field))
+                (optional if is_optional else required).append((name, count_field))
         return _of_fields(required, optional) if required or optional else count_of_flat
 
 
@@ -131,18 +131,18 @@ def _of_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount])
 
     The keys inside a field with a default count only if the field was given.
     """
-    only, of_only = (*required, *optional)[0]
+    only_field, count_only_field = (*required, *optional)[0]
     if len(required) == 1 and not optional:
-        return lambda model: len(model.__pydantic_fields_set__) + of_only(model.__dict__[only])
+        return lambda model: len(model.__pydantic_fields_set__) + count_only_field(model.__dict__[only_field])
 
     def count(model: Any) -> int:
-        given, values = model.__pydantic_fields_set__, model.__dict__
-        keys = len(given)
-        for name, of_field in required:
-            keys += of_field(values[name])
-        for name, of_field in optional:
-            if name in given:
-                keys += of_field(values[name])
+        given_names, values = model.__pydantic_fields_set__, model.__dict__
+        keys = len(given_names)
+        for name, count_field in required:
+            keys += count_field(values[name])
+        for name, count_field in optional:
+            if name in given_names:
+                keys += count_field(values[name])
         return keys
 
     return count

@@ -60,16 +60,17 @@ def rebuilt(
         is_node = isinstance(schema.get("type"), str)
         config = schema.get("config", config) if is_node else config
         changed = {
-            key: new
+            key: new_value
             for key, value in schema.items()
-            if not (is_node and key in left_alone) and (new := rebuilt(value, change, left_alone, config)) is not value
+            if not (is_node and key in left_alone)
+            and (new_value := rebuilt(value, change, left_alone, config)) is not value
         }
-        inner = {**schema, **changed} if changed else schema
-        return change(inner, config) if is_node else inner
+        with_changed_children = {**schema, **changed} if changed else schema
+        return change(with_changed_children, config) if is_node else with_changed_children
     if isinstance(schema, (list, tuple)):
         items = [rebuilt(value, change, left_alone, config) for value in schema]
-        same = all(new_item is old_item for new_item, old_item in zip(items, schema, strict=True))
-        return schema if same else type(schema)(items)
+        is_unchanged = all(new_item is old_item for new_item, old_item in zip(items, schema, strict=True))
+        return schema if is_unchanged else type(schema)(items)
     return schema
 
 
@@ -113,5 +114,5 @@ def sets_extra(cls: type[Any]) -> bool:
 
 def class_config(cls: type[Any]) -> Mapping[str, Any]:
     """Return the configuration that a model, dataclass or TypedDict itself declares."""
-    own: Any = getattr(cls, "model_config" if issubclass(cls, BaseModel) else "__pydantic_config__", None)
-    return own if isinstance(own, Mapping) else {}
+    own_config: Any = getattr(cls, "model_config" if issubclass(cls, BaseModel) else "__pydantic_config__", None)
+    return own_config if isinstance(own_config, Mapping) else {}

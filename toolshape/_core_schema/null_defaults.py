@@ -36,16 +36,16 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
         The validator, or ``None`` if some nulls cannot be replaced after validation.
     """
     definitions = definitions_of(core)
-    seen: set[tuple[tuple[str, ...], frozenset[str]]] = set()
+    opened_fields: set[tuple[tuple[str, ...], frozenset[str]]] = set()
     try:
-        opened = rebuilt(core, lambda node, _: _opened(node, definitions, seen))
+        null_admitting_core = rebuilt(core, lambda node, _: _opened(node, definitions, opened_fields))
         forget = _forget(core, definitions, frozenset())
     except UndecidableError:
         return None
-    count_keys = compile_key_count(opened)
-    if forget is None or count_keys is None or frozenset(seen) != dropped:
+    count_keys = compile_key_count(null_admitting_core)
+    if forget is None or count_keys is None or frozenset(opened_fields) != dropped:
         return None
-    validator = cast("Any", SchemaValidator)(opened, _use_prebuilt=False)
+    validator = cast("Any", SchemaValidator)(null_admitting_core, _use_prebuilt=False)
     return NullAdmitting(validator.validate_json, count_keys, forget)
 
 
@@ -85,8 +85,8 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
     if CHOICES in node.get("metadata", {}):
         return None in node["metadata"][CHOICES]
     if kind in ("literal", "enum"):
-        given = node["expected"] if kind == "literal" else node["members"]
-        return any(getattr(choice, "value", choice) is None for choice in given)
+        choices = node["expected"] if kind == "literal" else node["members"]
+        return any(getattr(choice, "value", choice) is None for choice in choices)
     if kind in _NEVER_NULL:
         return False
     return _admits_null(_inside(node, definitions), definitions)
@@ -129,8 +129,8 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
             raise UndecidableError
         return _of_model(node["schema"], definitions, seen)
     if kind == "function-after":
-        looks_around = node["function"]["type"] != "no-info"  # the validator may read earlier fields, which may be null
-        if looks_around or _forget(node["schema"], definitions, seen) is not None:
+        takes_info = node["function"]["type"] != "no-info"  # the validator may read earlier fields, which may be null
+        if takes_info or _forget(node["schema"], definitions, seen) is not None:
             raise UndecidableError
         return None
     if kind == "definition-ref":
@@ -158,20 +158,20 @@ def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> For
     fields = node["fields"].items()
     if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
         raise UndecidableError  # the factory reads earlier fields
-    dropped = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
-    forgets = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
-    inner = [(name, forget) for name, forget in forgets if forget is not None]
-    if not dropped and not inner:
+    dropped_defaults = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
+    forget_by_field = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
+    inner_forgets = [(name, forget) for name, forget in forget_by_field if forget is not None]
+    if not dropped_defaults and not inner_forgets:
         return None
 
     def forget_model(model: Any) -> None:
-        values, given = model.__dict__, model.__pydantic_fields_set__
-        for name, default in dropped:
-            if values[name] is None and name in given:
+        values, given_names = model.__dict__, model.__pydantic_fields_set__
+        for name, default in dropped_defaults:
+            if values[name] is None and name in given_names:
                 values[name] = default()
-                given.discard(name)
-        for name, forget in inner:
-            if name in given and (value := values[name]) is not None:
+                given_names.discard(name)
+        for name, forget in inner_forgets:
+            if name in given_names and (value := values[name]) is not None:
                 forget(value)
 
     return forget_model

@@ -16,8 +16,8 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     names = tag_names(node["discriminator"])
     choices = {_json_of(tag): branch for tag, branch in node["choices"].items()}
     node = node if choices.keys() == node["choices"].keys() else {**node, "choices": choices}
-    optional = {tag: _without_tag(branch, names, definitions) for tag, branch in choices.items()}
-    if not names or not any(optional.values()) or None in choices:  # a null tag would look like an omitted tag
+    objects_by_tag = {tag: _without_tag(branch, names, definitions) for tag, branch in choices.items()}
+    if not names or not any(objects_by_tag.values()) or None in choices:  # a null tag would look like an omitted tag
         return node
 
     # If the tag is omitted, a branch is chosen only if exactly one fits. A branch is a candidate if the value has every
@@ -27,15 +27,18 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     def tag_of(value: Any) -> Any:
         if not isinstance(value, dict):
             return next((tag for name in names if (tag := getattr(value, name, None)) is not None), None)
-        if given := [name for name in names if name in value]:
-            return value[given[0]]
+        if present_names := [name for name in names if name in value]:
+            return value[present_names[0]]
         candidates = [
-            (tag, fields) for tag, objects in optional.items() for fields in objects if _requires_no_more(value, fields)
+            (tag, fields)
+            for tag, objects in objects_by_tag.items()
+            for fields in objects
+            if _requires_no_more(value, fields)
         ]
-        fitting = [tag for tag, fields in candidates if _fits(value, fields, definitions)] or _nearest(
+        fitting_tags = [tag for tag, fields in candidates if _fits(value, fields, definitions)] or _nearest(
             value, candidates
         )
-        return fitting[0] if len(fitting) == 1 else None
+        return fitting_tags[0] if len(fitting_tags) == 1 else None
 
     return {**node, "discriminator": tag_of, "metadata": {**node.get("metadata", {}), TAGS: names}}
 
@@ -91,24 +94,24 @@ def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[st
             return []
         node = inner
     is_mapping = isinstance(node["fields"], Mapping)
-    listed: Iterable[Any] = (
+    listed_fields: Iterable[Any] = (
         node["fields"].items() if is_mapping else [(field["name"], field) for field in node["fields"]]
     )
-    known = {_OPEN: (False, node)} if config.get("extra_fields_behavior") in ("allow", "ignore") else {}
-    for name, field in listed:
+    fields_by_name = {_OPEN: (False, node)} if config.get("extra_fields_behavior") in ("allow", "ignore") else {}
+    for name, field in listed_fields:
         alias = field.get("validation_alias", name)
         has_default = field["schema"]["type"] == "default"
-        known[alias if isinstance(alias, str) else name] = (
+        fields_by_name[alias if isinstance(alias, str) else name] = (
             not has_default and field.get("required", True),
             field["schema"],
         )
-    return [known]
+    return [fields_by_name]
 
 
 def _nearest(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
     """Return the tags of the branches that leave the fewest fields of a value unknown."""
-    unknown = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
-    return [tag for count, tag in unknown if count == min(unknown, key=lambda pair: pair[0])[0]]
+    unknown_counts = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
+    return [tag for count, tag in unknown_counts if count == min(unknown_counts, key=lambda pair: pair[0])[0]]
 
 
 def _requires_no_more(value: dict[str, Any], fields: _Fields) -> bool:

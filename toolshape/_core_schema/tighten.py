@@ -44,9 +44,9 @@ def tighten(model: type[BaseModel]) -> None:
     core = model.__pydantic_core_schema__
     changed = tightened(core)
     if changed is not core:
-        holder = cast("Any", model)
-        holder.__pydantic_core_schema__ = changed
-        holder.__pydantic_validator__ = cast("Any", SchemaValidator)(changed, _use_prebuilt=False)
+        untyped_model = cast("Any", model)
+        untyped_model.__pydantic_core_schema__ = changed
+        untyped_model.__pydantic_validator__ = cast("Any", SchemaValidator)(changed, _use_prebuilt=False)
 
 
 def tightened(schema: Any) -> Any:
@@ -91,10 +91,12 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
             return _wrapped(node, lambda value: not isinstance(value, dict))
         case "literal" | "enum" if not choices_of(node).is_plain:
             return _looking_up(node)
-        case "literal" if exact := _is_of_a_type_in([getattr(choice, "value", choice) for choice in node["expected"]]):
-            return _wrapped(node, exact)
-        case "enum" if exact := _is_of_a_type_in([member.value for member in node["members"]]):
-            return _wrapped(node, exact)
+        case "literal" if has_exact_type := _is_of_a_type_in(
+            [getattr(choice, "value", choice) for choice in node["expected"]]
+        ):
+            return _wrapped(node, has_exact_type)
+        case "enum" if has_exact_type := _is_of_a_type_in([member.value for member in node["members"]]):
+            return _wrapped(node, has_exact_type)
         case "date" | "datetime" | "time" | "timedelta":  # pydantic reads "20261231" as seconds since 1970
             return _wrapped(node, _is_no_number)
         case kind if kind in MAPS:
@@ -104,21 +106,21 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
         case "tagged-union" if not callable(node["discriminator"]):
             return with_optional_tag(node, definitions)
         case "generator":  # pydantic validates the items only when the tool reads them
-            listed = core_schema.list_schema(
+            list_schema = core_schema.list_schema(
                 node.get("items_schema"), min_length=node.get("min_length"), max_length=node.get("max_length")
             )
-            return {**core_schema.json_or_python_schema(cast("Any", listed), cast("Any", node)), **_metadata(node)}
+            return {**core_schema.json_or_python_schema(cast("Any", list_schema), cast("Any", node)), **_metadata(node)}
         case _:
             return node
 
 
 def _with_schema_names(node: Node, config: Node | None) -> Node:
-    listed = node["fields"]
-    if not isinstance(listed, Mapping):
-        renamed = [_by_schema_name(field["name"], field, config) for field in listed]
-        return node if all(map(operator.is_, renamed, listed)) else {**node, "fields": renamed}
-    fields = {name: _by_schema_name(name, field, config) for name, field in listed.items()}
-    node = node if all(fields[name] is field for name, field in listed.items()) else {**node, "fields": fields}
+    original_fields = node["fields"]
+    if not isinstance(original_fields, Mapping):
+        renamed = [_by_schema_name(field["name"], field, config) for field in original_fields]
+        return node if all(map(operator.is_, renamed, original_fields)) else {**node, "fields": renamed}
+    fields = {name: _by_schema_name(name, field, config) for name, field in original_fields.items()}
+    node = node if all(fields[name] is field for name, field in original_fields.items()) else {**node, "fields": fields}
     return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
 
 
@@ -158,8 +160,8 @@ def _tightened_function(node: Node) -> Node:
     guarded = {**node, "function": {**node["function"], "function": _guarded(function)}}
     if node["type"] == "function-plain":  # an IP address, a pattern, a name to import: all are strings
         return _wrapped(guarded, lambda value: isinstance(value, str))
-    encoded = getattr(function, "__self__", None)
-    if isinstance(encoded, (EncodedBytes, EncodedStr)) and (pattern := _BASE64_TEXTS.get(encoded.encoder)):
+    encoded_type = getattr(function, "__self__", None)
+    if isinstance(encoded_type, (EncodedBytes, EncodedStr)) and (pattern := _BASE64_TEXTS.get(encoded_type.encoder)):
         return _wrapped(guarded, _text_matching(pattern))
     return guarded
 
@@ -187,22 +189,25 @@ _Steps: TypeAlias = dict[Any, Any]
 
 def _refusing_strays(node: Node) -> Node:
     """Make an object reject nested values that none of its alias paths reads; pydantic silently drops such values."""
-    fields = node
-    while fields["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
-        if "schema" not in fields:
+    fields_node = node
+    while fields_node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
+        if "schema" not in fields_node:
             return node
-        fields = fields["schema"]
-    listed: Any = fields["fields"]
-    aliases = [field.get("validation_alias") for field in (listed.values() if isinstance(listed, Mapping) else listed)]
+        fields_node = fields_node["schema"]
+    listed_fields: Any = fields_node["fields"]
+    aliases = [
+        field.get("validation_alias")
+        for field in (listed_fields.values() if isinstance(listed_fields, Mapping) else listed_fields)
+    ]
     paths = [path for alias in aliases if isinstance(alias, list) for path in alias]
     # Insert the longest paths first. A shorter path that ends inside a longer path then clears the steps below its end,
     # because its field reads everything there.
     tree: _Steps = {}
     for path in sorted((path for path in paths if isinstance(path, list)), key=len, reverse=True):
-        at = tree
+        subtree = tree
         for step in path:
-            at = at.setdefault(step, {})
-        at.clear()
+            subtree = subtree.setdefault(step, {})
+        subtree.clear()
     if not any(tree.values()):
         return node
     message = "it contains values that no field reads"
@@ -218,9 +223,13 @@ def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:
         is_known = is_root or value.keys() <= steps.keys()
         return is_known and all(_has_no_strays(value[step], inner) for step, inner in steps.items() if step in value)
     if isinstance(value, list):
-        places = {step % len(value) if value else 0: inner for step, inner in steps.items() if isinstance(step, int)}
+        steps_by_index = {
+            step % len(value) if value else 0: inner for step, inner in steps.items() if isinstance(step, int)
+        }
         is_known = len(value) <= max((step + 1 for step in steps if isinstance(step, int)), default=len(value))
-        return is_known and all(_has_no_strays(value[at], inner) for at, inner in places.items() if at < len(value))
+        return is_known and all(
+            _has_no_strays(value[index], inner) for index, inner in steps_by_index.items() if index < len(value)
+        )
     return True
 
 
@@ -317,8 +326,10 @@ def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
     if not any(isinstance(choice, (bool, int, float)) for choice in choices):
         return None
     types = {type(choice) for choice in choices}
-    refused = {kind for kind in (bool, float) if kind not in types} | ({int} if not types & {int, float} else set())
-    return lambda value: type(value) not in refused
+    rejected_types = {kind for kind in (bool, float) if kind not in types} | (
+        {int} if not types & {int, float} else set()
+    )
+    return lambda value: type(value) not in rejected_types
 
 
 def _is_no_number(value: Any) -> bool:
@@ -339,14 +350,17 @@ def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) 
     if rule.read is not None:
         node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}
     keys = node.get("keys_schema")
-    strips = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
+    config_changes_keys = config is not None and any(config.get(f"str_{change}") for change in _CHANGES)
     if keys is not None and (
-        rule.converts or strips or any(inner.get(name) for inner in core_nodes(keys) for name in _CHANGES)
+        rule.converts or config_changes_keys or any(inner.get(name) for inner in core_nodes(keys) for name in _CHANGES)
     ):
-        whole = (
+        keys_with_definitions = (
             {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
         )
-        return _wrapped(node, _key_discriminator(rule.admits, SchemaValidator(cast("Any", whole), cast("Any", config))))
+        return _wrapped(
+            node,
+            _key_discriminator(rule.admits, SchemaValidator(cast("Any", keys_with_definitions), cast("Any", config))),
+        )
     return node if rule.admits is None else _wrapped(node, _key_discriminator(rule.admits, None))
 
 

@@ -59,11 +59,11 @@ def _defined(
     from toolshape._definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     function = choose(foreign.entry_name or foreign.name)
-    read_function = None if function is None else _signature(function, foreign.name, frame)
-    location = "a definition" if read_function is None else read_function.location
+    signature = None if function is None else _signature(function, foreign.name, frame)
+    location = "a definition" if signature is None else signature.location
     problems = [
         *jsonschema_checker.schema_problems(foreign.parameters),
-        *(_misfits(foreign, read_function) if read_function else ()),
+        *(_misfits(foreign, signature) if signature else ()),
     ]
     if problems:
         raise DefinitionError(tool=foreign.name, location=location, problems=problems)
@@ -72,14 +72,14 @@ def _defined(
         title=foreign.title,
         description=foreign.description,
         location=location,
-        kind="function" if read_function is None else read_function.kind,
+        kind="function" if signature is None else signature.kind,
         schema=foreign.parameters,
-        output=_output(foreign, read_function),
-        layout=_layout(read_function),
-        invoke=_compiled(function, read_function, foreign.name),
-        known=None if read_function is None else _known(read_function),
-        never=frozenset(_injected(read_function)),
-        switched={} if read_function is None else _switched(read_function),
+        output=_output(foreign, signature),
+        layout=_layout(signature),
+        invoke=_compiled(function, signature, foreign.name),
+        known=None if signature is None else _known(signature),
+        never=frozenset(_injected(signature)),
+        switched={} if signature is None else _switched(signature),
         findings=(*foreign.findings, *jsonschema_checker.unchecked(foreign.parameters)),
         effects=foreign.effects,
         examples=foreign.examples,
@@ -217,20 +217,20 @@ def _compiled(function: Callable[..., Any] | None, signature: Signature | None, 
 
         return call_nothing
     injected = _injected(signature)
-    by_position = [
+    positional_defaults = [
         (parameter.name, parameter.default) for parameter in signature.parameters if parameter.kind is POSITIONAL_ONLY
     ]
-    called = function
+    tool_function = function
 
     def call(arguments: Any, inject: Mapping[str, Any]) -> Any:
-        given = {**arguments, **{name: inject[name] for name in injected if name in inject}}
-        positional = [given.pop(name, default) for name, default in by_position]
-        return called(*positional, **given)
+        keyword_arguments = {**arguments, **{name: inject[name] for name in injected if name in inject}}
+        positional = [keyword_arguments.pop(name, default) for name, default in positional_defaults]
+        return tool_function(*positional, **keyword_arguments)
 
     return call
 
 
 def _output(foreign: Foreign, signature: Signature | None) -> ResultForm:
-    described = result_forms.undescribed() if signature is None else result_forms.describe(signature)
-    schema = described.schema if foreign.output is None else foreign.output
-    return ResultForm(schema=schema, write=described.write, findings=described.findings)
+    function_form = result_forms.undescribed() if signature is None else result_forms.describe(signature)
+    schema = function_form.schema if foreign.output is None else foreign.output
+    return ResultForm(schema=schema, write=function_form.write, findings=function_form.findings)

@@ -79,19 +79,21 @@ def names_in(request: Any) -> list[str]:
     """
     if not isinstance(request, dict):
         return []
-    tools = next((listed for holder in (request, *map(request.get, _WRAPPERS)) if (listed := _list_in(holder))), [])
+    tools = next(
+        (listed_tools for holder in (request, *map(request.get, _WRAPPERS)) if (listed_tools := _list_in(holder))), []
+    )
     listed_entries = [entry for tool in tools if isinstance(tool, dict) for entry in _list_in(tool) or [tool]]
-    inner = [
+    definitions = [
         next((entry[key] for key in _INNER if entry.get(key)), entry) if isinstance(entry, dict) else entry
         for entry in listed_entries
     ]
-    return [str(definition.get("name", "")) if isinstance(definition, dict) else "" for definition in inner]
+    return [str(definition.get("name", "")) if isinstance(definition, dict) else "" for definition in definitions]
 
 
 def _list_in(holder: Any) -> list[Any]:
     """Return the list of definitions in a request, or in one of its tools."""
-    given = holder if isinstance(holder, dict) else {}
-    return next((given[key] for key in _LISTS if isinstance(given.get(key), list)), [])
+    container = holder if isinstance(holder, dict) else {}
+    return next((container[key] for key in _LISTS if isinstance(container.get(key), list)), [])
 
 
 def _as_json(given: Any) -> Any:
@@ -140,31 +142,31 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
     """
     entry = _one(given, name)
     form, inner = _form_of(entry, name)
-    called = str(name or inner.get("name") or inner.get("title") or "")
-    if not called:
+    tool_name = str(name or inner.get("name") or inner.get("title") or "")
+    if not tool_name:
         raise ForeignError(
             "a definition", Problem(path="name", rule="name", message="the definition has no name: pass name=")
         )
-    written = inner if form.schema == "" else inner.get(form.schema)
-    schema = _unwrapped(written)
+    written_schema = inner if form.schema == "" else inner.get(form.schema)
+    schema = _unwrapped(written_schema)
     reader = SchemaReader()
     parameters = reader.arguments(schema)
     output = None if form.output is None else inner.get(form.output)
-    described = reader.canonical(output) if isinstance(output, dict) else None
+    output_schema = reader.canonical(output) if isinstance(output, dict) else None
     if reader.problems:
-        raise ForeignError(called, *reader.problems)
+        raise ForeignError(tool_name, *reader.problems)
     examples = inner.get("input_examples", ())
     description = inner.get("description")
     return Foreign(
         form=_provider_of(form, entry, schema),
         entry=copied(entry),
         entry_name=inner.get("name"),
-        name=called,
+        name=tool_name,
         title=_title(inner) if form.schema else None,
         description=description.strip() if isinstance(description, str) else "",
         schema=schema,
         parameters=parameters,
-        output=described,
+        output=output_schema,
         is_strict=inner.get("strict") if isinstance(inner.get("strict"), bool) else None,
         effects=_effects(inner.get("annotations")),
         examples=tuple(examples) if isinstance(examples, (list, tuple)) else (),
@@ -178,8 +180,8 @@ def _one(given: Any, name: str | None) -> JsonObject:
     if len(definitions) != 1:
         message = f"expected one definition, got {len(definitions)}: use Registry.add_definitions"
         raise ForeignError(name or "a definition", Problem(path="", rule="form", message=message))
-    only: JsonObject = definitions[0]
-    return only
+    definition: JsonObject = definitions[0]
+    return definition
 
 
 def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, JsonObject]:

@@ -81,9 +81,13 @@ def _is_pattern(pattern: str) -> bool:
 
 def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Drop a ``not`` or ``if`` that contains an unchecked pattern: there, ignoring the pattern inverts the meaning."""
-    unsure = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
-    dropped = {*unsure, *(("then", "else") if "if" in unsure else ())}
-    return Change(node={key: value for key, value in node.items() if key not in dropped}) if dropped else None
+    unchecked_keywords = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
+    dropped_keywords = {*unchecked_keywords, *(("then", "else") if "if" in unchecked_keywords else ())}
+    return (
+        Change(node={key: value for key, value in node.items() if key not in dropped_keywords})
+        if dropped_keywords
+        else None
+    )
 
 
 def _checkable(node: JsonSchema, at: Place) -> Change | None:
@@ -93,14 +97,14 @@ def _checkable(node: JsonSchema, at: Place) -> Change | None:
         return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
             node={key: value for key, value in node.items() if key != "unevaluatedProperties"}
         )
-    known = {pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)}
-    if all(map(_is_pattern, _patterns(node))) and len(known) == len(patterns):
+    checkable_patterns = {pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)}
+    if all(map(_is_pattern, _patterns(node))) and len(checkable_patterns) == len(patterns):
         return None
-    kept = {key: value for key, value in node.items() if key != "pattern" or _is_pattern(value)}
-    if len(known) < len(patterns):
-        kept = {key: value for key, value in kept.items() if key != "additionalProperties"}
-        kept["patternProperties"] = known
-    return Change(node=kept)
+    checkable_node = {key: value for key, value in node.items() if key != "pattern" or _is_pattern(value)}
+    if len(checkable_patterns) < len(patterns):
+        checkable_node = {key: value for key, value in checkable_node.items() if key != "additionalProperties"}
+        checkable_node["patternProperties"] = checkable_patterns
+    return Change(node=checkable_node)
 
 
 def compile_validation(
@@ -119,13 +123,19 @@ def compile_validation(
         switched: The coercion rules that the function's parameters switch on or off, by name.
         settings: How the arguments are validated.
     """
-    checked = checkable(schema)
-    validator = Validator(checked)
+    checkable_schema = checkable(schema)
+    validator = Validator(checkable_schema)
     places = Places(schema, validator, switched)
-    standard = _Standard(StandardValidator(checked), any(mentions(checked, keyword) for keyword in _INVERTING))
+    standard = _Standard(
+        StandardValidator(checkable_schema), any(mentions(checkable_schema, keyword) for keyword in _INVERTING)
+    )
     check = functools.partial(_checked, validator, standard, known, never)
     checker = Checker(check, places, of_node=places.of_node)
-    back, deepest, recurs = settings.back, DEEPEST if may_backtrack(schema) else None, unions_recur(schema)
+    back, max_depth, has_recursive_unions = (
+        settings.back,
+        DEEPEST if may_backtrack(schema) else None,
+        unions_recur(schema),
+    )
 
     def validate(arguments: Any) -> Validated:
         arguments = parser_input(arguments)
@@ -134,22 +144,22 @@ def compile_validation(
             is_text = isinstance(canonical, (str, bytes))
             text = canonical if is_text else to_json(canonical)
             value = from_json(text)
-            if recurs and is_too_deep(text, lambda: value):
+            if has_recursive_unions and is_too_deep(text, lambda: value):
                 problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
                 raise CallError("malformed_arguments", tool=settings.name, problems=[problem])
-            if deepest is None and isinstance(value, dict) and not (is_text and _repeats(canonical, value)):
+            if max_depth is None and isinstance(value, dict) and not (is_text and _repeats(canonical, value)):
                 return checker.check(value), ()
         except (InvalidError, TooMuchWrongError, ValueError):
             pass
-        return validate_with_coercions(checker, schema, settings, arguments, deepest=deepest)
+        return validate_with_coercions(checker, schema, settings, arguments, deepest=max_depth)
 
     return validate
 
 
 def checkable(schema: JsonSchema) -> JsonSchema:
     """Return the schema without the parts that Python cannot check in bounded time."""
-    sure = everywhere(_surely, constraints=True)(schema).schema
-    return everywhere(_checkable, constraints=True)(sure).schema
+    reliable_schema = everywhere(_surely, constraints=True)(schema).schema
+    return everywhere(_checkable, constraints=True)(reliable_schema).schema
 
 
 def _repeats(text: str | bytes, value: Any) -> bool:
@@ -185,26 +195,26 @@ def _checked(
     """
     errors, by_strict_reading = _errors(validator, value), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
-        by_standard = _errors(standard.validator, value)
-        if by_standard:
-            errors = errors or by_standard
+        standard_errors = _errors(standard.validator, value)
+        if standard_errors:
+            errors = errors or standard_errors
         else:
             errors = [leaf for error in errors for leaf in _leaves(error) if _is_integral_float(leaf.instance)]
             by_strict_reading = True
     faults = [fault for error in errors for fault in _faults(error)]
-    own: list[Fault] = []
+    own_faults: list[Fault] = []
     for key, item in value.items() if isinstance(value, dict) else ():
         if key in never:
-            own.append(Fault((key,), (key,), None, "reserved", "unknown field"))
+            own_faults.append(Fault((key,), (key,), None, "reserved", "unknown field"))
         elif known is not None and key not in known:
-            own.append(Fault((key,), (key,), item, "unknown"))
+            own_faults.append(Fault((key,), (key,), item, "unknown"))
     if not is_finite(value):
-        own += _not_finite(value, ())
-    if faults or own:
+        own_faults += _not_finite(value, ())
+    if faults or own_faults:
         raise InvalidError(
-            [*faults, *own],
-            lambda: [*(fault for error in errors for fault in _told(error)), *own],
-            by_strict_reading=by_strict_reading and not own,
+            [*faults, *own_faults],
+            lambda: [*(fault for error in errors for fault in _told(error)), *own_faults],
+            by_strict_reading=by_strict_reading and not own_faults,
         )
     return value
 
@@ -255,8 +265,8 @@ def _told(error: Any) -> Iterator[Fault]:
         branches: dict[int, list[Fault]] = {}
         for inner in error.context:
             branches.setdefault(inner.relative_schema_path[0], []).extend(_told(inner))
-        explained = meant(branches.values(), location)
-        yield from _faults(error) if explained is None else explained
+        explained_faults = meant(branches.values(), location)
+        yield from _faults(error) if explained_faults is None else explained_faults
     else:
         yield from _faults(error)
 
@@ -264,12 +274,12 @@ def _told(error: Any) -> Iterator[Fault]:
 def _faults(error: Any) -> Iterator[Fault]:
     """Yield the faults of an error; an error inside a union becomes a fault of the whole union."""
     location = tuple(error.absolute_path)
-    keyword, asked = str(error.validator), error.validator_value
+    keyword, keyword_value = str(error.validator), error.validator_value
     if keyword == "required":
-        for name in asked:
+        for name in keyword_value:
             if name not in error.instance:
                 yield Fault((*location, name), (*location, name), None, "missing")
-    elif keyword == "additionalProperties" and asked is False:
+    elif keyword == "additionalProperties" and keyword_value is False:
         for key in additional(error.schema, error.instance):
             yield Fault((*location, key), (*location, key), error.instance[key], "unknown")
     else:
@@ -343,23 +353,25 @@ class Places:
 
     def branches(self, node: JsonSchema, found: "_NodeExpectation") -> tuple[Checker, ...]:
         """Return checkers for the branches of a union, except for a null branch."""
-        parts = [branch for branch in _branches(node) if not _is_null(branch, self.resolve)] or found.choices_of_types
-        if not parts:
+        branch_schemas = [
+            branch for branch in _branches(node) if not _is_null(branch, self.resolve)
+        ] or found.choices_of_types
+        if not branch_schemas:
             return ()
         key = id(
-            node["type"] if found.choices_of_types else parts[0]
+            node["type"] if found.choices_of_types else branch_schemas[0]
         )  # an object in ``self.schema``, which stays alive
         if key not in self.compiled:
-            self.compiled[key] = tuple(map(self.branch, parts))
+            self.compiled[key] = tuple(map(self.branch, branch_schemas))
         return self.compiled[key]
 
     def branch(self, node: JsonSchema) -> Checker:
         """Return the checker for one branch."""
         definitions = self.validator.schema.get("$defs", {})
-        part = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
-        whole = {**node, "$defs": self.schema.get("$defs", {})}
-        places = Places(whole, self.validator, {})
-        check = functools.partial(_checked, part, None, None, frozenset())
+        branch_validator = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
+        branch_schema = {**node, "$defs": self.schema.get("$defs", {})}
+        places = Places(branch_schema, self.validator, {})
+        check = functools.partial(_checked, branch_validator, None, None, frozenset())
         return Checker(check, places, slowness=_SLOWNESS, of_node=places.of_node)
 
 
@@ -375,14 +387,16 @@ class _NodeExpectation(NamedTuple):
 def _expectation_of(node: JsonSchema) -> _NodeExpectation:
     types = node.get("type", [])
     names = [types] if isinstance(types, str) else list(types)
-    others = [name for name in names if name != "null"]
+    non_null_types = [name for name in names if name != "null"]
     if "enum" in node or "const" in node:
         options = node.get("enum", [node.get("const")])
         choices = tuple(option for option in options if option is not None)
         return _NodeExpectation(frozenset({"choice"}), choices, "null" in names or None in options, [])
-    several = [{**node, "type": name} for name in others] if len(others) > 1 else []
-    kinds = _KINDS.get(others[0], frozenset()) if len(others) == 1 else frozenset[str]()
-    return _NodeExpectation(kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, several)
+    single_type_nodes = [{**node, "type": name} for name in non_null_types] if len(non_null_types) > 1 else []
+    kinds = _KINDS.get(non_null_types[0], frozenset()) if len(non_null_types) == 1 else frozenset[str]()
+    return _NodeExpectation(
+        kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, single_type_nodes
+    )
 
 
 def _branches(node: JsonSchema) -> list[Any]:
@@ -397,11 +411,11 @@ def _without_null(node: Any, resolve: Any) -> tuple[Any, bool]:
     """
     is_nullable = False
     while isinstance(node, dict) and (branches := _branches(node)):
-        others = [branch for branch in branches if not _is_null(branch, resolve)]
-        is_nullable = is_nullable or len(others) < len(branches)
-        if len(others) != 1:
+        non_null_branches = [branch for branch in branches if not _is_null(branch, resolve)]
+        is_nullable = is_nullable or len(non_null_branches) < len(branches)
+        if len(non_null_branches) != 1:
             return node, is_nullable
-        node = resolve(others[0])
+        node = resolve(non_null_branches[0])
     return node, is_nullable
 
 

@@ -63,9 +63,13 @@ def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator
             raise TooMuchWrongError
         yield from errors
     elif checked.errors[key]:
-        first = checked.errors[key][0]
-        again = {"validator": first.validator, "validator_value": first.validator_value, "instance": instance}
-        yield SchemaError(first.message, **again)
+        first_error = checked.errors[key][0]
+        repeated_details = {
+            "validator": first_error.validator,
+            "validator_value": first_error.validator_value,
+            "instance": instance,
+        }
+        yield SchemaError(first_error.message, **repeated_details)
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
@@ -106,11 +110,11 @@ def _additional_properties(validator: Any, asked: Any, instance: Any, schema: An
 
 def additional(schema: Any, instance: Any) -> list[str]:
     """Return the keys of an object that a schema does not name and that match none of its patterns."""
-    known, searches = (
+    named_keys, searches = (
         schema.get("properties", {}),
         [_search(pattern) for pattern in schema.get("patternProperties", ())],
     )
-    return [key for key in instance if key not in known and not any(search(key) for search in searches)]
+    return [key for key in instance if key not in named_keys and not any(search(key) for search in searches)]
 
 
 @functools.lru_cache(maxsize=256)

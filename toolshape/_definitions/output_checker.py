@@ -30,23 +30,23 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         A function that takes the text of a result, and whether this text is the value itself rather than JSON. The
         function raises ``WrongResultError``.
     """
-    validator, quick = Validator(checkable(schema)), compile_quick_check(schema)
+    validator, quick_check = Validator(checkable(schema)), compile_quick_check(schema)
 
     def check(text: str, is_text: bool) -> None:
         value = text if is_text else from_json(text)
         try:
-            if quick is not None and quick(value):
+            if quick_check is not None and quick_check(value):
                 return
         except RecursionError:  # the validator decides
             pass
         with references_checked_once():
             errors = list(itertools.islice(validator.iter_errors(value), _MOST_NAMED))
         if errors or not is_finite(value):
-            places = [
+            violations = [
                 f"{path_of(tuple(error.absolute_path)) or 'the result'}: {error.message[:200]}" for error in errors
             ]
             raise WrongResultError(
-                f"{tool} returned a value that its output schema does not admit: {'; '.join(places)}"
+                f"{tool} returned a value that its output schema does not admit: {'; '.join(violations)}"
             )
 
     return check

@@ -53,8 +53,8 @@ def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[A
     if "enum" in node:
         if not all(type(choice) is str for choice in node["enum"]):  # in Python, 1 == True
             raise _UnknownError
-        words = frozenset(node["enum"])
-        checks.append(lambda value: type(value) is str and value in words)
+        allowed_strings = frozenset(node["enum"])
+        checks.append(lambda value: type(value) is str and value in allowed_strings)
     if "type" in node:
         checks.append(_of_type(node, definitions, known))
     elif node.keys() & {"properties", "required", "additionalProperties", "items"}:
@@ -102,16 +102,18 @@ def _array(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, li
 
 
 def _object(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
-    inner = {name: _compiled(schema, definitions, known) for name, schema in node.get("properties", {}).items()}
+    checks_by_name = {
+        name: _compiled(schema, definitions, known) for name, schema in node.get("properties", {}).items()
+    }
     required = frozenset(node.get("required", ()))
-    others = node.get("additionalProperties", True)
-    other = None if others is False else _compiled(others, definitions, known)
+    additional_schema = node.get("additionalProperties", True)
+    check_other = None if additional_schema is False else _compiled(additional_schema, definitions, known)
 
     def admits(value: Any) -> bool:
         if type(value) is not dict or not required <= value.keys():
             return False
         for name, item in value.items():
-            check = inner.get(name, other)
+            check = checks_by_name.get(name, check_other)
             if check is None or not check(item):
                 return False
         return True

@@ -32,9 +32,9 @@ class Deny:
     text: str = ""
 
     def __post_init__(self) -> None:
-        given: Any = self.text
-        if not isinstance(given, str):
-            raise UsageError(f"Deny takes the text that the model reads, not {type(given).__name__}")
+        reason: Any = self.text
+        if not isinstance(reason, str):
+            raise UsageError(f"Deny takes the text that the model reads, not {type(reason).__name__}")
 
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
@@ -44,9 +44,9 @@ _STARS = "**********"  # what pydantic shows in place of a secret
 
 def hold(results: Results, entries: Iterable[Ready]) -> None:
     """Mark the calls that need approval as pending."""
-    held = [entry for entry in entries if entry[2].approve and entry[2].record.must_wait(entry[3])]
-    if held:
-        state.hold(results, held)
+    pending = [entry for entry in entries if entry[2].approve and entry[2].record.must_wait(entry[3])]
+    if pending:
+        state.hold(results, pending)
 
 
 def approve(results: Results, given: Any) -> None:
@@ -56,8 +56,8 @@ def approve(results: Results, given: Any) -> None:
         UsageError: A call is not in these results, or is running or answered; no call was approved.
     """
     entries = _undecided(results, given, "plan.approve")
-    if changed := state.approve(results, entries):
-        raise _decided_elsewhere("plan.approve", changed[0][1])
+    if conflicts := state.approve(results, entries):
+        raise _decided_elsewhere("plan.approve", conflicts[0][1])
 
 
 def deny(results: Results, given: Any, why: str) -> None:
@@ -102,12 +102,12 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     entries = _undecided(results, given, "plan.edit")
     if len(entries) != 1:
         raise UsageError(f"plan.edit takes one call, but {given!r} names {len(entries)}: pass one of plan.pending")
-    old: Ready = entries[0]
-    handler = old[2].canonical
+    old_entry: Ready = entries[0]
+    handler = old_entry[2].canonical
     values, model, coercions = checked_edit(handler, values)
-    edited = old[1]._replace(arguments_raw=values, reader=handler)
-    new: Ready = (old[0], edited, handler, model, coercions)
-    if not state.replace(results, old, new, must_wait=handler.record.must_wait(model)):
+    edited = old_entry[1]._replace(arguments_raw=values, reader=handler)
+    new_entry: Ready = (old_entry[0], edited, handler, model, coercions)
+    if not state.replace(results, old_entry, new_entry, must_wait=handler.record.must_wait(model)):
         raise _decided_elsewhere("plan.edit", given)
     return edited
 
@@ -125,8 +125,8 @@ def checked_edit(handler: Handler, arguments: Mapping[str, Any]) -> tuple[JsonOb
     try:
         model, coercions = handler.validate(values)
     except BaseException as error:
-        refused = validation_error(error, tool=handler.name)
-        raise refused from refused.__cause__
+        call_error = validation_error(error, tool=handler.name)
+        raise call_error from call_error.__cause__
     return values, model, coercions
 
 
@@ -154,11 +154,11 @@ def _undecided(results: Results, given: Any, what: str) -> list[Ready]:
     controls = state.controlled(results)
     entries: list[Ready] = []
     for position in sorted(chosen(results, given, what)):
-        found = state.state_of(results, position)
-        if found == "given away":
+        call_state = state.state_of(results, position)
+        if call_state == "given away":
             raise UsageError(f"{what}: this plan was paused: pass the decisions to resume()")
-        if found not in state.UNDECIDED:
-            said = "is answered" if results.answers[position] is not None else "is running, or was interrupted"
-            raise UsageError(f"{what} names {results.calls[position]!r}, which {said}")
+        if call_state not in state.UNDECIDED:
+            status = "is answered" if results.answers[position] is not None else "is running, or was interrupted"
+            raise UsageError(f"{what} names {results.calls[position]!r}, which {status}")
         entries.append(controls.entries[position])
     return entries

@@ -81,18 +81,20 @@ def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
     if "foreign_reasoning" in log.rules.off:
         return message
     author = message.origin.model if message.origin else ""
-    kept: list[MessagePart] = []
+    kept_parts: list[MessagePart] = []
     for part in message.parts:
-        opaque = [key for key in to.histories.opaque_keys if isinstance(part.raw, dict) and part.raw.get(key)]
-        if opaque or isinstance(part, ReasoningPart):
+        opaque_keys = [key for key in to.histories.opaque_keys if isinstance(part.raw, dict) and part.raw.get(key)]
+        if opaque_keys or isinstance(part, ReasoningPart):
             fault = f"only {author} can read this reasoning or signature"
             log.repaired("foreign_reasoning", part_path(message, part), fault, f"it is not sent to {to.model}")
         if isinstance(part, ReasoningPart):
             continue
-        kept.append(
-            replace(part, raw={key: part.raw[key] for key in part.raw if key not in opaque}) if opaque else part
+        kept_parts.append(
+            replace(part, raw={key: part.raw[key] for key in part.raw if key not in opaque_keys})
+            if opaque_keys
+            else part
         )
-    return with_parts(message, kept)
+    return with_parts(message, kept_parts)
 
 
 def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
@@ -104,8 +106,8 @@ def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
         call, fault = to.calls.write(part)
         if fault == "unknown_tool":  # Its tool was removed: keep the call as a record.
             return part
-        made = f"the call of {part.wire_name} was made with other tools"
-        log.repaired("other_tools", part_path(message, part), made, "it is rewritten for the current tools")
+        problem = f"the call of {part.wire_name} was made with other tools"
+        log.repaired("other_tools", part_path(message, part), problem, "it is rewritten for the current tools")
         return replace(call, raw=None)
 
     return with_parts(message, map(change, message.parts))
@@ -121,32 +123,32 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             log.repaired("foreign_reasoning", path, "only its author can read reasoning", "it is left out")
             return []
         case ProviderPart():
-            what = f"{part.kind!r} of {message.origin.provider}" if message.origin else repr(part.kind)
-            log.repaired("foreign_part", path, f"no other provider knows {what}", "it is left out")
+            description = f"{part.kind!r} of {message.origin.provider}" if message.origin else repr(part.kind)
+            log.repaired("foreign_part", path, f"no other provider knows {description}", "it is left out")
             return []
         case MediaPart():
             _name_the_rest(part.raw, path, log)
             context = context_of(part.raw)
-            about = [TextPart(text=context, path=part.path)] if context else []
-            return [*about, _media(part, message, to, log, path)]
+            context_parts = [TextPart(text=context, path=part.path)] if context else []
+            return [*context_parts, _media(part, message, to, log, path)]
         case ToolCallPart():
             _name_the_rest(part.raw, path, log)
             call, fault = to.calls.write(part)
             if fault is not None:
-                wrong, remedy = _FAULTS[fault]
-                log.repaired(fault, path, f"the call of {part.wire_name} ({part.id!r}) {wrong}", remedy)
+                problem, remedy = _FAULTS[fault]
+                log.repaired(fault, path, f"the call of {part.wire_name} ({part.id!r}) {problem}", remedy)
             return [replace(call, raw=None, has_id=to.histories.has_call_ids)]
         case ToolResultPart():
             _name_the_rest(part.raw, path, log)
             pieces = tuple(_result_piece(piece, to, log, path) for piece in part.parts)
-            kept = tuple(piece for piece in pieces if not isinstance(piece, Text) or piece.text.strip())
-            return [replace(part, parts=kept, raw=None, has_id=to.histories.has_call_ids, call_raw=None)]
+            kept_pieces = tuple(piece for piece in pieces if not isinstance(piece, Text) or piece.text.strip())
+            return [replace(part, parts=kept_pieces, raw=None, has_id=to.histories.has_call_ids, call_raw=None)]
 
 
 def _name_the_rest(raw: Any, path: str, log: Log) -> None:
     """Record the keys that the target does not receive, for example signatures and citations."""
-    if rest := keys_beside(raw):
-        fault = f"no other provider knows {', '.join(map(repr, rest))}"
+    if extra_keys := keys_beside(raw):
+        fault = f"no other provider knows {', '.join(map(repr, extra_keys))}"
         log.repaired("foreign_part", path, fault, "it is left out")
 
 
@@ -174,11 +176,13 @@ def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) 
 
 def _by_its_type(media: Image | File, path: str, log: Log) -> Image | File:
     """Choose ``Image`` or ``File`` by the media type, as providers do: a PDF that was given as an image is a file."""
-    typed = by_media_type(media)
-    if type(typed) is not type(media):
-        what, other = ("an image", "a file") if isinstance(media, Image) else ("a file", "an image")
-        log.repaired("media_kind", path, f"{what} has the media type {media.media_type}", f"it is sent as {other}")
-    return typed
+    typed_media = by_media_type(media)
+    if type(typed_media) is not type(media):
+        given_kind, sent_kind = ("an image", "a file") if isinstance(media, Image) else ("a file", "an image")
+        log.repaired(
+            "media_kind", path, f"{given_kind} has the media type {media.media_type}", f"it is sent as {sent_kind}"
+        )
+    return typed_media
 
 
 def joined(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
@@ -192,8 +196,8 @@ def joined(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Mes
 
 
 def _in_one_turn(last: Message, message: Message, apart: Collection[int]) -> Message | None:
-    is_made = last.raw is None and message.raw is None and id(message) not in apart
-    if not is_made or last.role != message.role or message.role not in ("assistant", "tool"):
+    are_converted = last.raw is None and message.raw is None and id(message) not in apart
+    if not are_converted or last.role != message.role or message.role not in ("assistant", "tool"):
         return None
     # The parts keep their original paths, because repairs name them.
     parts = (replace(part, path=part_path(message, part)) for part in message.parts)

@@ -48,18 +48,18 @@ def claimed(
     Raises:
         UsageError: A call cannot be run; no call was claimed.
     """
-    most: Any = limit
-    if most is not None and not (type(most) is int and most > 0):
+    limit_value: Any = limit
+    if limit_value is not None and not (type(limit_value) is int and limit_value > 0):
         raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
     for unasked in state.unasked(results):
         state.settle(results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject))
     if only is None:
-        found: list[Ready] = state.claimable(results)
+        entries: list[Ready] = state.claimable(results)
     else:
         positions = sorted(chosen(results, only, "only="))
-        found = [entry for position in positions if (entry := state.claimable_at(results, position)) is not None]
-    check(found, inject, is_async=is_async)
-    return state.claim(results, found)
+        entries = [entry for position in positions if (entry := state.claimable_at(results, position)) is not None]
+    check(entries, inject, is_async=is_async)
+    return state.claim(results, entries)
 
 
 def chosen(results: Results, given: Any, what: str) -> set[int]:
@@ -72,31 +72,31 @@ def chosen(results: Results, given: Any, what: str) -> set[int]:
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, (bytes, dict)):
         raise UsageError(f"{what} takes calls of plan.calls or their ids, not {type(given).__name__}")
-    found: set[int] = set()
-    for named in given:
-        at = _places(results, named.call if isinstance(named, PendingCall) else named)
-        if not at:
+    positions: set[int] = set()
+    for call in given:
+        call_positions = _places(results, call.call if isinstance(call, PendingCall) else call)
+        if not call_positions:
             raise UsageError(
-                f"{what} names {named!r}, which is no call of this plan, or was edited since: "
+                f"{what} names {call!r}, which is no call of this plan, or was edited since: "
                 "pass calls of plan.calls or plan.pending, or ids"
             )
-        found.update(at)
-    return found
+        positions.update(call_positions)
+    return positions
 
 
 def _places(results: Results, call: Any) -> list[int]:
     """Return the positions of a call, or of the calls with an id; an index makes it fast to name many calls in turn."""
     key = call if isinstance(call, str) else id(call)
     controls = state.controlled(results)
-    found = controls.places.get(key, [])
-    if found and (isinstance(call, str) or results.calls[found[0]] is call):
-        return found
-    places: dict[int | str, list[int]] = {}
-    for position, own in enumerate(results.calls):
-        places.setdefault(own.id, []).append(position)
-        places.setdefault(id(own), []).append(position)
-    controls.places = places
-    return places.get(key, [])
+    positions = controls.places.get(key, [])
+    if positions and (isinstance(call, str) or results.calls[positions[0]] is call):
+        return positions
+    positions_by_key: dict[int | str, list[int]] = {}
+    for position, plan_call in enumerate(results.calls):
+        positions_by_key.setdefault(plan_call.id, []).append(position)
+        positions_by_key.setdefault(id(plan_call), []).append(position)
+    controls.places = positions_by_key
+    return positions_by_key.get(key, [])
 
 
 def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
@@ -131,14 +131,14 @@ def not_begun(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
 
 def stages(ready: Sequence[Ready]) -> list[Stage]:
     """Group calls into stages that are run one after another: a call that writes or destroys is a stage by itself."""
-    found: list[Stage] = []
+    groups: list[Stage] = []
     is_open = False
     for entry in ready:
         if entry[2].runs_alone or not is_open:
-            found.append(Stage())
-        found[-1].append(entry)
+            groups.append(Stage())
+        groups[-1].append(entry)
         is_open = not entry[2].runs_alone
-    return found
+    return groups
 
 
 def is_mixed(ready: Sequence[Ready]) -> bool:

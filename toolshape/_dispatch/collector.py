@@ -118,14 +118,14 @@ class Collector:
         """
         self._is_closed = True
         self.text = self.thinking = ""
-        found = [call for event in self._decoder.rest() for call in self._folded(event)]
+        calls = [call for event in self._decoder.rest() for call in self._folded(event)]
         if not self._is_of_this_provider():
             raise ResponseError(self._not_a_stream(), body=self._last)
         if not recognised(self._provider, self._response):
-            return found
+            return calls
         _, wires, *_ = reading_of(self._reader, self._response)
-        left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
-        return found + [self._call(at, wire) for at, wire in left]
+        incomplete = [(position, wire) for position, wire in enumerate(wires) if position not in self._complete]
+        return calls + [self._call(position, wire) for position, wire in incomplete]
 
     def _call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
         call = call_of(self._provider.name, self._handlers, position, wire)
@@ -140,9 +140,9 @@ class Collector:
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._not_a_stream(), body=self._last)
         assistant, calls, finish, _, ends_in_call = reading_of(self._reader, self._response)
-        cut = frozenset(range(len(calls))) - self._complete
-        ends_in_call = ends_in_call and len(calls) - 1 in cut  # a complete call cannot be cut off
-        results = planned(self._provider, (assistant, calls, finish, cut, ends_in_call), self._handlers)
+        cut_positions = frozenset(range(len(calls))) - self._complete
+        ends_in_call = ends_in_call and len(calls) - 1 in cut_positions  # a complete call cannot be cut off
+        results = planned(self._provider, (assistant, calls, finish, cut_positions, ends_in_call), self._handlers)
         if self._output is not None:
             self._output.read_results(results)
         if self._observe is not None:
@@ -159,9 +159,9 @@ class Collector:
         if not self._response or not recognised(self._provider, self._response):
             return ()
         _, wires, *_ = reading_of(self._reader, self._response)
-        left = [(at, wire) for at, wire in enumerate(wires) if at not in self._complete]
-        of_call = partial_call if self._output is None else self._output.partial_call
-        return tuple(of_call(self._call(at, wire)) for at, wire in left)
+        incomplete = [(position, wire) for position, wire in enumerate(wires) if position not in self._complete]
+        read_partial = partial_call if self._output is None else self._output.partial_call
+        return tuple(read_partial(self._call(position, wire)) for position, wire in incomplete)
 
     @property
     def model(self) -> str | None:
@@ -192,13 +192,16 @@ class Collector:
 
         They are not if they had no effect, and the last one is an error or would have an effect at another provider.
         """
-        event = self._last
-        if self._complete or not isinstance(event, dict) or self._response != _after(self._provider, {}):
+        last_event = self._last
+        if self._complete or not isinstance(last_event, dict) or self._response != _after(self._provider, {}):
             return True
-        if event.get("error") or event.get("type") == "error":
+        if last_event.get("error") or last_event.get("type") == "error":
             return False
-        others = [family for family in families() if family.family != self._provider.family]
-        return not any(_after(other, event) != _after(other, {}) == _after(other, _NOBODYS) for other in others)
+        other_providers = [family for family in families() if family.family != self._provider.family]
+        return not any(
+            _after(other_provider, last_event) != _after(other_provider, {}) == _after(other_provider, _NOBODYS)
+            for other_provider in other_providers
+        )
 
     def _not_a_stream(self) -> str:
         """Describe what arrived instead of a stream of this provider."""
@@ -207,20 +210,24 @@ class Collector:
         last = self._last if isinstance(self._last, dict) else {}
         if last.get("error") or last.get("type") == "error":
             return f"not a stream, but an error of the provider: {str(last.get('error') or last)[:300]}"
-        what = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
-        return f"no event of {self._provider.name} has arrived; the last piece was {what}: is it from another provider?"
+        description = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
+        return f"no event of {self._provider.name} has arrived; the last piece was {description}: is it from another provider?"
 
     def _folded(self, event: Any) -> list[Call]:
         self._last = event
         if self._model is None:
-            held = (event, member(event, "message"), member(event, "response"))
-            self._model = next((name for item in held if (name := model_of(item))), None)
-        done = [(at, wire) for at, wire in folded(self._reader, self._response, event) if at not in self._complete]
+            candidates = (event, member(event, "message"), member(event, "response"))
+            self._model = next((name for item in candidates if (name := model_of(item))), None)
+        completed = [
+            (position, wire)
+            for position, wire in folded(self._reader, self._response, event)
+            if position not in self._complete
+        ]
         delta = text_delta(self._reader, self._response, event)
         self.text += delta.text
         self.thinking += delta.thinking
-        self._complete.update(at for at, _ in done)
-        return [self._call(at, wire) for at, wire in done]
+        self._complete.update(position for position, _ in completed)
+        return [self._call(position, wire) for position, wire in completed]
 
 
 response_of: Callable[[Collector], JsonObject] = attrgetter("_response")

@@ -72,9 +72,11 @@ class Conversion:
         end = _settled(messages, self.done, joins_roles="same_role" in self.rules)
         if "missing_signature" not in self.rules:
             return end
-        question = max((at for at in range(self.done, len(messages)) if begins_turn(messages[at])), default=self.done)
+        turn_start = max(
+            (index for index in range(self.done, len(messages)) if begins_turn(messages[index])), default=self.done
+        )
         # Only calls of the current turn need signatures, and the next user message begins another turn.
-        return min(end, question)
+        return min(end, turn_start)
 
     def _of(self, messages: Sequence[Message], end: int) -> Converted:
         if end > self.done:
@@ -95,23 +97,30 @@ class Conversion:
         repairs = log.repairs()
         if not repairs or "signed_prefix" not in self.rules:
             return repairs
-        own = [message if _is_of(message, self.carrier) else replace(message, parts=()) for message in messages]
-        return invalidated(own, repairs)
+        own_messages = [
+            message if _is_of(message, self.carrier) else replace(message, parts=()) for message in messages
+        ]
+        return invalidated(own_messages, repairs)
 
     def _converted(
         self, messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool
     ) -> tuple[list[WireMessage], list[Message]]:
         histories = self.rules.histories
-        own, apart = self._all_carried(messages, log)
+        converted, turn_starts = self._all_carried(messages, log)
         system: list[Message] = []
         if histories.system is not None:
-            own, system = self._without_system(own, log, is_begun=self.is_begun)
-        last = progress.previous
-        fixed = repaired(joined(own, apart), log, progress, is_end=is_end, thinks=self.thinks)
-        if fixed and last is not None and "same_role" in self.rules and wire_role(last) == wire_role(fixed[0]):
-            _named_if_both_came(last, fixed[0], log)
+            converted, system = self._without_system(converted, log, is_begun=self.is_begun)
+        last_message = progress.previous
+        repaired_messages = repaired(joined(converted, turn_starts), log, progress, is_end=is_end, thinks=self.thinks)
+        if (
+            repaired_messages
+            and last_message is not None
+            and "same_role" in self.rules
+            and wire_role(last_message) == wire_role(repaired_messages[0])
+        ):
+            _named_if_both_came(last_message, repaired_messages[0], log)
         wires: list[WireMessage] = []
-        for message in fixed:
+        for message in repaired_messages:
             wires += [message.raw] if message.raw is not None else histories.write(message)
         return wires, system
 
@@ -123,8 +132,8 @@ class Conversion:
         Returns:
             The messages, and the ``id()`` of each message whose preceding system or user message was left out.
         """
-        own: list[Message] = []
-        apart: set[int] = set()
+        converted: list[Message] = []
+        turn_starts: set[int] = set()
         is_apart = is_unthought = False
         for message in messages:
             carried_message = self._carried(message, log)
@@ -136,16 +145,16 @@ class Conversion:
             if is_unthought and "item_without_reasoning" not in self.rules.off and self.rules.histories.item_ids:
                 carried_message = without_item_id(carried_message, log)
             if is_apart:
-                apart.add(id(carried_message))
+                turn_starts.add(id(carried_message))
             is_apart = False
-            own.append(carried_message)
-        return own, apart
+            converted.append(carried_message)
+        return converted, turn_starts
 
     def _carried(self, message: Message, log: Log) -> Message | None:
         """Convert a message for the target provider. Return ``None`` if it has no content left."""
-        own = carried(message, self.carrier, log)
-        if own.parts or own.raw is not None or own.role == "system":
-            return own
+        converted = carried(message, self.carrier, log)
+        if converted.parts or converted.raw is not None or converted.role == "system":
+            return converted
         if not message.parts:
             log.repaired("empty_message", message.path, "a message has no content", "it is left out")
         return None
@@ -154,22 +163,22 @@ class Conversion:
         self, messages: list[Message], log: Log, *, is_begun: bool
     ) -> tuple[list[Message], list[Message]]:
         """Split off the system prompts that the request sends in a separate field."""
-        others: list[Message] = []
-        system: list[Message] = []
+        other_messages: list[Message] = []
+        system_prompts: list[Message] = []
         for message in messages:
-            is_between = is_begun or bool(others)
+            is_between = is_begun or bool(other_messages)
             if (
                 message.role != "system"
                 or (message.raw is not None and message.origin is not None and _has_role(message))
                 or (is_between and self.rules.histories.is_system_first)
             ):
-                others.append(message)
+                other_messages.append(message)
             else:
                 if is_between:
                     fault = "a system prompt is between other messages"
                     log.repaired("system_moved", message.path, fault, "it is moved to the beginning")
-                system.append(message)
-        return others, system
+                system_prompts.append(message)
+        return other_messages, system_prompts
 
 
 def _is_of(message: Message, to: Carrier) -> bool:
@@ -206,21 +215,25 @@ def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> in
     This is the last position where no call waits for a result, and where the next message cannot be merged into the
     message before it. A message that is not the assistant's ends a turn: calls still unanswered there stay unanswered.
     """
-    settled = done
+    settled_count = done
     waiting: set[str] = set()
-    for at in range(done, len(messages)):
-        message = messages[at]
-        if at > done and not results_in(message) and not _may_join(messages[at - 1], message, joins_roles=joins_roles):
+    for index in range(done, len(messages)):
+        message = messages[index]
+        if (
+            index > done
+            and not results_in(message)
+            and not _may_join(messages[index - 1], message, joins_roles=joins_roles)
+        ):
             if message.role != "assistant":
                 waiting.clear()
             if not waiting:
-                settled = at
+                settled_count = index
         for part in message.parts:
             if isinstance(part, ToolCallPart):
                 waiting.add(part.id)
             elif isinstance(part, ToolResultPart):
                 waiting.discard(part.id)
-    return settled
+    return settled_count
 
 
 def _may_join(last: Message, message: Message, *, joins_roles: bool) -> bool:

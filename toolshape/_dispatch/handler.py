@@ -95,10 +95,10 @@ class Handler:
 
     def under(self, hook: Any) -> "Handler":
         """Return a copy with one more hook, which is outermost and asks a ledger."""
-        made = copy.copy(self)
-        made._put_under((hook, *self.hooks))  # noqa: SLF001 - of the same class
-        made.is_guarded = True
-        return made
+        guarded = copy.copy(self)
+        guarded._put_under((hook, *self.hooks))  # noqa: SLF001 - of the same class
+        guarded.is_guarded = True
+        return guarded
 
     @property
     def canonical(self) -> "Handler":
@@ -106,10 +106,10 @@ class Handler:
         if self.back is None:
             return self
         if self._canonical is None:
-            made = copy.copy(self)
-            made.back = None
-            made.validate = self.shape.validation(self.shape.settings._replace(back=None, drops=None))
-            self._canonical = made
+            canonical_handler = copy.copy(self)
+            canonical_handler.back = None
+            canonical_handler.validate = self.shape.validation(self.shape.settings._replace(back=None, drops=None))
+            self._canonical = canonical_handler
         return self._canonical
 
     @property
@@ -138,8 +138,8 @@ class Handler:
             self.check_output(text, is_text)
         if not self.is_framed:
             return text, is_text
-        framed = self.framed(text)
-        return framed, is_text if framed is text else None
+        framed_text = self.framed(text)
+        return framed_text, is_text if framed_text is text else None
 
     def framed(self, text: str) -> str:
         """Cut a text to the length that the tool allows, and mark it if the tool's results are untrusted."""
@@ -150,21 +150,21 @@ class Handler:
 
         If a file is untrusted, its name is marked as untrusted, and so is its content if it is text.
         """
-        cut = tuple(Text(self._cut(part.text)) if isinstance(part, Text) else part for part in parts)
-        shown: list[Part] = []
-        for part in cut:
+        cut_parts = tuple(Text(self._cut(part.text)) if isinstance(part, Text) else part for part in parts)
+        sent_parts: list[Part] = []
+        for part in cut_parts:
             if isinstance(part, Text):
-                shown.append(Text(self._marked(part.text)))
+                sent_parts.append(Text(self._marked(part.text)))
             elif self.is_untrusted:
                 if part.url or isinstance(part, File):
-                    shown.append(Text(self._marked(named(part))))
+                    sent_parts.append(Text(self._marked(named(part))))
                 if not part.url:  # an untrusted URL is not sent, because the provider would fetch it
-                    shown.append(self._anonymous(part, len(shown)))
+                    sent_parts.append(self._anonymous(part, len(sent_parts)))
             elif isinstance(part, File):
-                shown.append(replace(part, data=self._cut_file(part)))
+                sent_parts.append(replace(part, data=self._cut_file(part)))
             else:
-                shown.append(part)
-        return self._marked(as_text(cut)), tuple(shown)
+                sent_parts.append(part)
+        return self._marked(as_text(cut_parts)), tuple(sent_parts)
 
     def _anonymous(self, part: Image | File, number: int) -> Part:
         """Give a part a neutral name and media type; mark its data as untrusted if it is text."""
@@ -191,8 +191,8 @@ class Handler:
         if not self.is_untrusted:
             return text
         # The text must not be able to end the mark.
-        inside = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)
-        return f'<untrusted source="{self.wire_name}">\n{inside}\n</untrusted>'
+        escaped_text = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)
+        return f'<untrusted source="{self.wire_name}">\n{escaped_text}\n</untrusted>'
 
 
 def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:
@@ -236,9 +236,9 @@ class Handlers:
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
         """Return handlers for a subset of these shapes, which share the compiled handlers."""
-        made = Handlers(shapes, self.hooks, self.default_effect, self.bound_strict)
-        made._whole = self
-        return made
+        subset = Handlers(shapes, self.hooks, self.default_effect, self.bound_strict)
+        subset._whole = self
+        return subset
 
     @property
     def index(self) -> tuple[tuple[str, ...], NameIndex]:

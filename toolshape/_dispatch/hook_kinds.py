@@ -58,12 +58,17 @@ def refuse_no_hook(hook: Any) -> None:
     name = hook_name(hook)
     if not callable(hook):
         raise UsageError(f"around takes a function hook(context, proceed), not {type(hook).__name__}")
-    given: Any = hook
-    for called, written in ((given, name), *(((given.acall, "acall"),) if is_either_hook(hook) else ())):
+    candidate: Any = hook
+    for function, function_name in (
+        (candidate, name),
+        *(((candidate.acall, "acall"),) if is_either_hook(hook) else ()),
+    ):
         try:
-            inspect.signature(called).bind(None, None)
+            inspect.signature(function).bind(None, None)
         except TypeError as error:
-            raise UsageError(f"{name} cannot be a hook: write def {written}(context, proceed) ({error})") from error
+            raise UsageError(
+                f"{name} cannot be a hook: write def {function_name}(context, proceed) ({error})"
+            ) from error
         except ValueError:  # some callables have no signature to check
             continue
 

@@ -69,8 +69,8 @@ def _begun(work: Work) -> _Running:
     handler, started = work.handler, perf_counter()
 
     def to_result(value: Any) -> Result:
-        made = succeeded(work.call, handler, work.coercions, collected(value), perf_counter() - started)
-        return made._replace(received=arguments)
+        result = succeeded(work.call, handler, work.coercions, collected(value), perf_counter() - started)
+        return result._replace(received=arguments)
 
     arguments = handler.written(work.model)
     return _Running(work, arguments, CallState(work.on_progress, to_result), Cancellation())
@@ -86,9 +86,9 @@ def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
     steps = _answered(running, hooks, in_loop=False)
     try:
         steps.send(None)
-    except StopIteration as done:
-        answered: Result = done.value
-        return answered
+    except StopIteration as stop:
+        outcome: Result = stop.value
+        return outcome
     raise AssertionError("a synchronous run must not wait")
 
 
@@ -109,32 +109,32 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
     if not hooks:
         return await _run(running, in_loop=in_loop)
     hook: Any = hooks[0]
-    rest = hooks[1:]
-    given: list[Result] = []
+    inner_hooks = hooks[1:]
+    inner_results: list[Result] = []
 
     def proceed() -> Result:
-        given.append(_here(running, rest))
-        return given[-1]
+        inner_results.append(_here(running, inner_hooks))
+        return inner_results[-1]
 
     async def proceed_in_loop() -> Result:
-        given.append(await _answered(running, rest, in_loop=True))
-        return given[-1]
+        inner_results.append(await _answered(running, inner_hooks, in_loop=True))
+        return inner_results[-1]
 
     context = _context(running, attempt=running.state.attempts + 1)
     running = running._replace(cancellation=Cancellation(running.cancellation))  # the hook may cancel its inner call
     try:
         if in_loop and is_loop_hook(hook):
-            made: Any = await (hook.acall if is_either_hook(hook) else hook)(context, proceed_in_loop)
+            returned: Any = await (hook.acall if is_either_hook(hook) else hook)(context, proceed_in_loop)
         elif in_loop:  # the hook is under an async hook, and its inner call may need a new loop
             from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-            made = await aio.in_thread(lambda: hook(context, proceed))
+            returned = await aio.in_thread(lambda: hook(context, proceed))
         else:
-            made = hook(context, proceed)
+            returned = hook(context, proceed)
     except BaseException as error:
         running.cancellation.cancel()
         return _result_of_error(running, error, in_loop=in_loop)
-    return _settled(running, hook, made, given)
+    return _settled(running, hook, returned, inner_results)
 
 
 async def _run(running: _Running, *, in_loop: bool) -> Result:
@@ -170,9 +170,9 @@ def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
         UsageError: The arguments change each time they are validated.
     """
     handler = work.handler
-    for way, given in ((handler, work.call.arguments_raw), (handler.canonical, copy.deepcopy(arguments))):
+    for candidate, raw_arguments in ((handler, work.call.arguments_raw), (handler.canonical, copy.deepcopy(arguments))):
         try:
-            model: BaseModel = way.validate(given)[0]
+            model: BaseModel = candidate.validate(raw_arguments)[0]
         except CallError:
             continue
         if handler.written(model) == arguments:
@@ -195,19 +195,19 @@ def _value_here(work: Work, cancellation: Cancellation) -> Any:
 async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
     from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-    handler, given_up = work.handler, cancellation.cancel
+    handler, on_give_up = work.handler, cancellation.cancel
 
     def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
-        given = handler.kind, invoke, work.model, work.inject, handler.timeout, work.thread_limit, given_up
-        return aio.run_async(*given)
+        run_arguments = handler.kind, invoke, work.model, work.inject, handler.timeout, work.thread_limit, on_give_up
+        return aio.run_async(*run_arguments)
 
     if handler.limit is None:
-        running = run(handler.invoke)
+        coroutine = run(handler.invoke)
     else:
         from toolshape._execution import limited  # noqa: PLC0415 - it imports asyncio
 
-        running = limited.in_turn(handler.limit, handler.kind, handler.invoke, run)
-    return await aio.alone(running, given_up)  # in its own task: a tool that cancels its task cancels only itself
+        coroutine = limited.in_turn(handler.limit, handler.kind, handler.invoke, run)
+    return await aio.alone(coroutine, on_give_up)  # in its own task: a tool that cancels its task cancels only itself
 
 
 def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
@@ -230,14 +230,14 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
     if made is None and given:
         return given[-1]
     name = hook_name(hook)
-    returned = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
+    returned_kind = "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
     way_out = "return the result of proceed(), or context.result(value)"
     if inspect.iscoroutine(made):
         made.close()
-        returned = "a coroutine"
+        returned_kind = "a coroutine"
     if is_async_hook(hook):
         way_out = "return the result of await proceed(), or context.result(value)"
-    message = f"the hook {name} returned {returned}: {way_out}"
+    message = f"the hook {name} returned {returned_kind}: {way_out}"
     return failed(work.call, work.handler, work.coercions, UsageError(message), perf_counter())._replace(
         received=running.arguments
     )

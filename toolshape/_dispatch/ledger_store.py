@@ -83,5 +83,5 @@ def checked_scope(scope: Any) -> str | None:
         raise UsageError(f"scope= must be a string, for example the ids of a conversation and a turn, not {scope!r}")
     if scope is not None and ("\0" in scope or b"?" in scope.replace("?", "").encode(errors="replace")):
         raise UsageError(f"scope= contains a character that databases cannot store: {scope!r}")
-    given: str | None = scope
-    return given
+    scope_text: str | None = scope
+    return scope_text

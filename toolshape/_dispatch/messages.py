@@ -36,20 +36,20 @@ def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """
     if repairs is None or repairs is True:
         return frozenset()
-    given: Any = repairs
-    if given is not False and not isinstance(given, Mapping):
+    setting: Any = repairs
+    if setting is not False and not isinstance(setting, Mapping):
         raise UsageError(f'repairs= takes True, False, or a dict such as {{"blank_text": False}}, not {repairs!r}')
     names = frozenset[str](get_args(HistoryRuleName))
     if repairs is False:
         return names - CARRY_RULES - {"foreign_reasoning"}
     if unknown := sorted(repairs.keys() - names):
         raise UsageError(f"there is no repair {unknown[0]!r}; the repairs are {', '.join(sorted(names))}")
-    off = frozenset(name for name, is_on in repairs.items() if not is_on)
-    if always := sorted(off & CARRY_RULES):
+    off_names = frozenset(name for name, is_on in repairs.items() if not is_on)
+    if required_names := sorted(off_names & CARRY_RULES):
         raise UsageError(
-            f"{always[0]} cannot be switched off: without it, messages of one provider cannot be sent to another"
+            f"{required_names[0]} cannot be switched off: without it, messages of one provider cannot be sent to another"
         )
-    return off
+    return off_names
 
 
 def read_messages(
@@ -110,27 +110,30 @@ def response_messages(
         before: The earlier messages of the conversation.
     """
     try:
-        found = messages_in(histories_of(provider), given, before) if given else []
+        messages = messages_in(histories_of(provider), given, before) if given else []
     except ResponseError:
-        found = []
-    parts = [part for message in found for part in calls_in(message)]
+        messages = []
+    parts = [part for message in messages for part in calls_in(message)]
     if len(parts) != len(calls) or any(
         part.has_id and part.id != call.id for part, call in zip(parts, calls, strict=True)
     ):
         # The messages have other calls than the response. The dispatched calls are answered, so these are kept.
-        made = [ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls]
-        found = [Message(role="assistant", parts=tuple(made))]
-    left = iter(calls)
+        call_parts = [
+            ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls
+        ]
+        messages = [Message(role="assistant", parts=tuple(call_parts))]
+    remaining_calls = iter(calls)
     return [
         replace(
             message,
             origin=origin,
             finish=finish,
             parts=tuple(
-                _part_of(next(left), part) if isinstance(part, ToolCallPart) else part for part in message.parts
+                _part_of(next(remaining_calls), part) if isinstance(part, ToolCallPart) else part
+                for part in message.parts
             ),
         )
-        for message in found
+        for message in messages
     ]
 
 
@@ -155,8 +158,8 @@ def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_
 
 def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
     """Whether stored arguments are ambiguous: under an earlier version of the schema they may have meant something else."""
-    can_be = any(isinstance(difference, Loss) and difference.ambiguous for difference in shape.differences)
-    return can_be and arguments != arguments_object(part)
+    may_be_ambiguous = any(isinstance(difference, Loss) and difference.ambiguous for difference in shape.differences)
+    return may_be_ambiguous and arguments != arguments_object(part)
 
 
 def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
@@ -174,13 +177,14 @@ def repaired_messages(
     """Repair a provider's messages so that it accepts them."""
     histories = histories_of(provider)
     messages = _beside_system(histories, messages_in(histories, given))
-    found, log = _repaired(provider, histories, messages, given, model, repairs)
-    written = list[Any]()
-    for message in found:
-        written += [message.raw] if message.raw is not None else histories.write(message)
-    made = log.repairs()
+    fixed_messages, log = _repaired(provider, histories, messages, given, model, repairs)
+    wire_messages = list[Any]()
+    for message in fixed_messages:
+        wire_messages += [message.raw] if message.raw is not None else histories.write(message)
+    changes = log.repairs()
     return Repaired(
-        messages=written, repairs=tuple(invalidated(messages, made) if "signed_prefix" in log.rules else made)
+        messages=wire_messages,
+        repairs=tuple(invalidated(messages, changes) if "signed_prefix" in log.rules else changes),
     )
 
 
@@ -207,9 +211,9 @@ def _repaired(
     model: str | None,
     repairs: Mapping[str, bool] | bool | None,
 ) -> tuple[list[Message], Log]:
-    goes_on = _goes_on(histories, given, messages)
-    off = switched_off(repairs) | (frozenset({"orphan_result"}) if goes_on else frozenset())
-    log = Log(rules_of(histories, provider.names, model, off))
+    continues_stored = _goes_on(histories, given, messages)
+    off_names = switched_off(repairs) | (frozenset({"orphan_result"}) if continues_stored else frozenset())
+    log = Log(rules_of(histories, provider.names, model, off_names))
     thinks = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
     return repaired(messages, log, RepairState(), is_end=True, thinks=thinks), log
 

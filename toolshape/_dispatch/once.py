@@ -79,27 +79,27 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
         if not identity.is_lasting:
             continue
         try:
-            known = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next iteration
+            claim = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next iteration
         except Exception:  # a database may raise anything: the call keeps waiting
             logging.getLogger("toolshape").exception("the ledger could not be asked for %s", identity.tool)
             return
-        may_run_again = known is not None and known.state == "unknown" and _may_run_again(entry[2].tool)
-        if known is not None and known.state != "running" and not may_run_again:
-            state.answer_known(run.results, entry, _answered(entry[1], known))
+        may_run_again = claim is not None and claim.state == "unknown" and _may_run_again(entry[2].tool)
+        if claim is not None and claim.state != "running" and not may_run_again:
+            state.answer_known(run.results, entry, _answered(entry[1], claim))
 
 
 async def record_denials(run: LedgerRun, steps: Steps) -> None:
     """Record the denied calls of a plan; log a denial that the ledger contradicts, as when the call ran elsewhere."""
     for position in state.denied_at(run.results):
-        denied = run.results[position]
+        denial = run.results[position]
         try:
-            known = await written_down(run.ledger, run.identity(position), denied, steps)
+            recorded = await written_down(run.ledger, run.identity(position), denial, steps)
         except Exception:  # a database may raise anything
-            logging.getLogger("toolshape").exception("the ledger could not record the denial of %s", denied.call.name)
+            logging.getLogger("toolshape").exception("the ledger could not record the denial of %s", denial.call.name)
             return
-        if known.error is None or known.error.code != "denied":
+        if recorded.error is None or recorded.error.code != "denied":
             logging.getLogger("toolshape").warning(
-                "%s (%s) was denied, but the ledger knows the call: %s", denied.call.name, denied.call.id, known.text
+                "%s (%s) was denied, but the ledger knows the call: %s", denial.call.name, denial.call.id, recorded.text
             )
 
 
@@ -128,8 +128,8 @@ class LedgerGuard:
         identity = context.known_as(self._run.identity(self._position))
         if not identity.is_lasting:  # the ledger could not recognise the call later, and an equal call may be a new one
             self._begin()
-            made: Result = await steps.result_of(proceed())
-            return made
+            result: Result = await steps.result_of(proceed())
+            return result
         try:
             claim = await self._claimed(context, identity, steps)
         except Exception as error:  # a database may raise anything; a call that cannot be recorded is not run
@@ -144,7 +144,7 @@ class LedgerGuard:
     async def _claimed(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
         """Claim the call in the ledger. While the call runs elsewhere, retry until the ledger's wait time is over."""
         ledger, again = self._run.ledger, _may_run_again(context.tool)
-        until, pause = monotonic() + ledger.wait, _POLL
+        deadline, delay = monotonic() + ledger.wait, _POLL
 
         def undo(claim: Claim) -> None:
             if claim.state == "ours":
@@ -152,11 +152,11 @@ class LedgerGuard:
 
         while True:
             claim = await steps.blocking(lambda: ledger.claim(identity, again=again), undo)
-            left = until - monotonic()
-            if claim.state != "running" or left <= 0:
+            remaining = deadline - monotonic()
+            if claim.state != "running" or remaining <= 0:
                 return claim
-            await steps.sleep(min(pause, left))
-            pause = min(pause * 2, _LONGEST_POLL)
+            await steps.sleep(min(delay, remaining))
+            delay = min(delay * 2, _LONGEST_POLL)
 
     async def _run_once(
         self, context: CallContext, identity: Identity, owner: str, proceed: Callable[[], Any], steps: Steps

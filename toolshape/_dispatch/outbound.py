@@ -47,21 +47,21 @@ class CallWriter:
         shape = self._shapes.get(part.name or "")
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
-            given = part.arguments if part.arguments is not None else arguments_object(part)
-            return replace(part, wire_name=name, arguments_raw=_sent(given)), "unknown_tool"
+            arguments = part.arguments if part.arguments is not None else arguments_object(part)
+            return replace(part, wire_name=name, arguments_raw=_sent(arguments)), "unknown_tool"
         if part.arguments is None:
-            wrapped = replace(part, wire_name=shape.wire_name, arguments_raw=arguments_object(part))
-            return wrapped, "malformed_arguments"
-        written: Any = part.arguments
+            wrapped_part = replace(part, wire_name=shape.wire_name, arguments_raw=arguments_object(part))
+            return wrapped_part, "malformed_arguments"
+        sent_arguments: Any = part.arguments
         if shape.out is not None:
             with contextlib.suppress(
                 ValueError, TypeError, KeyError, AttributeError, IndexError
             ):  # arguments that no schema admits
-                written = shape.out(part.arguments)
+                sent_arguments = shape.out(part.arguments)
         handler = self._handlers.find(shape.wire_name)
-        is_valid = handler is not None and handler.received(written) is not None
+        is_valid = handler is not None and handler.received(sent_arguments) is not None
         fault = part.fault or (None if is_valid else "invalid_arguments")
-        return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(written)), fault
+        return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(sent_arguments)), fault
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether the current tools read the arguments of a call as its original tools did."""
@@ -88,24 +88,28 @@ def outbound_calls(
     rule = None if provider.histories is None else provider.histories.rule("call_id", None)
     ids, writer = Ids(), CallWriter(provider, handlers)
     shapes = {shape.name: shape for shape in handlers.shapes.values()}
-    found: list[WireCall] = []
+    wire_calls: list[WireCall] = []
     for position, call in enumerate(calls):
         if isinstance(call, Call):
             arguments = None if call.name is None else call.arguments
             part = ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw, name=call.name)
             written, _ = writer.write(replace(part, arguments=arguments))
-            found.append(WireCall(ids.sent(call.id, rule), written.wire_name, arguments_object(written)))
+            wire_calls.append(WireCall(ids.sent(call.id, rule), written.wire_name, arguments_object(written)))
             continue
         pair: Any = call
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
             raise UsageError(f"a call is a Call, or a pair of a tool's name and a dict of arguments, not {pair!r}")
-        name, given = pair
+        name, canonical_arguments = pair
         if name not in shapes:
             raise UsageError(f"there is no tool {name!r}")
         shape = shapes[name]
-        said = given if shape.out is None else shape.out(given)
-        found.append(WireCall(generated_id(id_seed([name, given]), position), shape.wire_name, copied(said)))
-    return found
+        sent_arguments = canonical_arguments if shape.out is None else shape.out(canonical_arguments)
+        wire_calls.append(
+            WireCall(
+                generated_id(id_seed([name, canonical_arguments]), position), shape.wire_name, copied(sent_arguments)
+            )
+        )
+    return wire_calls
 
 
 def result_part_of(result: Result) -> ToolResultPart:

@@ -54,8 +54,8 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything
-        returned = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
-        cause = returned if isinstance(value, ToolError) else error
+        misuse = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
+        cause = misuse if isinstance(value, ToolError) else error
         answer = hidden("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
     if len(text) >= LARGE_RESULT and handler.longest_result is None:

@@ -59,15 +59,15 @@ def beginning(
         differences: The changes that the sent form makes.
         definitions: The names of the definitions in the canonical schema.
     """
-    given = _read(written)
-    if back is None or not given:
-        return given
-    beginning_of_object = given
+    received = _read(written)
+    if back is None or not received:
+        return received
+    beginning_of_object = received
     if not (isinstance(written, str) and _is_whole(written)):
-        *whole, last = given
-        beginning_of_object = {name: given[name] for name in whole}
-        if not _is_reshaped(last, back, differences, definitions):
-            beginning_of_object[last] = _without_nulls(given[last])
+        *whole_names, last_name = received
+        beginning_of_object = {name: received[name] for name in whole_names}
+        if not _is_reshaped(last_name, back, differences, definitions):
+            beginning_of_object[last_name] = _without_nulls(received[last_name])
     try:
         return cast("JsonObject", back(beginning_of_object))
     except ValueError:  # the model broke the form: the answer to the whole call will say so

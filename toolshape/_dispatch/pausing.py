@@ -43,26 +43,26 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
     Raises:
         UsageError: The plan cannot be paused; it is unchanged.
     """
-    secret, ledger, controls = checked_key(given.key), given.ledger, state.controlled(results)
+    key_bytes, ledger, controls = checked_key(given.key), given.ledger, state.controlled(results)
     _check(given)
-    before, why = state.give_away(results)
-    if why:
-        raise UsageError(why)
-    waiting = _Waiting(before, controls.entries)
+    previous_states, refusal = state.give_away(results)
+    if refusal:
+        raise UsageError(refusal)
+    waiting = _Waiting(previous_states, controls.entries)
     try:
         token_id = uuid.uuid4().hex
-        about, kept = _paused(results, waiting, secret)
-        content = {**_about(given, token_id, controls.unnamed), **about}
+        public_part, payload = _paused(results, waiting, key_bytes)
+        content = {**_about(given, token_id, controls.unnamed), **public_part}
         if not _has_secrets(results, waiting):
-            content["kept"] = kept
+            content["kept"] = payload
         elif ledger is not None:
-            await steps.blocking(lambda: ledger.keep(token_id, kept))
-            content["in_ledger"] = digest(secret, kept)
+            await steps.blocking(lambda: ledger.keep(token_id, payload))
+            content["in_ledger"] = digest(key_bytes, payload)
         else:
             raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - raised here, so that the calls are taken back as for any other error
-        token = signed(content, secret)
+        token = signed(content, key_bytes)
     except BaseException:
-        state.take_back(results, before)
+        state.take_back(results, previous_states)
         raise
     state.tell(results)
     return token
@@ -109,11 +109,11 @@ def _has_secrets(results: Results, waiting: _Waiting) -> bool:
 
     A call of an unknown tool counts as a call of every tool, because the model may have meant any of them.
     """
-    called = [call.reader for call in results.calls]
-    if any(map(_takes_secrets, called)):
+    readers = [call.reader for call in results.calls]
+    if any(map(_takes_secrets, readers)):
         return True
     handler = waiting.entries[next(iter(waiting.states))][2]
-    shapes = () if all(called) else handler.group.shapes.values()
+    shapes = () if all(readers) else handler.group.shapes.values()
     return any(record_of(shape.tool).secrets.are_there for shape in shapes)
 
 
@@ -130,30 +130,30 @@ def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject
     Raises:
         UsageError: The arguments of a call that has not run cannot be written as JSON, or change when validated again.
     """
-    shown: list[JsonObject] = []
-    kept: list[JsonObject] = []
+    public_calls: list[JsonObject] = []
+    payload_calls: list[JsonObject] = []
     for position, (call, result) in enumerate(zip(results.calls, results, strict=True)):
-        made: JsonObject = {"id": call.id, "tool": call.name, "name": call.wire_name, "raw": call.raw}
+        stored_call: JsonObject = {"id": call.id, "tool": call.name, "name": call.wire_name, "raw": call.raw}
         if position not in waiting.states:
             output = call.reader.record.output if isinstance(call.reader, Handler) else None
-            kept.append({**made, "arguments": call.arguments_raw, "result": stored(result, output)})
-            shown.append({"id": call.id, "tool": call.name, "state": "answered"})
+            payload_calls.append({**stored_call, "arguments": call.arguments_raw, "result": stored(result, output)})
+            public_calls.append({"id": call.id, "tool": call.name, "state": "answered"})
             continue
-        entry, written = waiting.entries[position], state.as_written(results, position)
-        made |= _held(entry)
-        if written is not call:
-            made["as_written"] = {"arguments": written.arguments_raw, "is_canonical": _is_canonical(written)}
-        kept.append(made)
-        shown.append({"id": call.id, "tool": call.name, **_shown(entry, key, waiting.states[position])})
-    first = waiting.entries[next(iter(waiting.states))][2]
-    about = {
+        entry, original = waiting.entries[position], state.as_written(results, position)
+        stored_call |= _held(entry)
+        if original is not call:
+            stored_call["as_written"] = {"arguments": original.arguments_raw, "is_canonical": _is_canonical(original)}
+        payload_calls.append(stored_call)
+        public_calls.append({"id": call.id, "tool": call.name, **_shown(entry, key, waiting.states[position])})
+    first_handler = waiting.entries[next(iter(waiting.states))][2]
+    public_part = {
         "provider": getattr(results.provider, "name", ""),
-        "strict": first.bound_strict,
+        "strict": first_handler.bound_strict,
         "finish": results.finish,
         "finish_raw": None if results.finish_raw is None else str(results.finish_raw),
-        "calls": shown,
+        "calls": public_calls,
     }
-    return about, _as_text({"assistant": list(results.assistant), "calls": kept})
+    return public_part, _as_text({"assistant": list(results.assistant), "calls": payload_calls})
 
 
 def _is_canonical(call: Call) -> bool:
@@ -189,8 +189,8 @@ def _as_text(value: Any) -> str:
 
 def read_kept(text: str) -> JsonObject:
     """Parse the payload of a paused plan."""
-    kept: JsonObject = from_json_value(json.loads(text))
-    return kept
+    payload: JsonObject = from_json_value(json.loads(text))
+    return payload
 
 
 def _held(ready: Ready) -> JsonObject:
@@ -201,11 +201,14 @@ def _held(ready: Ready) -> JsonObject:
     """
     _, call, handler, validated, _ = ready
     try:
-        wanted = canonical_json(handler.record.source.exact(validated))
-        for came, way in ((call.arguments_raw, handler), (handler.record.source.sparse(validated), handler.canonical)):
-            given = read_kept(_as_text({"given": came}))["given"]
-            if _exact(way, given) == wanted:
-                return {"arguments": given, "is_canonical": way.back is None}
+        expected = canonical_json(handler.record.source.exact(validated))
+        for candidate, reader in (
+            (call.arguments_raw, handler),
+            (handler.record.source.sparse(validated), handler.canonical),
+        ):
+            arguments = read_kept(_as_text({"given": candidate}))["given"]
+            if _exact(reader, arguments) == expected:
+                return {"arguments": arguments, "is_canonical": reader.back is None}
     except (TypeError, ValueError, RecursionError) as error:
         raise _cannot_pause(handler, str(error)) from error
     raise _cannot_pause(handler, "its arguments change when they are validated a second time")
@@ -241,27 +244,33 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
         TokenError: The schema of a tool has changed since the pause, or a tool would receive other arguments.
     """
     parts = Parts([], [], {"ready": [], "pending": [], "approved": []}, {}, kept["assistant"])
-    for position, (about, given) in enumerate(zip(shown["calls"], kept["calls"], strict=True)):
-        handler = handlers.find(given["name"]) if about["tool"] is not None else None
-        reader = handler if handler is None or not given.get("is_canonical") else handler.canonical
+    for position, (public_call, stored_call) in enumerate(zip(shown["calls"], kept["calls"], strict=True)):
+        handler = handlers.find(stored_call["name"]) if public_call["tool"] is not None else None
+        reader = handler if handler is None or not stored_call.get("is_canonical") else handler.canonical
         call = Call(
-            given["id"], about["tool"], given["name"], given["arguments"], shown["provider"], given["raw"], reader
+            stored_call["id"],
+            public_call["tool"],
+            stored_call["name"],
+            stored_call["arguments"],
+            shown["provider"],
+            stored_call["raw"],
+            reader,
         )
         parts.calls.append(call)
-        if "result" in given:
-            parts.answers.append(restored(call, given["result"], replayed=True))
+        if "result" in stored_call:
+            parts.answers.append(restored(call, stored_call["result"], replayed=True))
             continue
-        ready = _ready(position, call, about, reader, key)
+        ready = _ready(position, call, public_call, reader, key)
         parts.answers.append(None)
-        found: State = "ready" if about["state"] == "free" else about["state"]
+        call_state: State = "ready" if public_call["state"] == "free" else public_call["state"]
         record = ready[2].record
-        if found == "ready" and not record.approves_by_inject and record.must_wait(ready[3]):
-            found = "pending"
-        parts.entries[found].append(ready)
-        if "as_written" in given and handler is not None:
-            written = given["as_written"]
-            way = handler.canonical if written["is_canonical"] else handler
-            parts.as_written[position] = call._replace(arguments_raw=written["arguments"], reader=way)
+        if call_state == "ready" and not record.approves_by_inject and record.must_wait(ready[3]):
+            call_state = "pending"
+        parts.entries[call_state].append(ready)
+        if "as_written" in stored_call and handler is not None:
+            original = stored_call["as_written"]
+            original_reader = handler.canonical if original["is_canonical"] else handler
+            parts.as_written[position] = call._replace(arguments_raw=original["arguments"], reader=original_reader)
     return parts
 
 
@@ -274,13 +283,13 @@ def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None
     if handler is None or handler.name != about["tool"] or _fingerprint(handler) != about["sent"]:
         raise TokenError("tools_changed", f"the tool {about['tool']} has changed since the plan was paused")
     validated: Any = None
-    made = ""
+    current_digest = ""
     try:
         validated, coercions = handler.validate(call.arguments_raw)
-        made = digest(key, _identity(call, handler, validated))
+        current_digest = digest(key, _identity(call, handler, validated))
     except Exception:  # a user validator may raise anything
         coercions = ()
-    if made != about["digest"]:
+    if current_digest != about["digest"]:
         message = f"the arguments of {about['tool']} now validate to other values than when the plan was paused"
         raise TokenError("arguments_changed", message)
     return position, call, handler, validated, coercions

@@ -121,9 +121,9 @@ class Plan:
         """
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
-        found = checked_scope(scope) or state.controlled(self.results).scope
+        ledger_scope = checked_scope(scope) or state.controlled(self.results).scope
         return steps.done_here(
-            pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, found), steps.HERE)
+            pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, ledger_scope), steps.HERE)
         )
 
     async def apause(
@@ -138,8 +138,10 @@ class Plan:
         """Like ``pause``, for a running event loop; a thread writes to the ledger."""
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
-        found = checked_scope(scope) or state.controlled(self.results).scope
-        return await pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, found), steps.IN_LOOP)
+        ledger_scope = checked_scope(scope) or state.controlled(self.results).scope
+        return await pausing.pause(
+            self.results, pausing.Pause(key, audience, expires, ledger, ledger_scope), steps.IN_LOOP
+        )
 
     def run(
         self,

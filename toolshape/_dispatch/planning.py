@@ -21,17 +21,17 @@ _MOST_HINTS = 10  # hints for unknown names, in one response
 
 def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
     """Validate the calls of a response that was read, without running them."""
-    assistant, wires, finish_raw, cut, ends_in_call = reading
+    assistant, wire_calls, finish_raw, cut_positions, ends_in_call = reading
     finish: Finish | None = None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
-    if wires and finish != "tool_calls":
-        if ends_in_call and _cuts_off(finish, wires[-1][2]):
-            cut |= {len(wires) - 1}
+    if wire_calls and finish != "tool_calls":
+        if ends_in_call and _cuts_off(finish, wire_calls[-1][2]):
+            cut_positions |= {len(wire_calls) - 1}
         finish = "tool_calls" if finish == "stop" else finish
     calls: list[Call] = []
     answers: list[Result | None] = []
     ready: list[Ready] = []
     name, compiled, is_plain = provider.name, handlers.compiled, True
-    for given_id, wire_name, arguments, raw in wires:
+    for given_id, wire_name, arguments, raw in wire_calls:
         call_id = given_id
         if not (type(call_id) is str and call_id and call_id.isascii()):
             call_id = sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
@@ -42,8 +42,8 @@ def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  
         else:
             call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler))
             try:
-                if cut:
-                    refuse_cut(len(calls) in cut, arguments, handler.wire_name)
+                if cut_positions:
+                    refuse_cut(len(calls) in cut_positions, arguments, handler.wire_name)
                 model, coercions = handler.validate(arguments)
             except BaseException as error:
                 answers.append(error_result(call, validation_error(error, tool=wire_name)))

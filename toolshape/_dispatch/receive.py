@@ -60,8 +60,8 @@ def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception)
             return reading
     except ResponseError:
         raise
-    except Exception as other:  # without these items, the body is still malformed
-        error = other
+    except Exception as second_error:  # without these items, the body is still malformed
+        error = second_error
     message = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
     raise ResponseError(message, body=response) from error
 
@@ -83,9 +83,9 @@ def sendable_name(given: Any) -> str:
 
 def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
     """Return the text that an event adds to a stream; empty if the event cannot be read, which ``folded`` reports."""
-    found = body.pop("x-delta", None)
-    if found is not None:
-        return found  # type: ignore[no-any-return]
+    delta = body.pop("x-delta", None)
+    if delta is not None:
+        return delta  # type: ignore[no-any-return]
     try:
         return provider.response.text_delta(event)
     except Exception:  # a broken gateway may send anything

@@ -73,8 +73,8 @@ def _is_whole(arguments: Any) -> bool:
 def unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
     """Return the answer to a call of an unknown tool."""
     names, index = handlers.index
-    near = (index.nearest(call.wire_name) or "") if has_hint else ""
-    return error_result(call, CallError("unknown_tool", tool=call.wire_name, text=near, names=names))
+    suggestion = (index.nearest(call.wire_name) or "") if has_hint else ""
+    return error_result(call, CallError("unknown_tool", tool=call.wire_name, text=suggestion, names=names))
 
 
 def error_result(call: Call, error: CallError) -> Result:

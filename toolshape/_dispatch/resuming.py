@@ -48,15 +48,15 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         CallError: A decision edits a call to invalid arguments.
         UsageError: A decision is invalid or names no waiting call, or the plan cannot run.
     """
-    secret, ledger = checked_key(given.key), given.ledger
+    key_bytes, ledger = checked_key(given.key), given.ledger
     if ledger is not None:
         checked_ledger(ledger, None)
-    content = opened(given.token, secret, given.audience, time.time())
+    content = opened(given.token, key_bytes, given.audience, time.time())
     if content["version"] != VERSION:
         raise TokenError("malformed", f"the token has version {content['version']}, not version {VERSION}")
-    kept = await _kept(content, secret, ledger, steps)
+    payload = await _kept(content, key_bytes, ledger, steps)
     provider, handlers, observe = given.bind(content["provider"], content["strict"])
-    results = _results_of(provider, resumed(content, kept, handlers, secret), content)
+    results = _results_of(provider, resumed(content, payload, handlers, key_bytes), content)
     observe(results)
     under_ledger = None if ledger is None else ledger_run(results, ledger, None)
     if under_ledger is not None:
@@ -66,15 +66,15 @@ async def resume(given: Resumption, steps: Steps) -> Results:
     if under_ledger is None:
         state.deny(results, denials)
         return await _run(results, given, steps)
-    identity = Identity("paused plans", str(content["id"]), "", digest(secret, content), is_lasting=True)
+    identity = Identity("paused plans", str(content["id"]), "", digest(key_bytes, content), is_lasting=True)
     owner = await _claimed(identity, under_ledger.ledger, steps)
-    is_over = False
+    has_finished = False
     try:
         await _write_denials(under_ledger, denials, steps)
         await _run(results, given, steps)
-        is_over = not results.pending and None not in results.answers
+        has_finished = not results.pending and None not in results.answers
     finally:  # the ledger has the result of each call that has run, even if the token is released
-        if is_over:
+        if has_finished:
             await tried(steps, lambda: under_ledger.ledger.finish(identity, owner, "{}"))
         else:
             await tried(steps, lambda: under_ledger.ledger.drop(identity, owner, has_begun=False))
@@ -85,8 +85,8 @@ async def _run(results: Results, given: Resumption, steps: Steps) -> Results:
     plan = Plan(results)
     run: Any = plan.arun if steps.is_loop else plan.run
     options = {"inject": given.inject, "limit": given.limit, "on_progress": given.on_progress}
-    done: Results = await steps.result_of(run(**options, ledger=given.ledger))
-    return done
+    finished: Results = await steps.result_of(run(**options, ledger=given.ledger))
+    return finished
 
 
 async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str:
@@ -110,8 +110,8 @@ async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str
 
 async def _write_denials(run: LedgerRun, denials: Sequence[tuple[Ready, Result]], steps: Steps) -> None:
     """Deny calls, but first record the denials, so that neither this token nor its response can run the calls later."""
-    for entry, denied in denials:
-        answer = await written_down(run.ledger, run.identity(entry[0]), denied, steps)
+    for entry, denial in denials:
+        answer = await written_down(run.ledger, run.identity(entry[0]), denial, steps)
         state.deny(run.results, [(entry, answer)])
 
 
@@ -141,14 +141,18 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
         CallError: A decision edits a call to invalid arguments.
         UsageError: A decision is invalid, or names no waiting call.
     """
-    given: Any = decisions
-    if not isinstance(given, Mapping):
-        raise UsageError(f'decisions= takes a dict by call id, such as {{"call_1": True}}, not {type(given).__name__}')
+    decisions_by_id: Any = decisions
+    if not isinstance(decisions_by_id, Mapping):
+        raise UsageError(
+            f'decisions= takes a dict by call id, such as {{"call_1": True}}, not {type(decisions_by_id).__name__}'
+        )
     ids = {call.id for call in results.calls}
-    if lost := [call_id for call_id in given if call_id not in ids]:
-        raise UsageError(f"decisions= names {lost[0]!r}, but no call of this plan has this id: use {sorted(ids)}")
+    if unknown_ids := [call_id for call_id in decisions_by_id if call_id not in ids]:
+        raise UsageError(
+            f"decisions= names {unknown_ids[0]!r}, but no call of this plan has this id: use {sorted(ids)}"
+        )
     denials: list[tuple[Ready, Result]] = []
-    for call_id, decision in given.items():
+    for call_id, decision in decisions_by_id.items():
         _refuse_no_decision(call_id, decision)
         if _is_known(results, call_id):
             continue
@@ -163,8 +167,10 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
 
 def _is_known(results: Results, call_id: str) -> bool:
     """Whether the ledger has answered all calls with this id that had no answer in the token."""
-    states = [results.controls.states.get(at) for at, call in enumerate(results.calls) if call.id == call_id]
-    return bool(states) and all(found in {"answered", "unknown"} for found in states)
+    states = [
+        results.controls.states.get(position) for position, call in enumerate(results.calls) if call.id == call_id
+    ]
+    return bool(states) and all(call_state in {"answered", "unknown"} for call_state in states)
 
 
 def _refuse_no_decision(call_id: str, decision: Any) -> None:

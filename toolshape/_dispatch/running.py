@@ -91,8 +91,8 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
             answers[position] = answer
         else:
             state.answer(results, position, answer)
-    if not results.is_plain and (last := [entry for entry in ready if entry[2].runs_last]):
-        _run_last(results, controls, last, inject, limit, on_progress)
+    if not results.is_plain and (last_entries := [entry for entry in ready if entry[2].runs_last]):
+        _run_last(results, controls, last_entries, inject, limit, on_progress)
 
 
 def _run_under_hooks(
@@ -259,13 +259,13 @@ async def _run_together(
         return
     from toolshape._execution import limited  # noqa: PLC0415 - it imports asyncio
 
-    left = {entry[0]: entry for entry in ready}
+    unstarted = {entry[0]: entry for entry in ready}
 
     async def begin(entry: Ready) -> None:
-        del left[entry[0]]
+        del unstarted[entry[0]]
         await _answer(results, controls, entry, inject, thread_limit, on_progress)
 
-    with given_back(results, left.values()):
+    with given_back(results, unstarted.values()):
         await limited.within(limit, ready, begin)
 
 

@@ -40,10 +40,10 @@ class Shape(NamedTuple):
 
     def validation(self, settings: ValidationSettings) -> Validate:
         """Return the function that validates arguments with these settings, compiled at its first use."""
-        found = self.validations.get(settings)
-        if found is None:
-            found = self.validations[settings] = record_of(self.tool).compile_validation(settings)
-        return found
+        validate = self.validations.get(settings)
+        if validate is None:
+            validate = self.validations[settings] = record_of(self.tool).compile_validation(settings)
+        return validate
 
 
 class Shapes(NamedTuple):
@@ -91,12 +91,12 @@ def shapes(
         )
         for tool, wish, wire_tool in wire_tools
     ]
-    too_many = relaxed(provider, provider.schema.budget, [*candidates, *beside])
+    relaxed_names = relaxed(provider, provider.schema.budget, [*candidates, *beside])
     compiled = [
-        _compiled(provider, tool, "relaxed" if tool.name in too_many else wish, rules, annotates)
+        _compiled(provider, tool, "relaxed" if tool.name in relaxed_names else wish, rules, annotates)
         for tool, wish in requested
     ]
-    return Shapes(compiled, too_many)
+    return Shapes(compiled, relaxed_names)
 
 
 _Wish: TypeAlias = Strictness | Literal["relaxed"]
@@ -111,11 +111,11 @@ def _wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireToo
     the record and the provider live.
     """
     compiled = record_of(tool).compiled_for(provider)
-    found: WireTool | None = compiled.get(("wire", wish))
-    if found is None:
-        found = _relaxed(provider, tool) if wish == "relaxed" else to_wire(provider, tool.spec, wish)
-        compiled["wire", wish] = found
-    return found
+    wire_tool: WireTool | None = compiled.get(("wire", wish))
+    if wire_tool is None:
+        wire_tool = _relaxed(provider, tool) if wish == "relaxed" else to_wire(provider, tool.spec, wish)
+        compiled["wire", wish] = wire_tool
+    return wire_tool
 
 
 def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
@@ -130,13 +130,13 @@ def _relaxed(provider: Provider, tool: Tool[..., Any]) -> WireTool:
 
 
 def _compiled(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rules, annotates: bool) -> Shape:
-    chosen = chosen_rules(rules, tool.coerce)
+    active_rules = chosen_rules(rules, tool.coerce)
     compiled = record_of(tool).compiled_for(provider)
-    key = ("shape", wish, chosen, annotates)
-    found: Shape | None = compiled.get(key)
-    if found is None:
+    key = ("shape", wish, active_rules, annotates)
+    shape: Shape | None = compiled.get(key)
+    if shape is None:
         wire_tool = _wire_tool(provider, tool, wish)
-        found = compiled[key] = Shape(
+        shape = compiled[key] = Shape(
             tool=tool,
             name=tool.name,
             wire_name=wire_tool.wire_name,
@@ -145,11 +145,11 @@ def _compiled(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rule
             is_strict=wire_tool.is_strict,
             differences=(*wire_tool.notes, *wire_tool.lens.losses),
             settings=ValidationSettings(
-                wire_tool.wire_name, chosen, wire_tool.lens.back, wire_tool.lens.drops, annotates
+                wire_tool.wire_name, active_rules, wire_tool.lens.back, wire_tool.lens.drops, annotates
             ),
             out=wire_tool.lens.out,
             schema=wire_tool.lens.schema,
             advertises_output=provider.request.advertises_output,
             validations={},
         )
-    return found if found.tool is tool else found._replace(tool=tool)
+    return shape if shape.tool is tool else shape._replace(tool=tool)

@@ -97,17 +97,17 @@ def answer_when_planned(results: Results, position: int, call: Call, result: Res
 
 def controlled(results: Results) -> Controls:
     """Return the controls of results; make them if there are none yet."""
-    found: Controls | None = getattr(results, "controls", None)
-    if found is not None:
-        return found
+    controls: Controls | None = getattr(results, "controls", None)
+    if controls is not None:
+        return controls
     with _BECOMING:
-        found = getattr(results, "controls", None)
-        if found is None:
-            found = Controls()
+        controls = getattr(results, "controls", None)
+        if controls is None:
+            controls = Controls()
             for entry in results.waiting:
-                _enter(found, entry, "ready")
-            results.controls, results.waiting = found, ()
-    return found
+                _enter(controls, entry, "ready")
+            results.controls, results.waiting = controls, ()
+    return controls
 
 
 def _enter(controls: Controls, entry: Entry, state: State) -> None:
@@ -181,8 +181,8 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
     if controls is None:
         with _BECOMING:
             if not hasattr(results, "controls"):
-                found, results.waiting = results.waiting, ()  # a plan without controls is claimed as a whole
-                return list(found)
+                waiting, results.waiting = results.waiting, ()  # a plan without controls is claimed as a whole
+                return list(waiting)
         controls = controlled(results)
     with controls.lock:
         claimed = [
@@ -339,12 +339,12 @@ def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
     """Approve calls. If some were claimed, answered or edited meanwhile, approve none, and return these calls."""
     controls = controlled(results)
     with controls.lock:
-        changed = [entry for entry in entries if not _is_undecided(controls, entry)]
-        if not changed:
+        conflicts = [entry for entry in entries if not _is_undecided(controls, entry)]
+        if not conflicts:
             for entry in entries:
                 move(controls, entry[0], "approve")
                 controls.approvals.add(entry[0])
-    return changed
+    return conflicts
 
 
 def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
@@ -414,16 +414,16 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
     with controls.lock:
         if controls.in_state.get("given away"):
             return {}, "this plan was paused before, or its results were pickled: resume the plan with its token"
-        before: dict[int, State] = {
+        previous_states: dict[int, State] = {
             position: controls.states[position] for position in sorted(_positions(controls, *UNDECIDED))
         }
-        if not before:
+        if not previous_states:
             return {}, "every call is answered: there is nothing to pause"
         if controls.runs:
             return {}, "a call of this plan is running: pause the plan once this call is answered"
-        for position in before:
+        for position in previous_states:
             move(controls, position, "give away")
-    return before, ""
+    return previous_states, ""
 
 
 def take_back(results: Results, before: Mapping[int, State]) -> None:
@@ -442,8 +442,8 @@ def take_back(results: Results, before: Mapping[int, State]) -> None:
 def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written: Mapping[int, Call]) -> Controls:
     """Set the controls of restored results: the calls in their states, and the edited calls as the model wrote them."""
     controls = Controls()
-    for state, those in entries.items():
-        for entry in those:
+    for state, state_entries in entries.items():
+        for entry in state_entries:
             _enter(controls, entry, state)
             if state == "approved":
                 controls.approvals.add(entry[0])
@@ -455,4 +455,8 @@ def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written:
 def every_entry(results: Results) -> list[Entry]:
     """Return the entries of all validated calls, in call order, in any state."""
     controls: Controls | None = getattr(results, "controls", None)
-    return list(results.waiting) if controls is None else [controls.entries[at] for at in sorted(controls.entries)]
+    return (
+        list(results.waiting)
+        if controls is None
+        else [controls.entries[position] for position in sorted(controls.entries)]
+    )

@@ -47,8 +47,8 @@ class _InLoop:
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
         from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-        done: T = await aio.to_the_end(work, undo)
-        return done
+        result: T = await aio.to_the_end(work, undo)
+        return result
 
     async def sleep(self, seconds: float) -> None:
         from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
@@ -67,7 +67,7 @@ def done_here(work: Coroutine[Any, Any, T]) -> T:
     """Run a body to its end, and return its result; with the steps ``HERE``, the body never waits."""
     try:
         work.send(None)
-    except StopIteration as done:
-        result: T = done.value
+    except StopIteration as stop:
+        result: T = stop.value
         return result
     raise AssertionError("a synchronous run must not wait")

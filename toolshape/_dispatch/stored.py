@@ -21,18 +21,18 @@ def stored(result: Result, output: ResultForm | None) -> JsonObject:
         output: Writes the tool's values; ``None`` if there is no such tool.
     """
     error = result.error
-    made: JsonObject = {
+    outcome: JsonObject = {
         "text": result.text,
         "is_text": result.is_text,
         "elapsed": round(float(result.elapsed), 6),
         "parts": [_stored_part(part) for part in result.parts],
     }
     if error is None:
-        made["value"] = _value(result, output)
+        outcome["value"] = _value(result, output)
     else:
-        made["error"] = {name: getattr(error, name) for name in _ERROR}
-        made["error"]["problems"] = [list(problem) for problem in error.problems]
-    return made
+        outcome["error"] = {name: getattr(error, name) for name in _ERROR}
+        outcome["error"]["problems"] = [list(problem) for problem in error.problems]
+    return outcome
 
 
 def _value(result: Result, output: ResultForm | None) -> Any:
@@ -48,8 +48,8 @@ def _value(result: Result, output: ResultForm | None) -> Any:
 def _stored_part(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"text": part.text}
-    made = {"media_type": part.media_type, "url": part.url, "data": base64.b64encode(part.data).decode()}
-    return {**made, "name": part.name} if isinstance(part, File) else made
+    media = {"media_type": part.media_type, "url": part.url, "data": base64.b64encode(part.data).decode()}
+    return {**media, "name": part.name} if isinstance(part, File) else media
 
 
 def _restored_part(given: JsonObject) -> Part:
@@ -63,17 +63,17 @@ def _restored_part(given: JsonObject) -> Part:
 
 def restored(call: Call, given: JsonObject, *, replayed: bool) -> Result:
     """Restore the result of a call from its stored outcome."""
-    error = given.get("error")
+    stored_error = given.get("error")
     failure = None
-    if error is not None:
+    if stored_error is not None:
         failure = CallError(
-            error["code"],
-            tool=error["tool"],
-            problems=[Problem(*problem) for problem in error["problems"]],
-            text=error["text"],
-            names=error["names"],
-            retryable=error["retryable"],
-            reference=error["reference"],
+            stored_error["code"],
+            tool=stored_error["tool"],
+            problems=[Problem(*problem) for problem in stored_error["problems"]],
+            text=stored_error["text"],
+            names=stored_error["names"],
+            retryable=stored_error["retryable"],
+            reference=stored_error["reference"],
         )
     return Result(
         call,

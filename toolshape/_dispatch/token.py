@@ -20,10 +20,10 @@ def checked_key(key: Any) -> bytes:
     Raises:
         UsageError: The key is too short to be a secret.
     """
-    given = _utf8(key) if isinstance(key, str) else key
-    if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
+    key_bytes = _utf8(key) if isinstance(key, str) else key
+    if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
         raise UsageError(f"a key is a secret string or bytes of {_SHORTEST_KEY} bytes or more: secrets.token_bytes(32)")
-    return bytes(given)
+    return bytes(key_bytes)
 
 
 def _utf8(text: str) -> bytes:
@@ -56,8 +56,8 @@ def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
         raise TokenError("malformed", "this is not the token of a paused plan, or the token was changed")
     signature = content.pop("signature", None)
     expected = _mac(key, _SIGNATURE, content)
-    is_ours = isinstance(signature, str) and hmac.compare_digest(_utf8(signature), expected.encode())
-    if not is_ours:
+    is_valid = isinstance(signature, str) and hmac.compare_digest(_utf8(signature), expected.encode())
+    if not is_valid:
         raise TokenError("signature", "the token was changed, or signed with another key")
     if content["audience"] != audience:
         raise TokenError("audience", "the token was issued for another audience")

@@ -114,12 +114,12 @@ async def run_async(
         return await _work(kind, invoke, model, inject)
     if is_async(kind):
         return await _within(timeout, _work(kind, invoke, model, inject), given_up)
-    turns = thread_limit or asyncio.Semaphore(1)
+    thread_slots = thread_limit or asyncio.Semaphore(1)
     try:
-        await asyncio.wait_for(turns.acquire(), timeout)
+        await asyncio.wait_for(thread_slots.acquire(), timeout)
     except asyncio.TimeoutError:
         raise TimedOutError from None
-    return await _within(timeout, _work(kind, invoke, model, inject, left=turns.release), given_up)
+    return await _within(timeout, _work(kind, invoke, model, inject, left=thread_slots.release), given_up)
 
 
 async def _work(
@@ -154,11 +154,11 @@ async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], N
     """Wait for the work until the deadline, but not for its clean-up; ``asyncio.wait_for`` would wait for both."""
     task = asyncio.ensure_future(_captured_async(work))
     try:
-        done, _ = await asyncio.wait({task}, timeout=seconds)
+        done_tasks, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
         raise
-    if not done:
+    if not done_tasks:
         if given_up is not None:
             given_up()
         task.cancel()
@@ -185,8 +185,8 @@ async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None =
     except asyncio.CancelledError:
         await _over(task)
         if undo is not None and not task.cancelled() and task.exception() is None:
-            done = task.result()
-            await _over(asyncio.ensure_future(_in_thread(lambda: undo(done), None)))
+            result = task.result()
+            await _over(asyncio.ensure_future(_in_thread(lambda: undo(result), None)))
         raise
 
 

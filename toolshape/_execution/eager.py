@@ -48,5 +48,5 @@ class _StartedTask(_PythonTask):  # type: ignore[misc]
 
 def start_task(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
     """Start a task that at once runs a coroutine up to its first wait; if it never waits, the task is then done."""
-    started: asyncio.Task[T] = _StartedTask(work, asyncio.get_running_loop())
-    return started
+    task: asyncio.Task[T] = _StartedTask(work, asyncio.get_running_loop())
+    return task

@@ -47,8 +47,8 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
 def _of_tool_error(error: ToolError, tool: str) -> CallError:
     try:
         return CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
-    except Exception as odd:  # ``str()`` of the tool's text failed
-        return hidden("tool_crashed", odd, tool=tool)
+    except Exception as conversion_error:  # ``str()`` of the tool's text failed
+        return hidden("tool_crashed", conversion_error, tool=tool)
 
 
 def validation_error(error: BaseException, *, tool: str) -> CallError:

@@ -89,10 +89,10 @@ async def _turn(limit: ConcurrencyLimit) -> None:
 
 async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
     """Do the work for each item, for at most ``most`` items at once; exceptions are handled as by ``all_of``."""
-    turns = asyncio.Semaphore(most)
+    semaphore = asyncio.Semaphore(most)
 
     async def in_its_turn(item: T) -> None:
-        async with turns:
+        async with semaphore:
             await work(item)
 
     await all_of([in_its_turn(item) for item in items])

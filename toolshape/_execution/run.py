@@ -59,8 +59,8 @@ def compile_call(
         try:
             model, _ = validate(arguments)
         except BaseException as error:
-            refused = validation_error(error, tool=name)
-            raise refused from refused.__cause__
+            call_error = validation_error(error, tool=name)
+            raise call_error from call_error.__cause__
         try:
             value = invoke(model, inject if extend is None else extend(_tool, model, inject))
             return value if type(value) is str or type(value) in SETTLED else final_value(value)

@@ -56,9 +56,11 @@ def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: floa
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds until all exhausted limits reset. If the headers name no exhausted limit, use all limits."""
     resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
-    known = {name: seconds for name, seconds in resets.items() if seconds is not None}
-    used_up = [seconds for name, seconds in known.items() if headers.get(name.replace("-reset", "-remaining")) == "0"]
-    return max(used_up or known.values(), default=None)
+    known_resets = {name: seconds for name, seconds in resets.items() if seconds is not None}
+    exhausted = [
+        seconds for name, seconds in known_resets.items() if headers.get(name.replace("-reset", "-remaining")) == "0"
+    ]
+    return max(exhausted or known_resets.values(), default=None)
 
 
 def _scaled(given: str | None, factor: float) -> float | None:
@@ -323,16 +325,16 @@ def _explained(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") 
     if should_retry in ("true", "false") and not _is_beyond_limit(facts.message):
         retryable = should_retry == "true"
     place = place_in(f"{facts.param} {facts.message}".strip())
-    is_placed = kind in ("schema", "history", "model", "request", "limits")
-    is_waiting = kind in ("rate", "overloaded", "network", "quota")
+    has_place = kind in ("schema", "history", "model", "request", "limits")
+    may_wait = kind in ("rate", "overloaded", "network", "quota")
     wait = wait_in(facts.headers, facts.details, facts.message, now=time.time(), is_limited=kind == "rate")
     return Failure(
         kind=kind,
         retryable=retryable,
         message=facts.message,
-        retry_after=wait if is_waiting and retryable else None,
-        tool=_tool_name(place, facts, bound) if is_placed else None,
-        path=(place.message if kind == "history" else place.path) if is_placed else "",
+        retry_after=wait if may_wait and retryable else None,
+        tool=_tool_name(place, facts, bound) if has_place else None,
+        path=(place.message if kind == "history" else place.path) if has_place else "",
         rule=(place.keyword if kind == "schema" and place.keyword else next(iter(facts.codes), "")),
         status=facts.status,
         request_id=facts.request_id,
@@ -397,11 +399,11 @@ def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
     words = " ".join((without_names(facts.param), without_names(facts.message), codes))
     for sign in _SIGNS:
         is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
-        is_found = (sign.words and sign.words.search(words)) or (sign.codes and sign.codes.search(codes))
-        if is_found and is_possible and facts.status not in sign.never:
+        is_match = (sign.words and sign.words.search(words)) or (sign.codes and sign.codes.search(codes))
+        if is_match and is_possible and facts.status not in sign.never:
             return sign.kind, sign.retryable
-    named = _BY_PARAM.get(facts.param)
-    return None if named is None or facts.status not in (None, 400, 422) else (named, False)
+    kind_by_param = _BY_PARAM.get(facts.param)
+    return None if kind_by_param is None or facts.status not in (None, 400, 422) else (kind_by_param, False)
 
 
 def _of_call(error: CallError) -> Failure:
@@ -420,20 +422,20 @@ def _of_call(error: CallError) -> Failure:
 
 def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None") -> str | None:
     """Return the name of the output, or the name of a tool in its registry, found by wire name or position."""
-    output = bound.name if isinstance(bound, BoundOutput) else None
-    sent: Mapping[str, str] = {}
+    output_name = bound.name if isinstance(bound, BoundOutput) else None
+    names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):
         beside = bound_tools_of(bound).beside
-        sent, output = bound.names_by_wire_name(), None if beside is None else beside.record.name
+        names_by_wire_name, output_name = bound.names_by_wire_name(), None if beside is None else beside.record.name
     elif bound is not None and not isinstance(bound, BoundOutput):
-        sent = {tool.name: tool.name for tool in bound}
+        names_by_wire_name = {tool.name: tool.name for tool in bound}
     if place.is_output:
-        return output or place.tool_name
+        return output_name or place.tool_name
     if isinstance(bound, BoundOutput) and bound.tool is not None:
-        sent = {bound.tool: bound.name}
+        names_by_wire_name = {bound.tool: bound.name}
     if place.tool_name is not None:
-        return sent.get(place.tool_name, place.tool_name)
+        return names_by_wire_name.get(place.tool_name, place.tool_name)
     if place.tool_number is None:
         return None
-    names = list(sent.values()) if sent else names_in(facts.request)
+    names = list(names_by_wire_name.values()) if names_by_wire_name else names_in(facts.request)
     return names[place.tool_number] if place.tool_number < len(names) else None

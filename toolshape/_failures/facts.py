@@ -114,9 +114,9 @@ def _response(error: Any) -> Any:
     if not isinstance(error, BaseException):
         return error if _get(error, "headers") is not None else None
     for name in ("response", "raw_response", "http_response"):
-        held = _get(error, name)
-        if held is not None and not isinstance(held, Mapping):
-            return held
+        response = _get(error, name)
+        if response is not None and not isinstance(response, Mapping):
+            return response
     return None
 
 
@@ -124,17 +124,17 @@ def _body(error: Any) -> Any:
     """Return the body of an error: parsed JSON, or text."""
     if isinstance(error, (str, bytes, bytearray, list, Mapping)):
         return _parsed(error)
-    aws = _get(error, "response")
-    if isinstance(aws, Mapping) and isinstance(aws.get("Error"), Mapping):
-        return {"code": aws["Error"].get("Code"), "message": aws["Error"].get("Message")}
+    aws_response = _get(error, "response")
+    if isinstance(aws_response, Mapping) and isinstance(aws_response.get("Error"), Mapping):
+        return {"code": aws_response["Error"].get("Code"), "message": aws_response["Error"].get("Message")}
     if callable(_get(error, "code")) and callable(_get(error, "details")):  # gRPC
         with contextlib.suppress(Exception):
             return {"code": error.code().name, "message": str(error.details() or "")}
     for name in ("body", "details", "error"):
-        held = _get(error, name)
-        if isinstance(held, (str, bytes, Mapping, list)) and held:
-            return _parsed(held)
-        if name == "body" and held is not None and not callable(held) and (dump := _get(held, "model_dump")):
+        body = _get(error, name)
+        if isinstance(body, (str, bytes, Mapping, list)) and body:
+            return _parsed(body)
+        if name == "body" and body is not None and not callable(body) and (dump := _get(body, "model_dump")):
             with contextlib.suppress(Exception):
                 return dump()
     return _read(_response(error))
@@ -144,9 +144,9 @@ def _read(response: Any) -> Any:
     if response is None:
         return None
     for name in ("text", "content"):
-        held = _get(response, name)
-        if isinstance(held, (str, bytes)) and held:
-            return _parsed(held)
+        content = _get(response, name)
+        if isinstance(content, (str, bytes)) and content:
+            return _parsed(content)
     return None
 
 
@@ -170,26 +170,26 @@ def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
         return _unwrapped(body[0], depth + 1) if body and depth < _DEEPEST else []
     if not isinstance(body, Mapping):
         return [body] if isinstance(body, str) else []
-    inner: list[Any] = []
-    for held in (_get(_get(body, "metadata"), "raw"), *(body.get(name) for name in ("error", "response", "data"))):
-        parsed = _parsed(held)
+    inner_bodies: list[Any] = []
+    for nested in (_get(_get(body, "metadata"), "raw"), *(body.get(name) for name in ("error", "response", "data"))):
+        parsed = _parsed(nested)
         if isinstance(parsed, (Mapping, list)) and depth < _DEEPEST:
-            inner += _unwrapped(parsed, depth + 1)
-        elif isinstance(held, str) and _get(body, "metadata") is not None:
-            inner.append({"message": held})
+            inner_bodies += _unwrapped(parsed, depth + 1)
+        elif isinstance(nested, str) and _get(body, "metadata") is not None:
+            inner_bodies.append({"message": nested})
     message = _parsed(body.get("message"))
     if isinstance(message, (Mapping, list)) and depth < _DEEPEST:
-        inner += _unwrapped(message, depth + 1)
-    return [*inner, body]
+        inner_bodies += _unwrapped(message, depth + 1)
+    return [*inner_bodies, body]
 
 
 def _status_in(body: Any) -> int | None:
     for name in ("status_code", "statusCode", "status", "code"):
-        given = _get(body, name)
-        if isinstance(given, str) and re.fullmatch(r"[0-9]{3}", given):
-            given = int(given)
-        if isinstance(given, int) and not isinstance(given, bool) and 400 <= given <= 599:  # noqa: PLR2004 - HTTP
-            return given
+        status = _get(body, name)
+        if isinstance(status, str) and re.fullmatch(r"[0-9]{3}", status):
+            status = int(status)
+        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:  # noqa: PLR2004 - HTTP
+            return status
     code = str(_get(body, "code") or "")
     return _GRPC.get(code)
 
@@ -197,33 +197,33 @@ def _status_in(body: Any) -> int | None:
 def _status(error: Any) -> int | None:
     metadata = _get(_get(error, "response"), "ResponseMetadata")
     holders = (error, _response(error))
-    given = [_get(holder, name) for holder in holders for name in ("status_code", "http_status", "status", "code")]
-    codes = [_get(metadata, "HTTPStatusCode"), *given]
+    candidates = [_get(holder, name) for holder in holders for name in ("status_code", "http_status", "status", "code")]
+    codes = [_get(metadata, "HTTPStatusCode"), *candidates]
     return next((code for code in codes if isinstance(code, int) and not isinstance(code, bool) and code > 0), None)
 
 
 def _codes(source: Any) -> list[str]:
     codes = []
     for name in ("code", "type", "status", "error_code", "__type", "reason", "error_type", "finish_reason"):
-        given = _get(source, name)
-        if isinstance(given, str) and given and given != "error":
-            codes.append(given[:_LONGEST_CODE].rpartition("#")[2])
+        code = _get(source, name)
+        if isinstance(code, str) and code and code != "error":
+            codes.append(code[:_LONGEST_CODE].rpartition("#")[2])
     return codes
 
 
 def _text(body: Any, name: str) -> str:
-    given = _get(body, name)
-    return given if isinstance(given, str) else ""
+    text = _get(body, name)
+    return text if isinstance(text, str) else ""
 
 
 def _message(body: Any) -> str:
     if isinstance(body, str):
         return "" if body.lstrip()[:5].lower() in ("<html", "<!doc") else body
     for name in ("message", "Message", "error", "detail", "error_message"):
-        given = _get(body, name)
-        if isinstance(given, str) and given:
+        text = _get(body, name)
+        if isinstance(text, str) and text:
             failed = _text(body, "failed_generation")
-            return f"{given}\n{failed}" if failed else given
+            return f"{text}\n{failed}" if failed else text
     detail = _get(body, "detail")
     if isinstance(detail, list):
         return "; ".join(f"{_get(entry, 'loc')}: {_get(entry, 'msg')}" for entry in detail[:_DEEPEST])
@@ -246,25 +246,25 @@ def _written(detail: Any) -> str:
 
 
 def _details(body: Any) -> list[Any]:
-    given = _get(body, "details")
-    return list(given[:_DEEPEST]) if isinstance(given, list) else [given] if given else []
+    details = _get(body, "details")
+    return list(details[:_DEEPEST]) if isinstance(details, list) else [details] if details else []
 
 
 def _headers(error: Any) -> dict[str, str]:
     metadata = _get(_get(error, "response"), "ResponseMetadata")
-    for held in (_get(_response(error), "headers"), _get(error, "headers"), _get(metadata, "HTTPHeaders")):
+    for headers in (_get(_response(error), "headers"), _get(error, "headers"), _get(metadata, "HTTPHeaders")):
         with contextlib.suppress(Exception):
-            given: Any = held
-            if held is not None:
-                return {str(key).lower(): str(value) for key, value in given.items()}
+            raw_headers: Any = headers
+            if headers is not None:
+                return {str(key).lower(): str(value) for key, value in raw_headers.items()}
     return {}
 
 
 def _request_id(chain: list[Any], bodies: list[Any], headers: Mapping[str, str]) -> str | None:
-    given = [_get(source, "request_id") for source in (*chain, *bodies)]
-    given += [_get(_get(_get(link, "response"), "ResponseMetadata"), "RequestId") for link in chain]
-    given += [headers.get(name) for name in _REQUEST_IDS]
-    return next((value for value in given if isinstance(value, str) and value), None)
+    candidates = [_get(source, "request_id") for source in (*chain, *bodies)]
+    candidates += [_get(_get(_get(link, "response"), "ResponseMetadata"), "RequestId") for link in chain]
+    candidates += [headers.get(name) for name in _REQUEST_IDS]
+    return next((value for value in candidates if isinstance(value, str) and value), None)
 
 
 def _request(error: Any) -> Any:

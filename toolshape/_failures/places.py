@@ -77,20 +77,20 @@ def place_in(text: str) -> Pointer:
     """Return the place that an error message names. Fields that the message does not name stay empty."""
     pointer = _tool(text)
     name = next((match[1] for pattern in _NAMES if (match := pattern.search(text))), None)
-    if (of_output := _OF_OUTPUT.search(text)) is not None:
-        name = of_output[1]
-    if (place := _OUTPUT.search(text)) is not None and pointer.tool_number is None:
-        path, keyword = _value_path(_words(place[1] or ""))
+    if (schema_match := _OF_OUTPUT.search(text)) is not None:
+        name = schema_match[1]
+    if (place_match := _OUTPUT.search(text)) is not None and pointer.tool_number is None:
+        path, keyword = _value_path(_words(place_match[1] or ""))
         pointer = pointer._replace(path=path, keyword=keyword)
-    is_output = pointer.tool_number is None and (of_output is not None or place is not None)
+    is_output = pointer.tool_number is None and (schema_match is not None or place_match is not None)
     path, keyword = pointer.path, pointer.keyword
-    if context := _CONTEXT.search(text):
-        path, keyword = _value_path(single or double for single, double in _QUOTED.findall(context[1]))
+    if context_match := _CONTEXT.search(text):
+        path, keyword = _value_path(single or double for single, double in _QUOTED.findall(context_match[1]))
     for pattern in (_VERTEX_PATH, _MOONSHOT_PATH):
-        if named := pattern.search(text):
-            path = named[1].removeprefix("parameters.")
-    if missing := _MISSING.search(text):
-        path = f"{path}.{missing[1]}" if path else missing[1]
+        if path_match := pattern.search(text):
+            path = path_match[1].removeprefix("parameters.")
+    if missing_match := _MISSING.search(text):
+        path = f"{path}.{missing_match[1]}" if path else missing_match[1]
     keyword = next((match[1] for pattern in _KEYWORDS if (match := pattern.search(text))), keyword)
     return pointer._replace(tool_name=name, path=path, keyword=keyword, message=_message(text), is_output=is_output)
 
@@ -124,7 +124,7 @@ def _words(path: str) -> list[str]:
 
 def _value_path(words: Iterable[str]) -> tuple[str, str]:
     """Convert a path in a schema to the path of its values, and return the keyword at its end."""
-    path, last = "", ""
+    path, keyword = "", ""
     steps: Iterator[str] = iter(words)
     for word in steps:
         if word in ("properties", "$defs", "definitions"):
@@ -132,19 +132,19 @@ def _value_path(words: Iterable[str]) -> tuple[str, str]:
             if name is None or name.startswith("#"):  # A position among the properties, without a name.
                 return path, word if name is None else ""
             path += f".{name}" if path else name
-            last = ""
+            keyword = ""
         elif word == "items":
-            path, last = f"{path}[]", ""
+            path, keyword = f"{path}[]", ""
         elif word and word not in _WORDS and word != "function" and not word.startswith("#") and not word.isdigit():
-            last = word
-    return path, last
+            keyword = word
+    return path, keyword
 
 
 def _message(text: str) -> str:
-    for pattern, first in _MESSAGES:
+    for pattern, first_index in _MESSAGES:
         if match := pattern.search(text):
-            rest = (match[2] or "").strip("./").replace("/", ".")
-            return f"messages[{int(match[1]) - first}]" + (f".{rest}" if rest else "")
+            subpath = (match[2] or "").strip("./").replace("/", ".")
+            return f"messages[{int(match[1]) - first_index}]" + (f".{subpath}" if subpath else "")
     return ""
 
 
@@ -219,17 +219,17 @@ def _without_quoted(match: re.Match[str], text: str) -> str:
     quote, content = match[0][0], match[1] or match[2] or match[3] or ""
     before = text[max(match.start() - 40, 0) : match.start()]
     if _OF_CODE.search(before):
-        kept = content
+        kept_text = content
     elif _OF_TOOL.search(before) or text.startswith(" functionDeclaration", match.end()):
-        kept = ""
+        kept_text = ""
     elif _OF_MESSAGE.search(before) or len(content) > _LONGEST_NAME or len(content.split()) > _MOST_WORDS:
-        kept = without_names(content)
+        kept_text = without_names(content)
     elif content in _TERMS or (_PATH.fullmatch(content) and _position(_steps(content))):
-        kept = content
+        kept_text = content
     else:
         head = _steps(content)[0] if _PATH.fullmatch(content) else ""
-        kept = head if head in _TERMS else ""
-    return f"{quote}{kept}{quote}"
+        kept_text = head if head in _TERMS else ""
+    return f"{quote}{kept_text}{quote}"
 
 
 def _without_end(path: str) -> str:
@@ -247,10 +247,10 @@ def _steps(path: str) -> list[str]:
 
 def _position(steps: Sequence[str]) -> str:
     """Return ``tools[0]`` or ``messages[0]`` if the path leads to a tool or a message, else an empty string."""
-    for step, after in itertools.pairwise(steps):
-        if step in ("tools", "functions", "function_declarations", "functionDeclarations") and after.isdigit():
+    for step, next_step in itertools.pairwise(steps):
+        if step in ("tools", "functions", "function_declarations", "functionDeclarations") and next_step.isdigit():
             return " tools[0] "
-        if step in ("messages", "input", "contents") and after.isdigit():
+        if step in ("messages", "input", "contents") and next_step.isdigit():
             return " messages[0] "
         if step in _CONTAINERS:
             break

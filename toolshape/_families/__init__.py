@@ -43,26 +43,26 @@ def _loaded(entry: Any) -> Provider:
         ExportError: The package cannot be loaded, or its entry point is not a ``Provider``.
     """
     try:
-        loaded = entry.load()
+        provider = entry.load()
     except Exception as error:  # importing a package may raise anything
         message = f"the provider {entry.name!r} of {entry.value} cannot be loaded: {type(error).__name__}: {error}"
         problem = Problem(path="", rule="provider", message=message)
         raise ExportError(provider=entry.name, tool=None, problems=[problem]) from error
-    if not isinstance(loaded, Provider):
-        message = f"the provider {entry.name!r} is {entry.value}, of type {type(loaded).__name__}, not a Provider"
+    if not isinstance(provider, Provider):
+        message = f"the provider {entry.name!r} is {entry.value}, of type {type(provider).__name__}, not a Provider"
         problem = Problem(path="", rule="provider", message=message)
         raise ExportError(provider=entry.name, tool=None, problems=[problem])
-    return loaded
+    return provider
 
 
 def _no_such_provider(name: Any) -> ExportError:
     """Return the error for an unknown name. Suggest the likely name, or list the names without options."""
     if not isinstance(name, str):
         message = f"a provider must be a name or a Provider, not {type(name).__name__}"
-    elif meant := _OTHER_NAMES.get(name.lower()):
-        message = f"there is no provider {name!r}: write {meant}"
-    elif meant := nearest(name, available()):
-        message = f"there is no provider {name!r}: did you mean {meant!r}?"
+    elif suggestion := _OTHER_NAMES.get(name.lower()):
+        message = f"there is no provider {name!r}: write {suggestion}"
+    elif suggestion := nearest(name, available()):
+        message = f"there is no provider {name!r}: did you mean {suggestion!r}?"
     else:
         message = (
             f"there is no provider {name!r}; there are {', '.join(known for known in available() if ':' not in known)}"
@@ -112,8 +112,8 @@ def _built_in() -> Iterator[Provider]:
 def _modules() -> tuple[str, ...]:
     import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing the package
 
-    others = sorted(file.name for file in pkgutil.iter_modules(__path__) if file.name != _MOST_SPOKEN)
-    return (_MOST_SPOKEN, *others, _VENDORS)
+    other_modules = sorted(file.name for file in pkgutil.iter_modules(__path__) if file.name != _MOST_SPOKEN)
+    return (_MOST_SPOKEN, *other_modules, _VENDORS)
 
 
 @functools.lru_cache(_MOST_NAMES)
@@ -132,13 +132,13 @@ def _providers_of(module: str) -> Mapping[str, Provider]:
 @functools.lru_cache(_MOST_NAMES)
 def _find(name: str) -> Provider | None:
     """Find a provider of this package. Most providers are in the module of the same name, so try that module first."""
-    base, plus, text_format = name.partition("+")
-    if plus:
+    base, separator, text_format = name.partition("+")
+    if separator:
         return _with_text_calls(base, text_format)
     family = name.partition(":")[0].replace("-", "_")
     is_family = family.isidentifier() and not family.startswith("_")
-    own = _providers_of(family).get(name) if is_family else None
-    return own or next((provider for provider in _built_in() if provider.name == name), None)
+    family_provider = _providers_of(family).get(name) if is_family else None
+    return family_provider or next((provider for provider in _built_in() if provider.name == name), None)
 
 
 def _with_text_calls(name: str, text_format: str) -> Provider | None:
@@ -155,17 +155,17 @@ def reading_text_calls(provider: Provider, text_format: str) -> Provider:
     Raises:
         ExportError: There is no such format, or the provider's servers leave no calls in the text.
     """
-    found = _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
-    if found is not None:
-        return found
+    combined_provider = _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
+    if combined_provider is not None:
+        return combined_provider
     from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only a wrong call needs it
 
     if text_format in FORMATS:
         message = f"text_calls= is for Ollama and for servers of OpenAI's form, not for {provider.name}"
     else:
-        meant = nearest(str(text_format), FORMATS)
+        suggestion = nearest(str(text_format), FORMATS)
         message = f"there is no text format {text_format!r}" + (
-            f": did you mean {meant!r}?" if meant else f"; there are {', '.join(FORMATS)}"
+            f": did you mean {suggestion!r}?" if suggestion else f"; there are {', '.join(FORMATS)}"
         )
     problem = Problem(path="text_calls", rule="provider", message=message)
     raise ExportError(provider=provider.name, tool=None, problems=[problem])
@@ -190,8 +190,8 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
         ResponseError: No provider recognises the response.
     """
     # A text format is read only on request: if a model only quotes a call in an unknown body, the call must not run.
-    others = (provider for provider in _built_in() if not provider.response.takes_text)
-    for provider in itertools.chain(bound, others):
+    searched_providers = (provider for provider in _built_in() if not provider.response.takes_text)
+    for provider in itertools.chain(bound, searched_providers):
         if recognised(provider, response):
             # Providers of one family recognise the same form: return the default if it recognises this response.
             default = _find(provider.family) or provider
@@ -210,9 +210,9 @@ def _not_a_response(response: Any) -> str:
         return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
     if isinstance(response, (list, tuple)) and response:
         return f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
-    known = ", ".join(sorted({provider.family for provider in _built_in()}))
-    form = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
-    return f"not a response of a known family ({known}): {form}"
+    family_names = ", ".join(sorted({provider.family for provider in _built_in()}))
+    description = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
+    return f"not a response of a known family ({family_names}): {description}"
 
 
 def recognised(provider: Provider, response: Any) -> bool:

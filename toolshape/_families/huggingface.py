@@ -58,21 +58,29 @@ def read(body: Any) -> Read | None:
     if reading is None:
         return None
     if response is body:  # from the router, which matches results by id
-        [sent], calls, finish, cut, ends_in_call = reading
-        sent_calls = member(sent, "tool_calls") or ()
-        own_calls = [openai_messages.read_call(call) for call in sent_calls] if len(sent_calls) == len(calls) else calls
-        return [sent], own_calls, finish, cut, ends_in_call
+        [sent_message], calls, finish, cut, ends_in_call = reading
+        sent_calls = member(sent_message, "tool_calls") or ()
+        router_calls = (
+            [openai_messages.read_call(call) for call in sent_calls] if len(sent_calls) == len(calls) else calls
+        )
+        return [sent_message], router_calls, finish, cut, ends_in_call
     message = _with_objects(openai_bodies.with_content(plain(response["choices"][0]["message"])))
-    given = [openai_messages.read_call(call) for call in member(response["choices"][0]["message"], "tool_calls") or ()]
-    own = [call for call in given if not openai_bodies.is_stray(call)]
-    if len(own) < len(given):
-        message = openai_bodies.without_strays(message, given)
-    if own:
-        message["tool_calls"], own = with_call_ids(
-            message["tool_calls"], own, lambda _: True, lambda call, call_id: {**call, "id": call_id}, leaves_out=True
+    all_calls = [
+        openai_messages.read_call(call) for call in member(response["choices"][0]["message"], "tool_calls") or ()
+    ]
+    kept_calls = [call for call in all_calls if not openai_bodies.is_stray(call)]
+    if len(kept_calls) < len(all_calls):
+        message = openai_bodies.without_strays(message, all_calls)
+    if kept_calls:
+        message["tool_calls"], kept_calls = with_call_ids(
+            message["tool_calls"],
+            kept_calls,
+            lambda _: True,
+            lambda call, call_id: {**call, "id": call_id},
+            leaves_out=True,
         )
     _, _, finish, cut, ends_in_call = reading
-    return [message], own, finish, cut, ends_in_call
+    return [message], kept_calls, finish, cut, ends_in_call
 
 
 def _with_objects(message: WireMessage) -> WireMessage:

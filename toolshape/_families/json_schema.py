@@ -55,10 +55,10 @@ def read(body: Any) -> Reading | None:
         WireCall(call.get("id") or f"call_{index}", call["name"], call["arguments"], call)
         for index, call in enumerate(records)
     ]
-    named = [
+    identified = [
         record if record.get("id") else {**record, "id": call.id} for record, call in zip(records, calls, strict=True)
     ]
-    sent, calls = with_call_ids(named, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id})
+    sent, calls = with_call_ids(identified, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id})
     return Reading(sent, calls, None)
 
 

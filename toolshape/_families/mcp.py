@@ -63,8 +63,8 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
     if are_disjoint(schema, {"type": "object"}, resolve):
         return wrapped
     value, field = wrapped["properties"][_RESULT], {key: wrapped[key] for key in ("properties", "required")}
-    whole = {key: inner for key, inner in wrapped.items() if key not in field}
-    return {**whole, "anyOf": [{**value, "type": "object"} if "type" in value else value, field]}
+    shared_keywords = {key: inner for key, inner in wrapped.items() if key not in field}
+    return {**shared_keywords, "anyOf": [{**value, "type": "object"} if "type" in value else value, field]}
 
 
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:

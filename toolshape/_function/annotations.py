@@ -47,13 +47,13 @@ def resolve(
         NameError: A name is not defined (yet).
         TypeError: An annotation is not a type.
     """
-    plain = {name: annotation for name, annotation in raw.items() if isinstance(annotation, type)}
-    if len(plain) == len(raw):
-        return plain
-    holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain}})
+    plain_types = {name: annotation for name, annotation in raw.items() if isinstance(annotation, type)}
+    if len(plain_types) == len(raw):
+        return plain_types
+    holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain_types}})
     # The hints are read from a class: for a function, get_type_hints before 3.11 turns a default of None into Optional.
     hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
-    return {name: plain[name] if name in plain else hints[name] for name in raw}
+    return {name: plain_types[name] if name in plain_types else hints[name] for name in raw}
 
 
 def names_self(annotation: Any) -> bool:
@@ -79,21 +79,21 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
     # If only an annotation uses a name of a class body or an enclosing function, no closure cell holds the name. So the
     # frames are read. A frame belongs to an enclosing scope only if its name matches. Another name ends the walk.
     scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
-    seen: dict[str, Any] = {}
+    frame_names: dict[str, Any] = {}
     while frame is not None and scopes and frame.f_code.co_name == scopes.pop():
-        seen = {**frame.f_locals, **seen}
+        frame_names = {**frame.f_locals, **frame_names}
         frame = frame.f_back
-    return {**names, **seen}
+    return {**names, **frame_names}
 
 
 def is_injected(annotation: Any) -> bool | None:
     """Whether a parameter is injected; ``None`` if the marker is in the wrong place (``list[Injected[T]]``)."""
     if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
-    inside = [is_injected(argument) for argument in typing.get_args(annotation)]
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType) and True in inside:
+    argument_results = [is_injected(argument) for argument in typing.get_args(annotation)]
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType) and True in argument_results:
         return True
-    return None if True in inside or None in inside else False
+    return None if True in argument_results or None in argument_results else False
 
 
 def is_context(annotation: Any) -> bool:
@@ -145,7 +145,7 @@ def framework_of_context(annotation: Any) -> str | None:
                 return package
     is_wrapper = typing.get_origin(annotation) in (typing.Union, types.UnionType, Annotated)
     inner = typing.get_args(annotation) if is_wrapper else ()
-    return next((found for argument in inner if (found := framework_of_context(argument)) is not None), None)
+    return next((framework for argument in inner if (framework := framework_of_context(argument)) is not None), None)
 
 
 def description_of(annotation: Any, default: Any) -> str | None:

@@ -94,14 +94,14 @@ def written_arguments(validated: BaseModel, omittable: frozenset[str], form: Par
         omittable: The fields that are not passed to the function if the caller left them out.
         form: How the values are written.
     """
-    given = validated.model_fields_set
-    left_out = omittable - given
+    set_fields = validated.model_fields_set
+    left_out = omittable - set_fields
     fields, extra = _fields_of_arguments(type(validated))
     values = validated.__dict__
     written = {
-        shown: write(values[name], form)
-        for name, shown, write, is_sayable in fields
-        if name not in left_out and values[name] is not _MISSING and (name in given or is_sayable())
+        schema_name: write(values[name], form)
+        for name, schema_name, write, is_sayable in fields
+        if name not in left_out and values[name] is not _MISSING and (name in set_fields or is_sayable())
     }
     return written | {name: extra(value, form) for name, value in (validated.model_extra or {}).items()}
 
@@ -171,14 +171,18 @@ class _Writers:
         while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
             config = node.get("config", config)
             node = node["schema"] if node["type"] in ("model", "dataclass") else inside(node, self.definitions) or {}
-        listed = node["fields"]
-        fields = listed.items() if isinstance(listed, Mapping) else [(field["name"], field) for field in listed]
-        named = [
+        node_fields = node["fields"]
+        fields = (
+            node_fields.items()
+            if isinstance(node_fields, Mapping)
+            else [(field["name"], field) for field in node_fields]
+        )
+        field_entries = [
             (name, field_name(name, field), self.of(field["schema"], config), self._sayable(field["schema"], config))
             for name, field in fields
             if field.get("init") is not False
         ]
-        return named, self.of(node.get("extras_schema"), config)
+        return field_entries, self.of(node.get("extras_schema"), config)
 
     def _sayable(self, node: Node, config: Node | None) -> Callable[[], bool]:
         """Return a function that checks whether the node accepts the written default (authors may give any object)."""
@@ -200,9 +204,9 @@ class _Writers:
     def validator(self, node: Node, config: Node | None) -> SchemaValidator:
         """Return a validator for the values of a node."""
         definitions = list(self.definitions.values())
-        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
-        made: SchemaValidator = cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False)
-        return made
+        full_schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        schema_validator: SchemaValidator = cast("Any", SchemaValidator)(full_schema, config, _use_prebuilt=False)
+        return schema_validator
 
     def _positions(self, node: Node, config: Node | None) -> tuple[list[_Write], int | None]:
         if node["type"] == "tuple":
@@ -217,8 +221,8 @@ class _Writers:
 
         def is_read_as(value: Any, written: Any) -> bool:
             try:
-                read = validator().validate_json(json.dumps(written), strict=True)
-                return type(read) is type(value) and bool(read == value)
+                read_back = validator().validate_json(json.dumps(written), strict=True)
+                return type(read_back) is type(value) and bool(read_back == value)
             except Exception:  # an author's validator or __eq__ may raise anything
                 return False
 
@@ -226,10 +230,12 @@ class _Writers:
         # does not matter. Otherwise we use the first writer whose JSON the union reads back as an equal value of the
         # same type. Numbers always take this test, because a union with str would read a Decimal's text as a str.
         def write(value: Any, form: ParameterForm) -> Any:
-            forms = [branch(value, form) for branch in branches]
+            written_forms = [branch(value, form) for branch in branches]
             is_number = isinstance(value, _NUMBERS)
-            if not is_number and all(written == forms[0] and type(written) is type(forms[0]) for written in forms):
-                return forms[0]
+            if not is_number and all(
+                written == written_forms[0] and type(written) is type(written_forms[0]) for written in written_forms
+            ):
+                return written_forms[0]
             writers = (writer for writer in (*branches, _as_number) if is_read_as(value, writer(value, _REVEALED)))
             return next(writers, _written)(value, form)
 
@@ -272,8 +278,8 @@ def _own_encoder(serialization: Node) -> _Write | None:
         is_bytes = isinstance(encoded, EncodedBytes)
 
         def encode(value: Any, form: ParameterForm) -> Any:
-            is_own = isinstance(value, bytes if is_bytes else str)
-            return _for(value, _leaf(function(value)), form) if is_own else _written(value, form)
+            has_expected_type = isinstance(value, bytes if is_bytes else str)
+            return _for(value, _leaf(function(value)), form) if has_expected_type else _written(value, form)
 
         return encode
     if getattr(function, "__qualname__", "") == "ImportString._serialize":
@@ -334,8 +340,8 @@ def _of_positions(writes: list[_Write], variadic: int | None) -> _Write:
             return _written(value, form)
         writers = writes
         if variadic is not None:
-            more = len(value) - len(writes) + 1
-            writers = [*writes[:variadic], *[writes[variadic]] * more, *writes[variadic + 1 :]]
+            variadic_count = len(value) - len(writes) + 1
+            writers = [*writes[:variadic], *[writes[variadic]] * variadic_count, *writes[variadic + 1 :]]
         return [writer(item, form) for writer, item in zip(writers, value, strict=True)]
 
     return write
@@ -354,29 +360,29 @@ def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, cls):
             return _written(value, form)
-        given: Any = value.model_fields_set if isinstance(value, BaseModel) else None
+        set_fields: Any = value.model_fields_set if isinstance(value, BaseModel) else None
         written = {
-            shown: writer(item, form)
-            for name, shown, writer, is_sayable in fields
-            if (given is None or name in given or (not form.is_sparse and is_sayable()))
+            schema_name: writer(item, form)
+            for name, schema_name, writer, is_sayable in fields
+            if (set_fields is None or name in set_fields or (not form.is_sparse and is_sayable()))
             and (item := getattr(value, name, None)) is not _MISSING
         }
-        more: Mapping[str, Any] = (value.model_extra if isinstance(value, BaseModel) else None) or {}
-        return written | {name: extra(item, form) for name, item in more.items()}
+        extra_values: Mapping[str, Any] = (value.model_extra if isinstance(value, BaseModel) else None) or {}
+        return written | {name: extra(item, form) for name, item in extra_values.items()}
 
     return write
 
 
 def _of_typed_dict(fields: list[_Field], extra: _Write) -> _Write:
-    writers = {name: (shown, writer) for name, shown, writer, _ in fields}
+    writers = {name: (schema_name, writer) for name, schema_name, writer, _ in fields}
 
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
             return _written(value, form)
         written: JsonObject = {}
         for name, item in value.items():
-            shown, writer = writers.get(name, (name, extra))
-            written[str(shown)] = writer(item, form)
+            schema_name, writer = writers.get(name, (name, extra))
+            written[str(schema_name)] = writer(item, form)
         return written
 
     return write
@@ -413,7 +419,7 @@ def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one lin
             for field in dataclasses.fields(value)
             if field.init
         }
-        return {shown: _written(getattr(value, name, None), form) for name, shown in names_of.items()}
+        return {schema_name: _written(getattr(value, name, None), form) for name, schema_name in names_of.items()}
     if isinstance(value, Mapping):
         return {_as_key(key, _written(key, form)): _written(item, form) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, deque)):
@@ -425,8 +431,8 @@ def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one lin
 
 def _for(value: Any, written: Any, form: ParameterForm) -> Any:
     """Return what was written for a value; with ``keeps_values``, a string that also keeps the value."""
-    is_kept = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
-    return WrittenText(written, value) if is_kept else written
+    keeps_value = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
+    return WrittenText(written, value) if keeps_value else written
 
 
 def _items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:

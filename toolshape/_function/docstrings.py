@@ -92,12 +92,12 @@ def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
     text = re.sub(_LOWER_TITLE, lambda match: f"{match[1].capitalize()}:", text)
     text = _indent_under_leading_title(re.sub(_INLINE_SECTION, r"\1:\n    ", text))
     docs = [doc for looks_like, parse in _STYLES if re.search(looks_like, text) and (doc := _attempt(parse, text))]
-    best = max(
+    best_doc = max(
         docs or [Doc(description=_before_sections(text))],
         key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)),
     )
     sections, left_out = _sections(text)
-    return best._replace(sections=sections, left_out=left_out) if sections or left_out else best
+    return best_doc._replace(sections=sections, left_out=left_out) if sections or left_out else best_doc
 
 
 def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -119,10 +119,10 @@ def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
     """Return the docstrings under the fields of a class and its bases, if the source of these classes can be read."""
     texts: dict[str, str] = {}
-    of_dict = [
+    typed_dict_bases = [
         base for base in getattr(cls, "__orig_bases__", ()) if isinstance(base, type) and cls.__mro__[1:2] == (dict,)
     ]
-    for base in of_dict:  # the bases of a TypedDict, which its __mro__ does not list
+    for base in typed_dict_bases:  # the bases of a TypedDict, which its __mro__ does not list
         texts |= attribute_docstrings(base)
     for base in reversed(cls.__mro__):
         if base.__module__ not in _WITHOUT_FIELDS:
@@ -146,15 +146,15 @@ def _attributes_in(module: str) -> dict[str, dict[str, str]]:
 
 
 def _attributes_of_classes(node: ast.AST, scope: str) -> Iterator[tuple[str, dict[str, str]]]:
-    for inner in ast.iter_child_nodes(node):
-        is_function = isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if isinstance(inner, ast.ClassDef):
-            name = f"{scope}{inner.name}"
-            yield name, _attributes_of(inner.body)
-            yield from _attributes_of_classes(inner, f"{name}.")
+    for child in ast.iter_child_nodes(node):
+        is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if isinstance(child, ast.ClassDef):
+            name = f"{scope}{child.name}"
+            yield name, _attributes_of(child.body)
+            yield from _attributes_of_classes(child, f"{name}.")
         else:
-            inside = f"{scope}{getattr(inner, 'name', '')}.<locals>." if is_function else scope
-            yield from _attributes_of_classes(inner, inside)
+            inner_scope = f"{scope}{getattr(child, 'name', '')}.<locals>." if is_function else scope
+            yield from _attributes_of_classes(child, inner_scope)
 
 
 def _attributes_of(body: Sequence[ast.stmt]) -> dict[str, str]:
@@ -216,8 +216,8 @@ def _google_parser() -> GoogleParser:
 
 
 def _google(text: str) -> Docstring:
-    first = re.search(_GOOGLE_TITLE, text)
-    start = first.end() if first else 0
+    first_title = re.search(_GOOGLE_TITLE, text)
+    start = first_title.end() if first_title else 0
     body = re.sub(_GOOGLE_TYPE, r"\1\2:", text[start:])
     try:
         return _google_parser().parse(text[:start] + body)
@@ -251,18 +251,18 @@ _STYLES: tuple[tuple[str, Callable[[str], Docstring]], ...] = (
 
 def _fields_only(text: str, a_field: str) -> str:
     """Cut paragraphs that follow a field list: docstring-parser would append them to the last field."""
-    kept: list[str] = []
+    kept_lines: list[str] = []
     in_fields, after_blank = False, False
     for line in text.split("\n"):
         if re.match(a_field, line):
             in_fields = True
         elif in_fields and after_blank and line[:1].strip():
             in_fields = False
-            kept.append("")
+            kept_lines.append("")
             continue
         after_blank = not line.strip()
-        kept.append(line)
-    return "\n".join(kept)
+        kept_lines.append(line)
+    return "\n".join(kept_lines)
 
 
 def _before_sections(text: str) -> str:
@@ -273,8 +273,8 @@ def _before_sections(text: str) -> str:
 
 def _indent_under_leading_title(text: str) -> str:
     """Indent the body of a section that opens the docstring: ``cleandoc`` removed its indentation."""
-    first, newline, rest_of_text = text.partition("\n")
-    if not newline or not re.match(_GOOGLE_TITLE, first) or rest_of_text[:1].isspace():
+    title_line, newline, rest_of_text = text.partition("\n")
+    if not newline or not re.match(_GOOGLE_TITLE, title_line) or rest_of_text[:1].isspace():
         return text
     lines = rest_of_text.split("\n")
-    return "\n".join([first, *(line if re.match(_GOOGLE_TITLE, line) else "    " + line for line in lines)])
+    return "\n".join([title_line, *(line if re.match(_GOOGLE_TITLE, line) else "    " + line for line in lines)])

@@ -55,8 +55,8 @@ def _by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invok
     ``namedtuple`` generates its code in the same way.
     """
     values = ", ".join(f"model.{name}" for name in names)
-    made: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - parameter names, checked to be identifiers
-    return made
+    factory: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - parameter names, checked to be identifiers
+    return factory
 
 
 def _of_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:

@@ -45,11 +45,11 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """
     generator = _CanonicalSchema(by_alias=True)
     generator.core_definitions = definitions_of(schema)
-    shown = rebuilt(schema, _by_own_names) if mode == "validation" else schema
-    made = without_secret_defaults(generator.generate(shown, mode))
+    shown_schema = rebuilt(schema, _by_own_names) if mode == "validation" else schema
+    json_schema = without_secret_defaults(generator.generate(shown_schema, mode))
     skipped = [Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped]
     refused = [Finding(path="", rule="refused_default", message=detail) for detail in generator.refused_defaults]
-    return made, [*skipped, *refused]
+    return json_schema, [*skipped, *refused]
 
 
 def _by_own_names(node: Node, config: Node | None) -> Node:
@@ -131,8 +131,8 @@ class _CanonicalSchema(GenerateJsonSchema):
     def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
         generated = super().json_or_python_schema(schema)
         serializer: Any = schema["python_schema"].get("function") or {}
-        maker = getattr(serializer.get("function"), "__qualname__", "")
-        if maker.startswith("Secret.") and self.mode == "validation":  # pydantic describes Secret[T] like T
+        maker_name = getattr(serializer.get("function"), "__qualname__", "")
+        if maker_name.startswith("Secret.") and self.mode == "validation":  # pydantic describes Secret[T] like T
             return {**generated, "writeOnly": True}
         return generated
 
@@ -195,9 +195,9 @@ class _CanonicalSchema(GenerateJsonSchema):
 
     def _takes(self, node: Node, default: Any) -> bool:
         definitions = list(self.core_definitions.values())
-        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        full_schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
         try:
-            validator: Any = cast("Any", SchemaValidator)(tightened(whole), _use_prebuilt=False)
+            validator: Any = cast("Any", SchemaValidator)(tightened(full_schema), _use_prebuilt=False)
             validator.validate_json(json.dumps(default), strict=True)
         except Exception:  # an author's validator may raise anything
             return False
@@ -227,10 +227,10 @@ class _CanonicalSchema(GenerateJsonSchema):
         if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
             generated["additionalProperties"] = False  # otherwise the outer model's extra= applies to it
         _put_sets_in_order(cls, generated)
-        text = cls.__doc__
-        if text and not text.startswith(f"{cls.__name__}("):  # the generated docstring of a dataclass
-            doc = docstrings.read_docstring(text, [*generated["properties"], *_aliases(cls)])
-            if generated.get("description") in (None, inspect.cleandoc(text)):
+        docstring = cls.__doc__
+        if docstring and not docstring.startswith(f"{cls.__name__}("):  # the generated docstring of a dataclass
+            doc = docstrings.read_docstring(docstring, [*generated["properties"], *_aliases(cls)])
+            if generated.get("description") in (None, inspect.cleandoc(docstring)):
                 generated.pop("description", None)
                 generated |= {"description": doc.description} if doc.description else {}
             _describe_fields(cls, generated, doc.parameters)
@@ -330,10 +330,10 @@ def _holds_marked(value: Any) -> bool:
 @functools.lru_cache(maxsize=256)
 def _is_marked(cls: type[Any]) -> bool:
     try:
-        text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
+        schema_text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
     except Exception:  # the class has no schema, so no field is marked as secret
         return False
-    return '"writeOnly": true' in text
+    return '"writeOnly": true' in schema_text
 
 
 _MASK = str(SecretStr("secret"))

@@ -79,18 +79,20 @@ def define_model(signature: Signature) -> FunctionDefinition:
         problems = [*signature.problems, *_problem_of_each(signature, base, fields)]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     try:
-        model, schema, not_said = _model(signature, base, fields)
+        model, schema, schema_findings = _model(signature, base, fields)
     except (NameError, PydanticUndefinedAnnotation) as error:
         raise NameNotDefinedError(
             str(error).partition("\n")[0], tool=signature.name, location=signature.location
         ) from error
     except Exception as error:  # pydantic and the hooks of users' types may raise anything, such as a TypeError
-        whole = Problem(path="", rule="no_schema", message=_line(error))
-        problems = _problem_of_each(signature, base, fields) or [whole]
+        general_problem = Problem(path="", rule="no_schema", message=_line(error))
+        problems = _problem_of_each(signature, base, fields) or [general_problem]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
     names = [shown_name(name, info) for name, info in model.model_fields.items()]
-    if taken := sorted(name for name, times in Counter(names).items() if times > 1):
-        problems = [Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken]
+    if taken_names := sorted(name for name, count in Counter(names).items() if count > 1):
+        problems = [
+            Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken_names
+        ]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     tighten(model)
     return FunctionDefinition(
@@ -100,7 +102,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
         schema=schema,
         layout=layout,
         reserved=signature.names if layout.takes_extra else frozenset(),
-        findings=_findings(signature, not_said),
+        findings=_findings(signature, schema_findings),
     )
 
 
@@ -116,17 +118,19 @@ class _Field(NamedTuple):
 
 def _slots(signature: Signature) -> Iterator[_Field]:
     # If the function has *args, the parameters before *args must be passed by position.
-    has_rest = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
-    by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_rest else (POSITIONAL_ONLY,)
+    has_var_positional = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
+    by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_var_positional else (POSITIONAL_ONLY,)
     for parameter in signature.parameters:
-        inside = unpacked(parameter.annotation)
+        unpacked_type = unpacked(parameter.annotation)
         if parameter.kind is VAR_KEYWORD:
-            for key, (annotation, required) in _keys(inside).items() if inside is not None else ():
-                left_out = Field(default_factory=_nothing)  # the author gave no default, so the schema has none
-                yield _Field(key, annotation, EMPTY if required else left_out, "keyword" if required else "omittable")
+            for key, (annotation, required) in _keys(unpacked_type).items() if unpacked_type is not None else ():
+                absent_default = Field(default_factory=_nothing)  # the author gave no default, so the schema has none
+                yield _Field(
+                    key, annotation, EMPTY if required else absent_default, "keyword" if required else "omittable"
+                )
         elif parameter.kind is VAR_POSITIONAL:
-            annotation = _generic(list, parameter.annotation) if inside is None else inside
-            default: Any = Field(default_factory=list) if inside is None else EMPTY
+            annotation = _generic(list, parameter.annotation) if unpacked_type is None else unpacked_type
+            default: Any = Field(default_factory=list) if unpacked_type is None else EMPTY
             yield _Field(parameter.name, annotation, default, "var_positional")
         else:
             role: Literal["positional", "keyword"] = "positional" if parameter.kind in by_position else "keyword"
@@ -140,16 +144,18 @@ def _nothing() -> None:
 def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
     """Return the fields for ``create_model`` and the layout of the call."""
     fields: dict[str, Any] = {}
-    placed: list[tuple[_Field, str | None]] = [
+    slots_with_fields: list[tuple[_Field, str | None]] = [
         (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
     ]
     layout = Layout(
-        positional=tuple((slot.name, field) for slot, field in placed if slot.role == "positional"),
-        var_positional=next((field for slot, field in placed if slot.role == "var_positional"), None),
-        keywords=tuple((slot.name, field) for slot, field in placed if slot.role in ("keyword", "omittable")),
-        omittable=frozenset(str(field) for slot, field in placed if slot.role == "omittable"),
+        positional=tuple((slot.name, field) for slot, field in slots_with_fields if slot.role == "positional"),
+        var_positional=next((field for slot, field in slots_with_fields if slot.role == "var_positional"), None),
+        keywords=tuple(
+            (slot.name, field) for slot, field in slots_with_fields if slot.role in ("keyword", "omittable")
+        ),
+        omittable=frozenset(str(field) for slot, field in slots_with_fields if slot.role == "omittable"),
         takes_extra=_open_values(signature) is not EMPTY,
-        injected={slot.name: slot.default for slot, _ in placed if slot.injected},
+        injected={slot.name: slot.default for slot, _ in slots_with_fields if slot.injected},
         contexts=frozenset(parameter.name for parameter in signature.parameters if is_context(parameter.annotation)),
     )
     return fields, layout
@@ -165,11 +171,11 @@ def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
     """Add a field for a parameter, under a name that pydantic accepts, and return that name."""
     name, annotation, default = slot.name, slot.annotation, slot.default
     attributes: dict[str, Any] = {}
-    text = description_of(annotation, default)
-    if not isinstance(text, str) and name in doc.parameters:
-        annotation, text = _with_choices(annotation, doc.parameters[name])
-    if isinstance(text, str):
-        attributes["description"] = text
+    description = description_of(annotation, default)
+    if not isinstance(description, str) and name in doc.parameters:
+        annotation, description = _with_choices(annotation, doc.parameters[name])
+    if isinstance(description, str):
+        attributes["description"] = description
     field = name
     if field.startswith("_"):
         field = field.strip("_") or "field"
@@ -223,12 +229,15 @@ def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
 
 def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
     origin: Any = typing.get_origin(typed_dict) or typed_dict
-    given = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
+    type_arguments = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
     hints = typing.get_type_hints(origin, include_extras=True)
     keys: dict[str, tuple[Any, bool]] = {}
     for key, hint in hints.items():
-        bare, is_required = _bare(hint)
-        keys[key] = _filled(bare, given), key in origin.__required_keys__ if is_required is None else is_required
+        bare_hint, is_required = _bare(hint)
+        keys[key] = (
+            _filled(bare_hint, type_arguments),
+            key in origin.__required_keys__ if is_required is None else is_required,
+        )
     return keys
 
 
@@ -296,9 +305,9 @@ def _model(
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()
-    schema, not_said = generate(model.__pydantic_core_schema__, "validation")
+    schema, schema_findings = generate(model.__pydantic_core_schema__, "validation")
     schema.pop("title", None)
-    return model, schema, not_said
+    return model, schema, schema_findings
 
 
 def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
@@ -336,10 +345,10 @@ def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
         if name in signature.names:
             continue
         message = "documented, but there is no such parameter"
-        if meant := nearest(name, undescribed):
+        if closest_name := nearest(name, undescribed):
             import logging  # noqa: PLC0415 - only a misspelt name needs logging
 
-            message += f": did you mean {meant!r}? Its description is lost"
+            message += f": did you mean {closest_name!r}? Its description is lost"
             logging.getLogger("toolshape").warning(
                 "%s (%s): %r is %s", signature.name, signature.location, name, message
             )

@@ -70,8 +70,8 @@ def describe(signature: Signature) -> ResultForm:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         core = rebuilt(adapter.core_schema, _by_own_names)
-        is_same = core is adapter.core_schema
-        serializer = adapter.serializer if is_same else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
+        is_unchanged = core is adapter.core_schema
+        serializer = adapter.serializer if is_unchanged else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
     except Exception:  # the type has no schema, but its values may have a JSON form
         finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
         return ResultForm(schema=None, write=_untyped_text, findings=() if _holds_arrays(annotation) else (finding,))
@@ -169,8 +169,8 @@ def _untyped_text(value: Any) -> tuple[str, bool]:
     try:
         return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_plain))
     except PydanticSerializationError:
-        plain = value.model_dump() if isinstance(value, BaseModel) else value  # a model's own mode for bytes would win
-        return _unquoted(to_json(plain, inf_nan_mode="null", bytes_mode="base64", fallback=_plain))
+        dumped = value.model_dump() if isinstance(value, BaseModel) else value  # a model's own mode for bytes would win
+        return _unquoted(to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_plain))
 
 
 def _plain(value: Any) -> Any:

@@ -100,12 +100,12 @@ def read_signature(
     problems: list[Problem] = []
     undefined: list[str] = []
     try:
-        described = _described(function, tool_name)
+        python_signature = _described(function, tool_name)
     except (ValueError, TypeError) as error:
         problem = Problem(path="", rule="not_a_function", message=str(error))
         raise DefinitionError(tool=tool_name, location=location, problems=[problem]) from error
     names = _Names(getattr(inner, "__globals__", {}), _local_names(inner, frame))
-    parameters = _parameters(described, function, skip_first, names, problems, undefined)
+    parameters = _parameters(python_signature, function, skip_first, names, problems, undefined)
     if undefined and not problems:
         raise NameNotDefinedError("; ".join(undefined), tool=tool_name, location=location)
     return Signature(
@@ -115,8 +115,8 @@ def read_signature(
         kind=_kind(function, inner),
         doc=docstrings.read_docstring(_docstring(function, inner), [parameter.name for parameter in parameters]),
         parameters=tuple(parameters),
-        names=_names(described, inner) | frozenset(getattr(function, "keywords", None) or ()),
-        returns=functools.partial(_returns, described.return_annotation, names),
+        names=_names(python_signature, inner) | frozenset(getattr(function, "keywords", None) or ()),
+        returns=functools.partial(_returns, python_signature.return_annotation, names),
         problems=tuple(problems),
     )
 
@@ -124,13 +124,15 @@ def read_signature(
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
     """Return the name of every parameter, including parameters that a bound object or a partial fills."""
     code = getattr(inner, "__code__", None)
-    filled = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    filled_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
     variadic = {
         parameter.name for parameter in described.parameters.values() if parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)
     }
-    named = {parameter.name for parameter in described.parameters.values()} - variadic
+    parameter_names = {parameter.name for parameter in described.parameters.values()} - variadic
     return frozenset(
-        named | {*filled} | {name for name in variadic if described.parameters[name].kind is VAR_POSITIONAL}
+        parameter_names
+        | {*filled_names}
+        | {name for name in variadic if described.parameters[name].kind is VAR_POSITIONAL}
     )
 
 
@@ -160,20 +162,29 @@ def _parameters(
     undefined: list[str],
 ) -> list[Parameter]:
     # The model does not fill the arguments that a partial has bound, whether by keyword or by position.
-    fixed = function.keywords if isinstance(function, functools.partial) else {}
+    bound_keywords = function.keywords if isinstance(function, functools.partial) else {}
     binds_only_keywords = isinstance(function, functools.partial) and not function.args
-    dispatches = dispatches_on(function.func if binds_only_keywords else function)
-    is_bound = skip_first or dispatches == "method"  # the signature still includes ``self``
-    shown = [parameter for parameter in list(described.parameters.values())[is_bound:] if parameter.name not in fixed]
-    if dispatches and shown and shown[0].kind is POSITIONAL_OR_KEYWORD:  # it is passed by position
-        shown[0] = shown[0].replace(kind=POSITIONAL_ONLY)
-    raw = {parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation for parameter in shown}
+    dispatch_kind = dispatches_on(function.func if binds_only_keywords else function)
+    is_bound = skip_first or dispatch_kind == "method"  # the signature still includes ``self``
+    visible_parameters = [
+        parameter
+        for parameter in list(described.parameters.values())[is_bound:]
+        if parameter.name not in bound_keywords
+    ]
+    if (
+        dispatch_kind and visible_parameters and visible_parameters[0].kind is POSITIONAL_OR_KEYWORD
+    ):  # it is passed by position
+        visible_parameters[0] = visible_parameters[0].replace(kind=POSITIONAL_ONLY)
+    raw_annotations = {
+        parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation
+        for parameter in visible_parameters
+    }
     try:
-        hints = resolve(raw, names.globals, names.locals)
+        hints = resolve(raw_annotations, names.globals, names.locals)
     except Exception:  # subscripting a type may raise anything; a second pass finds the parameters that fail
-        hints = _resolve_each(raw, names, problems, undefined)
+        hints = _resolve_each(raw_annotations, names, problems, undefined)
     parameters: list[Parameter] = []
-    for parameter in shown:
+    for parameter in visible_parameters:
         annotation = hints.get(parameter.name, Any)
         injected = is_injected(annotation)
         if injected is False and framework_of_context(annotation) is not None:
@@ -230,9 +241,9 @@ def dispatches_on(function: Any) -> Literal["function", "method"] | None:
     code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
     if code is None or code.co_filename != functools.singledispatch.__code__.co_filename:
         return None
-    held = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    if code.co_name == "_method" and "obj" in held:
-        return "method" if held["obj"].cell_contents is not None else None
+    cells_by_name = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    if code.co_name == "_method" and "obj" in cells_by_name:
+        return "method" if cells_by_name["obj"].cell_contents is not None else None
     return "function" if code.co_name == "wrapper" and hasattr(function, "dispatch") else None
 
 

@@ -31,37 +31,37 @@ def blank_text(message: Message, log: Log) -> Message:
         return message
     pattern = log.rules.active["blank_text"].pattern or r"(?s).*\S.*"
     opaque = log.rules.histories.opaque_keys
-    kept: list[MessagePart] = []
+    kept_parts: list[MessagePart] = []
     for part in message.parts:
         is_signed = isinstance(part.raw, dict) and any(part.raw.get(key) for key in opaque)
         if isinstance(part, TextPart) and not re.fullmatch(pattern, part.text) and not is_signed:
             log.repaired("blank_text", part_path(message, part), "a text is blank", "it is left out")
         else:
-            kept.append(part)
-    return with_parts(message, kept)
+            kept_parts.append(part)
+    return with_parts(message, kept_parts)
 
 
 def text_after_call(message: Message, log: Log) -> Message:
     """Move texts and images before the calls."""
-    after = behind_calls(message.parts) if message.role == "assistant" else []
-    if not after:
+    late_parts = behind_calls(message.parts) if message.role == "assistant" else []
+    if not late_parts:
         return message
-    path = part_path(message, after[0])
+    path = part_path(message, late_parts[0])
     log.repaired("text_after_call", path, "text or media follows a call", "it is moved before the call")
     return with_parts(message, calls_last(message.parts))
 
 
 def behind_calls(parts: Sequence[MessagePart]) -> list[MessagePart]:
     """Return the texts and images that follow a call."""
-    first = next((at for at, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
-    return [part for part in parts[first:] if isinstance(part, (TextPart, MediaPart))]
+    first_call_index = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
+    return [part for part in parts[first_call_index:] if isinstance(part, (TextPart, MediaPart))]
 
 
 def calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
     """Return the parts with all texts and images moved before the first call."""
-    first = next((at for at, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
-    others = (part for part in parts[first:] if not isinstance(part, (TextPart, MediaPart)))
-    return (*parts[:first], *behind_calls(parts), *others)
+    first_call_index = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
+    other_parts = (part for part in parts[first_call_index:] if not isinstance(part, (TextPart, MediaPart)))
+    return (*parts[:first_call_index], *behind_calls(parts), *other_parts)
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
@@ -80,22 +80,22 @@ def malformed_arguments(message: Message, log: Log) -> Message:
 def refused_reasoning(message: Message, log: Log) -> Message:
     """Remove reasoning that the provider never accepts as input."""
     pattern = log.rules.active["refused_reasoning"].pattern
-    kept: list[MessagePart] = []
+    kept_parts: list[MessagePart] = []
     for part in message.parts:
         keys = part.raw if isinstance(part.raw, dict) else {}
-        is_meant = not pattern or any(re.fullmatch(pattern, str(key)) for key in keys)
-        if isinstance(part, ReasoningPart) and is_meant:
+        is_rejected = not pattern or any(re.fullmatch(pattern, str(key)) for key in keys)
+        if isinstance(part, ReasoningPart) and is_rejected:
             log.repaired("refused_reasoning", part_path(message, part), "reasoning is rejected", "it is left out")
         else:
-            kept.append(part)
-    return with_parts(message, kept)
+            kept_parts.append(part)
+    return with_parts(message, kept_parts)
 
 
 def missing_reasoning(message: Message, log: Log) -> Message:
     """Add empty reasoning to a message with calls but without reasoning, because the provider requires some."""
     key = log.rules.active["missing_reasoning"].pattern
-    is_known = any(isinstance(part, ReasoningPart) for part in message.parts)
-    if is_known or not calls_in(message) or (isinstance(message.raw, dict) and key in message.raw):
+    has_reasoning = any(isinstance(part, ReasoningPart) for part in message.parts)
+    if has_reasoning or not calls_in(message) or (isinstance(message.raw, dict) and key in message.raw):
         return message
     log.repaired("missing_reasoning", message.path, "calls require reasoning", "empty reasoning is added")
     return with_parts(message, (ReasoningPart(text="", raw={key: ""}), *message.parts))
@@ -142,8 +142,10 @@ def item_id(message: Message, log: Log) -> Message:
     log.repaired("item_id", message.path, f"the provider did not issue the item id {raw['id']!r}", "it is left out")
     if all(isinstance(part, ReasoningPart) for part in message.parts):
         return with_parts(message, ())
-    bare = {key: value for key, value in raw.items() if key != "id"}
-    return replace(message, parts=tuple(replace(part, raw=bare) for part in message.parts), raw=bare)
+    raw_without_id = {key: value for key, value in raw.items() if key != "id"}
+    return replace(
+        message, parts=tuple(replace(part, raw=raw_without_id) for part in message.parts), raw=raw_without_id
+    )
 
 
 def without_item_id(message: Message, log: Log) -> Message:
@@ -154,14 +156,16 @@ def without_item_id(message: Message, log: Log) -> Message:
     fault = f"the reasoning that led to {raw['id']!r} is missing"
     log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
     if not calls_in(message):  # Without its id, a text is a plain message (as applications write them), not an item.
-        beside = [key for part in message.parts if isinstance(part, TextPart) for key in keys_beside(part.raw)]
-        if beside:
-            fault = f"only items can hold {', '.join(map(repr, beside))}"
+        extra_keys = [key for part in message.parts if isinstance(part, TextPart) for key in keys_beside(part.raw)]
+        if extra_keys:
+            fault = f"only items can hold {', '.join(map(repr, extra_keys))}"
             log.repaired("foreign_part", message.path, fault, "it is left out")
         texts = (replace(part, raw=None) if isinstance(part, TextPart) else part for part in message.parts)
         return replace(message, parts=tuple(texts), raw=None)
-    bare = {key: value for key, value in raw.items() if key != "id"}
-    return replace(message, parts=tuple(replace(part, raw=bare) for part in message.parts), raw=bare)
+    raw_without_id = {key: value for key, value in raw.items() if key != "id"}
+    return replace(
+        message, parts=tuple(replace(part, raw=raw_without_id) for part in message.parts), raw=raw_without_id
+    )
 
 
 def tool_name(message: Message, log: Log) -> Message:
@@ -195,15 +199,15 @@ def trailing_space(message: Message, log: Log) -> Message:
 def missing_signature(message: Message, log: Log) -> Message:
     """Mark the first call of a message as unsigned if it has no signature from the provider."""
     histories = log.rules.histories
-    first = next(iter(calls_in(message)), None)
-    if first is None or histories.write_unsigned is None:
+    first_call = next(iter(calls_in(message)), None)
+    if first_call is None or histories.write_unsigned is None:
         return message
-    if isinstance(first.raw, dict) and any(first.raw.get(key) for key in histories.opaque_keys):
+    if isinstance(first_call.raw, dict) and any(first_call.raw.get(key) for key in histories.opaque_keys):
         return message
     remedy = "it is marked as unsigned, which may reduce the quality of answers"
-    log.repaired("missing_signature", part_path(message, first), "a call has no signature", remedy)
-    marked = replace(first, raw=histories.write_unsigned(first))
-    return with_parts(message, (marked if part is first else part for part in message.parts))
+    log.repaired("missing_signature", part_path(message, first_call), "a call has no signature", remedy)
+    marked_call = replace(first_call, raw=histories.write_unsigned(first_call))
+    return with_parts(message, (marked_call if part is first_call else part for part in message.parts))
 
 
 def call_without_id(message: Message, log: Log) -> Message:
@@ -213,11 +217,11 @@ def call_without_id(message: Message, log: Log) -> Message:
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, (ToolCallPart, ToolResultPart)) or part.raw is None:
             return part
-        bare = None if with_id is None else with_id(part.raw, None)
-        if bare == part.raw:
+        raw_without_id = None if with_id is None else with_id(part.raw, None)
+        if raw_without_id == part.raw:
             return part
         log.repaired("call_without_id", part_path(message, part), f"the id {part.id!r} is rejected", "it is left out")
-        return replace(part, raw=bare, has_id=False)
+        return replace(part, raw=raw_without_id, has_id=False)
 
     return with_parts(message, map(change, message.parts))
 

@@ -22,17 +22,19 @@ class Ids:
 
     def copy(self) -> "Ids":
         """Return an independent copy."""
-        copied = Ids()
-        copied.used, copied.issued = set(self.used), dict(self.issued)
-        return copied
+        ids_copy = Ids()
+        ids_copy.used, ids_copy.issued = set(self.used), dict(self.issued)
+        return ids_copy
 
     def new(self, given: str, pattern: str) -> str:
         """Return a replacement for an id; it depends only on the id, on earlier replacements and on the ids in use."""
         self.issued[given] = self.issued.get(given, 0) + 1
         seed, position = hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(), 0
-        while (new := generated_id(seed, position)) in self.used or (pattern and not re.fullmatch(pattern, new)):
+        while (candidate := generated_id(seed, position)) in self.used or (
+            pattern and not re.fullmatch(pattern, candidate)
+        ):
             position += 1
-        return new
+        return candidate
 
     def sent(self, given: str, rule: HistoryRule | None) -> str:
         """Return the id to send for a call: its own id, or a replacement if the rule rejects that id."""
@@ -51,29 +53,29 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
         calls: The call that each result answers, by the ``id()`` of the result.
     """
     # A first pass handles the calls, because a result takes the id that its call has after that pass.
-    new: dict[int, str] = {}
+    new_ids: dict[int, str] = {}
     for message in messages:
-        inside: set[str] = set()
+        ids_in_message: set[str] = set()
         for call in calls_in(message):
-            sent = _of_call(call, message, log, ids, inside)
-            ids.used.add(sent)
-            inside.add(sent)
-            if sent != call.id or _lacks_id(call, log):
-                new[id(call)] = sent
+            sent_id = _of_call(call, message, log, ids, ids_in_message)
+            ids.used.add(sent_id)
+            ids_in_message.add(sent_id)
+            if sent_id != call.id or _lacks_id(call, log):
+                new_ids[id(call)] = sent_id
     for message in messages:
         for result in results_in(message):
-            answered = calls.get(id(result))
-            if answered is None:
+            answered_call = calls.get(id(result))
+            if answered_call is None:
                 continue
-            if id(answered) in new:
-                new[id(result)] = new[id(answered)]
+            if id(answered_call) in new_ids:
+                new_ids[id(result)] = new_ids[id(answered_call)]
             elif result.raw is not None and _lacks_id(result, log):
                 fault, path = "a result has no id", part_path(message, result)
-                log.repaired("call_id", path, fault, f"it gets the id of its call, {answered.id!r}")
-                new[id(result)] = answered.id
-    if not new:
+                log.repaired("call_id", path, fault, f"it gets the id of its call, {answered_call.id!r}")
+                new_ids[id(result)] = answered_call.id
+    if not new_ids:
         return list(messages)
-    return [_renewed(message, new, log.rules.histories) for message in messages]
+    return [_renewed(message, new_ids, log.rules.histories) for message in messages]
 
 
 def _renewed(message: Message, new: Mapping[int, str], histories: Histories) -> Message:
@@ -81,8 +83,8 @@ def _renewed(message: Message, new: Mapping[int, str], histories: Histories) -> 
         return message
     parts = tuple(_with_id(part, new[id(part)], histories) if id(part) in new else part for part in message.parts)
     # Compared by value: after from_json, the raw part and the raw message are equal but separate objects.
-    is_one = len(parts) == 1 and message.parts[0].raw == message.raw
-    return replace(message, parts=parts, raw=parts[0].raw if histories.is_items or is_one else None)
+    is_whole_message = len(parts) == 1 and message.parts[0].raw == message.raw
+    return replace(message, parts=parts, raw=parts[0].raw if histories.is_items or is_whole_message else None)
 
 
 def _with_id(part: MessagePart, given: str, histories: Histories) -> MessagePart:
@@ -105,16 +107,16 @@ def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: s
     path = part_path(message, part)
     pattern = rule.pattern if rule is not None else ""
     if _lacks_id(part, log):
-        new = ids.sent(part.id, rule) if part.id not in ids.used else ids.new(part.id, pattern)
-        log.repaired("call_id", path, f"the call of {part.wire_name} has no id", f"it is sent as {new!r}")
-        return new
+        new_id = ids.sent(part.id, rule) if part.id not in ids.used else ids.new(part.id, pattern)
+        log.repaired("call_id", path, f"the call of {part.wire_name} has no id", f"it is sent as {new_id!r}")
+        return new_id
     if rule is not None and part.has_id and not re.fullmatch(rule.pattern, part.id):
-        new = ids.new(part.id, pattern)
-        log.repaired("call_id", path, f"the provider rejects the id {part.id!r}", f"it is sent as {new!r}")
-        return new
-    same = log.rules.active.get("duplicate_id")
-    if same is not None and part.id in (inside if same.pattern == IN_ONE_MESSAGE else ids.used):
-        new = ids.new(part.id, pattern)
-        log.repaired("duplicate_id", path, f"another call has the id {part.id!r}", f"it is sent as {new!r}")
-        return new
+        new_id = ids.new(part.id, pattern)
+        log.repaired("call_id", path, f"the provider rejects the id {part.id!r}", f"it is sent as {new_id!r}")
+        return new_id
+    duplicate_rule = log.rules.active.get("duplicate_id")
+    if duplicate_rule is not None and part.id in (inside if duplicate_rule.pattern == IN_ONE_MESSAGE else ids.used):
+        new_id = ids.new(part.id, pattern)
+        log.repaired("duplicate_id", path, f"another call has the id {part.id!r}", f"it is sent as {new_id!r}")
+        return new_id
     return part.id

@@ -14,11 +14,11 @@ def merged_neighbours(
         messages: The messages, in order.
         merge: Returns the message that replaces two neighbours, or ``None`` to keep both.
     """
-    kept: list[Message] = []
+    merged_messages: list[Message] = []
     for message in messages:
-        merged = merge(kept[-1], message) if kept else None
+        merged = merge(merged_messages[-1], message) if merged_messages else None
         if merged is None:
-            kept.append(message)
+            merged_messages.append(message)
         else:
-            kept[-1] = merged
-    return kept
+            merged_messages[-1] = merged
+    return merged_messages

@@ -59,10 +59,10 @@ def in_order(
     ordered: list[Message] = []
     rules = log.rules
     if not rules.histories.joins:
-        messages = [separate for message in messages for separate in _results_apart(message)]
-    for at, message in enumerate(messages):
-        last = ordered[-1] if ordered else previous
-        is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, at) is None
+        messages = [split_message for message in messages for split_message in _results_apart(message)]
+    for index, message in enumerate(messages):
+        last_message = ordered[-1] if ordered else previous
+        is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, index) is None
         if is_alone:
             fault = "reasoning has no item that follows it"
             log.repaired("reasoning_alone", message.path, fault, "it is left out")
@@ -70,8 +70,8 @@ def in_order(
         # Earlier repairs emptied this message, and recorded the reason.
         if not message.parts and message.raw is None:
             continue
-        message = _system_as_user(message, last, log)  # noqa: PLW2901 - the same message, perhaps in another role
-        ordered += _between(last, message, log)
+        message = _system_as_user(message, last_message, log)  # noqa: PLW2901 - the same message, perhaps in another role
+        ordered += _between(last_message, message, log)
         ordered += _apart(message, log) if "content_beside_calls" in rules else [message]
     ordered = _thought_through(_signed(ordered, log, is_end=is_end), log, thinks=thinks)
     if not rules.histories.joins:
@@ -80,10 +80,12 @@ def in_order(
         ordered = _alternating(ordered, log)
     if ordered and is_end and ordered[-1].role == "assistant" and "trailing_space" in rules:
         ordered[-1] = trailing_space(ordered[-1], log)
-    last = ordered[-1] if ordered else previous
-    is_last = is_end and last is not None and last.role == "assistant" and not calls_in(last)
-    if last is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last, log):
-        log.refused("last_is_assistant", last.path, "the last message is the assistant's", "append a user message")
+    last_message = ordered[-1] if ordered else previous
+    is_last = is_end and last_message is not None and last_message.role == "assistant" and not calls_in(last_message)
+    if last_message is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last_message, log):
+        log.refused(
+            "last_is_assistant", last_message.path, "the last message is the assistant's", "append a user message"
+        )
     return ordered
 
 
@@ -92,8 +94,8 @@ def _results_apart(message: Message) -> list[Message]:
     results = results_in(message)
     if message.raw is not None or not results or len(results) == len(message.parts):
         return [message]
-    others = tuple(part for part in message.parts if not isinstance(part, ToolResultPart))
-    return [replace(message, role="tool", parts=tuple(results)), replace(message, role="user", parts=others)]
+    other_parts = tuple(part for part in message.parts if not isinstance(part, ToolResultPart))
+    return [replace(message, role="tool", parts=tuple(results)), replace(message, role="user", parts=other_parts)]
 
 
 def _goes_on_itself(message: Message, log: Log) -> bool:
@@ -105,8 +107,8 @@ def _goes_on_itself(message: Message, log: Log) -> bool:
     pattern = log.rules.active["last_is_assistant"].pattern
     if not pattern:
         return False
-    last = message.parts[-1] if message.parts else None
-    if isinstance(last, ProviderPart) and re.fullmatch(pattern, last.kind):
+    last_part = message.parts[-1] if message.parts else None
+    if isinstance(last_part, ProviderPart) and re.fullmatch(pattern, last_part.kind):
         return True
     return isinstance(raw, dict) and any(raw[key] is True for key in raw if re.fullmatch(pattern, str(key)))
 
@@ -155,12 +157,12 @@ def _system_as_user(message: Message, last: Message | None, log: Log) -> Message
 
 def _apart(message: Message, log: Log) -> list[Message]:
     """Split an assistant message that mixes text with calls: the calls go into a second message."""
-    others = [part for part in message.parts if not isinstance(part, ToolCallPart)]
-    calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in others)
+    other_parts = [part for part in message.parts if not isinstance(part, ToolCallPart)]
+    calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in other_parts)
     if message.role != "assistant" or not calls or not has_text:
         return [message]
     log.repaired("content_beside_calls", message.path, "a message has text and calls", "it is sent as two messages")
-    return [with_parts(message, others), with_parts(message, calls)]
+    return [with_parts(message, other_parts), with_parts(message, calls)]
 
 
 def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
@@ -168,22 +170,29 @@ def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]
     if "missing_signature" not in log.rules:
         return messages
     turn = (
-        max((at for at, message in enumerate(messages) if begins_turn(message)), default=-1)
+        max((index for index, message in enumerate(messages) if begins_turn(message)), default=-1)
         if is_end
         else len(messages)
     )
     return [
         missing_signature(message, log)
-        if message.role == "assistant" and (at > turn or message.raw is None) and not _goes_on_with_calls(messages, at)
+        if message.role == "assistant"
+        and (index > turn or message.raw is None)
+        and not _goes_on_with_calls(messages, index)
         else message
-        for at, message in enumerate(messages)
+        for index, message in enumerate(messages)
     ]
 
 
 def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
     """Whether a received message continues the calls of the previous message: only a turn's first call is signed."""
-    last = messages[at - 1] if at else None
-    return last is not None and last.role == "assistant" and messages[at].raw is not None and bool(calls_in(last))
+    previous_message = messages[at - 1] if at else None
+    return (
+        previous_message is not None
+        and previous_message.role == "assistant"
+        and messages[at].raw is not None
+        and bool(calls_in(previous_message))
+    )
 
 
 def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:

@@ -42,9 +42,13 @@ class Pairs:
 
     def copy(self) -> "Pairs":
         """Return an independent copy, without the pairs of the current messages."""
-        copied = Pairs()
-        copied.answered, copied.filled_in, copied.left = set(self.answered), set(self.filled_in), set(self.left)
-        return copied
+        pairs_copy = Pairs()
+        pairs_copy.answered, pairs_copy.filled_in, pairs_copy.left = (
+            set(self.answered),
+            set(self.filled_in),
+            set(self.left),
+        )
+        return pairs_copy
 
 
 class _Asked:
@@ -77,32 +81,32 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
     calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
     # Parts are frozen, so each change creates a new object with a new id(). ``renewed`` maps the id() of a result that
     # was read to its replacement. ``moved`` holds results that leave their message; ``inserted`` says where they go.
-    inserted: dict[int, list[ToolResultPart]] = {}
-    moved: set[int] = set()
-    renewed: dict[int, ToolResultPart] = {}
+    inserted_results: dict[int, list[ToolResultPart]] = {}
+    moved_ids: set[int] = set()
+    replacements: dict[int, ToolResultPart] = {}
     pairs.calls = {}
     for call in calls:
         if call.answer is not None:
             answer = _in_form(call.answer, call.part)
             if call.is_late:
                 answer = replace(answer, path=part_path(messages[call.answer_at], answer))
-            renewed[id(call.answer)] = answer
+            replacements[id(call.answer)] = answer
             pairs.calls[id(answer)] = call.part
             pairs.answered.add(call.part.id)
             if call.is_late:
-                where = part_path(messages[call.at], call.part)
+                call_path = part_path(messages[call.at], call.part)
                 fault = f"the result of {call.part.id!r} comes after other messages"
-                log.repaired("late_result", where, fault, "it is moved to its call")
-                inserted.setdefault(call.at, []).append(answer)
-                moved.add(id(call.answer))
+                log.repaired("late_result", call_path, fault, "it is moved to its call")
+                inserted_results.setdefault(call.at, []).append(answer)
+                moved_ids.add(id(call.answer))
             continue
         is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
-        _unanswered(call, messages[call.at], log, pairs, inserted, is_open=is_open)
-    messages = [_with_answers(message, renewed) for message in messages]
-    order = {id(call.part): at for at, call in enumerate(calls)}
-    messages = [_in_call_order(message, log, pairs, order) for message in messages]
-    if dropped or inserted:
-        messages = _rebuilt(messages, dropped | {id(renewed[key]) for key in moved}, inserted)
+        _unanswered(call, messages[call.at], log, pairs, inserted_results, is_open=is_open)
+    messages = [_with_answers(message, replacements) for message in messages]
+    call_positions = {id(call.part): index for index, call in enumerate(calls)}
+    messages = [_in_call_order(message, log, pairs, call_positions) for message in messages]
+    if dropped or inserted_results:
+        messages = _rebuilt(messages, dropped | {id(replacements[key]) for key in moved_ids}, inserted_results)
     if log.rules.histories.joins:
         messages = _joined(messages, log, pairs)
     return list(messages)
@@ -130,8 +134,8 @@ def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, in
     results = results_in(message)
     if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
         return message
-    last = len(order)
-    ranked = iter(sorted(results, key=lambda result: order.get(id(pairs.calls.get(id(result))), last)))
+    end_rank = len(order)
+    ranked = iter(sorted(results, key=lambda result: order.get(id(pairs.calls.get(id(result))), end_rank)))
     return with_parts(message, (next(ranked) if isinstance(part, ToolResultPart) else part for part in message.parts))
 
 
@@ -148,27 +152,27 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
     dropped: set[int] = set()
-    turn = last_content = last_other = -1
-    minds_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
-    for at, message in enumerate(messages):
+    last_turn = last_content = last_other = -1
+    checks_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
+    for index, message in enumerate(messages):
         for part in message.parts or (None,):  # An empty message also separates a call from its result.
             if isinstance(part, ToolResultPart):
                 call = _answered_by(part, by_id)
                 if call is None:
                     _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
                     continue
-                call.answer, call.answer_at = part, at
-                call.is_late = minds_place and turn > call.at
+                call.answer, call.answer_at = part, index
+                call.is_late = checks_place and last_turn > call.at
                 continue
-            if last_content != at and not (is_one_turn and _goes_on(messages, at, last_content)):
-                turn = at
-            last_content = at
+            if last_content != index and not (is_one_turn and _goes_on(messages, index, last_content)):
+                last_turn = index
+            last_content = index
             if message.role != "assistant":
-                last_other = at
+                last_other = index
             if isinstance(part, ToolCallPart):
-                calls.append(_Asked(at, part))
+                calls.append(_Asked(index, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
-    return calls, dropped, turn, last_other
+    return calls, dropped, last_turn, last_other
 
 
 def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
@@ -198,8 +202,8 @@ def _unasked(
     is_known = is_known or part.id in pairs.answered
     rule: Any = "duplicate_result" if is_known else "orphan_result"
     if rule in log.rules:
-        what = "is a second result for the same call" if is_known else "answers no call"
-        log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {what}", "it is left out")
+        problem_text = "is a second result for the same call" if is_known else "answers no call"
+        log.repaired(rule, part_path(message, part), f"the result of {part.id!r} {problem_text}", "it is left out")
         dropped.add(id(part))
 
 
@@ -236,18 +240,18 @@ def _rebuilt(
 
     ``inserted`` maps the position of that message to the results. Existing results after the message come first.
     """
-    rebuilt: list[Message] = []
+    result_messages: list[Message] = []
     pending: list[Message] = []
-    for at, message in enumerate(messages):
-        kept = with_parts(message, (part for part in message.parts if id(part) not in dropped))
+    for index, message in enumerate(messages):
+        remaining = with_parts(message, (part for part in message.parts if id(part) not in dropped))
         if pending and not _is_results(message):
-            rebuilt += pending
+            result_messages += pending
             pending = []
-        if kept.parts or not message.parts:
-            rebuilt.append(kept)
-        if at in inserted:
-            pending.append(Message(role="tool", parts=tuple(inserted[at]), path=message.path))
-    return rebuilt + pending
+        if remaining.parts or not message.parts:
+            result_messages.append(remaining)
+        if index in inserted:
+            pending.append(Message(role="tool", parts=tuple(inserted[index]), path=message.path))
+    return result_messages + pending
 
 
 def _is_results(message: Message) -> bool:
@@ -256,22 +260,22 @@ def _is_results(message: Message) -> bool:
 
 def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
     """Merge the results of one message's calls into one message, in the order of the calls."""
-    kept: list[Message] = []
+    joined_messages: list[Message] = []
     order: dict[str, int] = {}
     for message in messages:
-        last = kept[-1] if kept else None
-        if last is not None and _is_results(last) and results_in(message):
-            if last.raw is not None and message.raw is not None and "split_results" in log.rules:
+        last_message = joined_messages[-1] if joined_messages else None
+        if last_message is not None and _is_results(last_message) and results_in(message):
+            if last_message.raw is not None and message.raw is not None and "split_results" in log.rules:
                 fault = "the results of one turn are in several messages"
                 log.repaired("split_results", message.path, fault, "they are merged into one")
-            if "split_results" in log.rules or last.raw is None or message.raw is None:
-                kept[-1] = _merged(_placed(last, pairs), _placed(message, pairs), order)
+            if "split_results" in log.rules or last_message.raw is None or message.raw is None:
+                joined_messages[-1] = _merged(_placed(last_message, pairs), _placed(message, pairs), order)
                 continue
         if calls := calls_in(message):
-            order = order if last is not None and last.role == "assistant" else {}
-            order = {**order, **{call.id: len(order) + at for at, call in enumerate(calls)}}
-        kept.append(message)
-    return kept
+            order = order if last_message is not None and last_message.role == "assistant" else {}
+            order = {**order, **{call.id: len(order) + index for index, call in enumerate(calls)}}
+        joined_messages.append(message)
+    return joined_messages
 
 
 def _placed(message: Message, pairs: Pairs) -> Message:
@@ -286,6 +290,6 @@ def _placed(message: Message, pairs: Pairs) -> Message:
 
 def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
     results = sorted([*results_in(first), *results_in(second)], key=lambda result: order.get(result.id, len(order)))
-    others = [part for part in (*first.parts, *second.parts) if not isinstance(part, ToolResultPart)]
-    role: Role = "user" if others else "tool"
-    return replace(second, role=role, parts=(*results, *others), raw=None, origin=first.origin or second.origin)
+    other_parts = [part for part in (*first.parts, *second.parts) if not isinstance(part, ToolResultPart)]
+    role: Role = "user" if other_parts else "tool"
+    return replace(second, role=role, parts=(*results, *other_parts), raw=None, origin=first.origin or second.origin)

@@ -26,17 +26,17 @@ def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[
     waiting = _unanswered(before)
     if all(_has_ids(message) for message in messages) and all(call.has_id for call in waiting):
         return list(messages)
-    own = {call.id for message in before for call in calls_in(message)}
-    with_ids: list[Message] = []
-    last: Message | None = before[-1] if before else None
+    call_ids = {call.id for message in before for call in calls_in(message)}
+    linked_messages: list[Message] = []
+    last_message: Message | None = before[-1] if before else None
     for message in messages:
-        if message.role == "assistant" and (last is None or last.role != "assistant"):
+        if message.role == "assistant" and (last_message is None or last_message.role != "assistant"):
             waiting.clear()  # A new turn begins. Its results do not answer calls of earlier turns.
-        last = message
-        position = len(before) + len(with_ids)
-        parts = tuple(_linked(part, waiting, own, position, at) for at, part in enumerate(message.parts))
-        with_ids.append(message if parts == message.parts else replace(message, parts=parts))
-    return with_ids
+        last_message = message
+        position = len(before) + len(linked_messages)
+        parts = tuple(_linked(part, waiting, call_ids, position, index) for index, part in enumerate(message.parts))
+        linked_messages.append(message if parts == message.parts else replace(message, parts=parts))
+    return linked_messages
 
 
 def _has_ids(message: Message) -> bool:
@@ -47,11 +47,11 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
     """Return the unanswered calls of the assistant's last turn, even if user messages follow it."""
     answered: set[str] = set()
     calls: list[ToolCallPart] = []
-    for at, message in enumerate(reversed(messages)):
+    for index, message in enumerate(reversed(messages)):
         if message.role == "assistant":
             calls[:0] = calls_in(message)
-            follows = messages[-at - 2] if at + 1 < len(messages) else None
-            if follows is None or follows.role != "assistant":
+            earlier_message = messages[-index - 2] if index + 1 < len(messages) else None
+            if earlier_message is None or earlier_message.role != "assistant":
                 break
         answered.update(result.id for result in results_in(message))
     return [call for call in calls if call.id not in answered]
@@ -111,8 +111,8 @@ def _messages_in(histories: Histories, body: Any) -> list[Message]:
     messages: list[Message] = []
     if isinstance(body, dict) and histories.key in body and histories.read_system is not None:
         messages += histories.read_system(body)
-    for at, item in enumerate(wire_messages(histories, body)):
-        path = f"{histories.key}[{at}]"
+    for index, item in enumerate(wire_messages(histories, body)):
+        path = f"{histories.key}[{index}]"
         try:
             messages.append(histories.read(item, path))
         except (AttributeError, TypeError, KeyError, ValueError) as error:
@@ -131,12 +131,16 @@ def _as_body(given: Any) -> Any:
 def _plain_object(given: Any) -> Any:
     """Convert SDK objects anywhere in a value to JSON. A value without SDK objects is returned as the same object."""
     if isinstance(given, dict):
-        changed = {key: new for key, value in given.items() if (new := _plain_object(value)) is not value}
-        return {**given, **changed} if changed else given
+        changed_values = {
+            key: converted for key, value in given.items() if (converted := _plain_object(value)) is not value
+        }
+        return {**given, **changed_values} if changed_values else given
     if isinstance(given, (list, tuple)):
         items = [_plain_object(value) for value in given]
-        is_same = isinstance(given, list) and all(new is value for new, value in zip(items, given, strict=True))
-        return given if is_same else items
+        is_unchanged = isinstance(given, list) and all(
+            converted is value for converted, value in zip(items, given, strict=True)
+        )
+        return given if is_unchanged else items
     if given is None or isinstance(given, (str, int, float, bytes, bytearray)):
         return given
     return parsed_body(given) if hasattr(given, "ListFields") else _with_kinds(plain(given), given)
@@ -177,16 +181,16 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
     Raises:
         ResponseError: The body holds no messages.
     """
-    held = body[histories.key] if isinstance(body, dict) and histories.key in body else body
-    if isinstance(held, str):
-        held = histories.write(Message(role="user", parts=(TextPart(text=held),)))
-    items = [held] if isinstance(held, dict) else held
+    content = body[histories.key] if isinstance(body, dict) and histories.key in body else body
+    if isinstance(content, str):
+        content = histories.write(Message(role="user", parts=(TextPart(text=content),)))
+    items = [content] if isinstance(content, dict) else content
     if not isinstance(items, (list, tuple)):
         raise ResponseError(f"no messages: expected a list, or a request with the key {histories.key!r}", body=body)
     messages: list[JsonObject] = []
-    for at, item in enumerate(items):
+    for index, item in enumerate(items):
         message: Any = sendable([_plain_object(item)])[0]
         if not isinstance(message, dict) or not message.keys() & _KEYS:
-            raise ResponseError(f"{histories.key}[{at}] is not a message, but {_named(message)}", body=body)
+            raise ResponseError(f"{histories.key}[{index}] is not a message, but {_named(message)}", body=body)
         messages.append(message)
     return messages

@@ -38,10 +38,10 @@ class RepairState:
 
     def copy(self) -> "RepairState":
         """Return an independent copy."""
-        copied = RepairState()
-        copied.ids, copied.pairs, copied.previous = self.ids.copy(), self.pairs.copy(), self.previous
-        copied.has_thought = self.has_thought
-        return copied
+        state_copy = RepairState()
+        state_copy.ids, state_copy.pairs, state_copy.previous = self.ids.copy(), self.pairs.copy(), self.previous
+        state_copy.has_thought = self.has_thought
+        return state_copy
 
 
 def repaired(
@@ -62,20 +62,20 @@ def repaired(
     Raises:
         LateResultError: A result arrives for a call that an earlier run answered as not run, or left without a result.
     """
-    fixed = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
-    fixed = with_ids(fixed, log, progress.ids, progress.pairs.calls)
+    repaired_messages = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
+    repaired_messages = with_ids(repaired_messages, log, progress.ids, progress.pairs.calls)
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
-    of_tools = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
-    for at, message in enumerate(fixed):
-        for rule in of_tools if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
+    tool_message_rules = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
+    for index, message in enumerate(repaired_messages):
+        for rule in tool_message_rules if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
             message = rule(message, log)  # noqa: PLW2901 - each rule changes the result of the previous rule
-        fixed[at] = message
+        repaired_messages[index] = message
     if "item_without_reasoning" in log.rules:
-        fixed = [_without_orphaned_item_id(message, log, progress) for message in fixed]
-    fixed = in_order(fixed, log, progress.previous, is_end=is_end, thinks=thinks)
-    if fixed:
-        progress.previous = fixed[-1]
-    return fixed
+        repaired_messages = [_without_orphaned_item_id(message, log, progress) for message in repaired_messages]
+    repaired_messages = in_order(repaired_messages, log, progress.previous, is_end=is_end, thinks=thinks)
+    if repaired_messages:
+        progress.previous = repaired_messages[-1]
+    return repaired_messages
 
 
 def _without_orphaned_item_id(message: Message, log: Log, progress: RepairState) -> Message:
@@ -98,14 +98,14 @@ def _without_orphaned_item_id(message: Message, log: Log, progress: RepairState)
 
 def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
     """Drop the blank texts and the empty messages that the provider rejects."""
-    kept: list[Message] = []
+    kept_messages: list[Message] = []
     for message in messages:
         trimmed = blank_text(message, log) if "blank_text" in log.rules else message
         if trimmed.parts or trimmed.role == "system" or not _is_refused(trimmed, log):
-            kept.append(trimmed)
+            kept_messages.append(trimmed)
         elif not message.parts:
             log.repaired("empty_message", message.path, "a message has no content", "it is left out")
-    return kept
+    return kept_messages
 
 
 def _is_refused(message: Message, log: Log) -> bool:
@@ -126,16 +126,18 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
 
 def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
     """Record in each repair which later signatures it invalidates: a signature covers the messages before it."""
-    signed = [
-        (at, part_path(message, part))
-        for at, message in enumerate(messages)
+    signed_paths = [
+        (index, part_path(message, part))
+        for index, message in enumerate(messages)
         for part in message.parts
         if isinstance(part, ReasoningPart) and part.raw is not None
     ]
-    if not signed:
+    if not signed_paths:
         return list(repairs)
-    with_paths: list[Repair] = []
+    updated_repairs: list[Repair] = []
     for repair in repairs:
-        place = int((re.findall(r"\d+", repair.path) or ["0"])[0])
-        with_paths.append(replace(repair, invalidates=tuple(path for at, path in signed if at > place)))
-    return with_paths
+        position = int((re.findall(r"\d+", repair.path) or ["0"])[0])
+        updated_repairs.append(
+            replace(repair, invalidates=tuple(path for index, path in signed_paths if index > position))
+        )
+    return updated_repairs

@@ -51,8 +51,8 @@ def _book(room: int) -> str:
 
 
 def _tools() -> list[Tool[..., Any]]:
-    named = {"weather": _weather, "book": _book}
-    return [make_tool(function, options_of({"name": name}), None) for name, function in named.items()]
+    functions = {"weather": _weather, "book": _book}
+    return [make_tool(function, options_of({"name": name}), None) for name, function in functions.items()]
 
 
 _CALL_ONE = "How will the weather be in Bonn for the next 2 days? Use the tool."
@@ -78,14 +78,14 @@ def _said(
         NoAnswerError: The server did not send a readable response.
     """
     tools = bound or server.lenient
-    given = server.ask({**question(server.model, text, is_streamed=is_streamed), **tools.request(**asked)})
+    response_body = server.ask({**question(server.model, text, is_streamed=is_streamed), **tools.request(**asked)})
     try:
         if not is_streamed:
-            return _Seen(tools.plan(given), has_usage(given))
+            return _Seen(tools.plan(response_body), has_usage(response_body))
         collector = tools.collector()
-        collector.feed(given)
+        collector.feed(response_body)
         collector.close()
-        return _Seen(collector.plan(), has_usage(given))
+        return _Seen(collector.plan(), has_usage(response_body))
     except (ToolshapeError, ValueError, AttributeError) as error:
         raise NoAnswerError(f"not a response: {error}"[:_LONGEST]) from error
 
@@ -103,64 +103,70 @@ def _shown(seen: _Seen) -> str:
 
 
 def _required(server: _Endpoint) -> tuple[bool, str]:
-    seen = _said(server, _TALK, choice="required")
-    return bool(_calls(seen)), _shown(seen)
+    response = _said(server, _TALK, choice="required")
+    return bool(_calls(response)), _shown(response)
 
 
 def _named(server: _Endpoint) -> tuple[bool, str]:
-    seen = _said(server, _CALL_ONE, choice="book")
-    return set(_calls(seen)) == {"book"}, _shown(seen)
+    response = _said(server, _CALL_ONE, choice="book")
+    return set(_calls(response)) == {"book"}, _shown(response)
 
 
 def _none(server: _Endpoint) -> tuple[bool, str]:
-    seen = _said(server, _CALL_ONE, choice="none")
-    return not _calls(seen), _shown(seen)
+    response = _said(server, _CALL_ONE, choice="none")
+    return not _calls(response), _shown(response)
 
 
 def _one_at_a_time(server: _Endpoint) -> tuple[bool, str]:
-    seen = _said(server, _CALL_TWO, choice="required", parallel=False)
-    return len(_calls(seen)) == 1, _shown(seen)
+    response = _said(server, _CALL_TWO, choice="required", parallel=False)
+    return len(_calls(response)) == 1, _shown(response)
 
 
 def _ids(server: _Endpoint) -> tuple[bool, str]:
     plans = [_said(server, _CALL_TWO, choice="required", is_streamed=is_streamed).plan for is_streamed in (False, True)]
-    given = [[call.raw.get("id") if isinstance(call.raw, dict) else None for call in plan.calls] for plan in plans]
-    is_right = all(ids and all(ids) and len(set(ids)) == len(ids) for ids in given)
-    return is_right, f"ids: {given[0]}, streamed: {given[1]}"
+    ids_by_plan = [
+        [call.raw.get("id") if isinstance(call.raw, dict) else None for call in plan.calls] for plan in plans
+    ]
+    is_right = all(ids and all(ids) and len(set(ids)) == len(ids) for ids in ids_by_plan)
+    return is_right, f"ids: {ids_by_plan[0]}, streamed: {ids_by_plan[1]}"
 
 
 def _streamed(server: _Endpoint) -> tuple[bool, str]:
     whole, streamed = (_said(server, _CALL_ONE, choice="required", is_streamed=flag) for flag in (False, True))
-    read = [[(call.name, call.arguments) for call in seen.plan.calls] for seen in (whole, streamed)]
-    ends = [seen.plan.results.finish_raw for seen in (whole, streamed)]
-    return read[0] == read[1] and ends[0] == ends[1], f"whole: {read[0]}, {ends[0]!r}; streamed: {read[1]}, {ends[1]!r}"
+    read_calls = [[(call.name, call.arguments) for call in response.plan.calls] for response in (whole, streamed)]
+    ends = [response.plan.results.finish_raw for response in (whole, streamed)]
+    return read_calls[0] == read_calls[1] and ends[0] == ends[
+        1
+    ], f"whole: {read_calls[0]}, {ends[0]!r}; streamed: {read_calls[1]}, {ends[1]!r}"
 
 
 def _arguments(server: _Endpoint) -> tuple[bool, str]:
-    seen = _said(server, "Call the tool weather for Atlantis, for many days.", server.strict, choice="weather")
-    found = [result.text for result in seen.plan.results if result.error is not None and result.error.code != "not_run"]
-    return bool(_calls(seen)) and not found, "; ".join(found) or _shown(seen)
+    response = _said(server, "Call the tool weather for Atlantis, for many days.", server.strict, choice="weather")
+    error_texts = [
+        result.text for result in response.plan.results if result.error is not None and result.error.code != "not_run"
+    ]
+    return bool(_calls(response)) and not error_texts, "; ".join(error_texts) or _shown(response)
 
 
 def _ends(server: _Endpoint) -> tuple[bool, str]:
-    called, talked = _said(server, _CALL_ONE, choice="required"), _said(server, _TALK, choice="none")
-    ends = called.plan.results.finish_raw, talked.plan.results.finish_raw
+    called_response, text_response = _said(server, _CALL_ONE, choice="required"), _said(server, _TALK, choice="none")
+    ends = called_response.plan.results.finish_raw, text_response.plan.results.finish_raw
     return ends in (("tool_calls", "stop"), ("stop", "stop")) and ends[
         0
     ] == "tool_calls", f"calls: {ends[0]!r}, text: {ends[1]!r}"
 
 
 def _in_text(server: _Endpoint) -> tuple[bool, str]:
-    seen = _said(server, _CALL_ONE)
-    warnings = seen.plan.results.warnings
-    return not warnings, "; ".join(warning.message for warning in warnings) or _shown(seen)
+    response = _said(server, _CALL_ONE)
+    warnings = response.plan.results.warnings
+    return not warnings, "; ".join(warning.message for warning in warnings) or _shown(response)
 
 
 def _usage(server: _Endpoint) -> tuple[bool, str]:
     whole, streamed = (_said(server, _TALK, is_streamed=flag) for flag in (False, True))
     words = {True: "reported", False: "not reported"}
-    seen = f"whole: {words[whole.has_usage]}; streamed: {words[streamed.has_usage]}"
-    return whole.has_usage and streamed.has_usage, seen
+    observation = f"whole: {words[whole.has_usage]}; streamed: {words[streamed.has_usage]}"
+    return whole.has_usage and streamed.has_usage, observation
 
 
 CHECKS: dict[str, _Check] = {
@@ -199,13 +205,13 @@ def asking(url: str, key: str, client: Any, seconds: float) -> Ask:
         client: A client of httpx.
         seconds: How many seconds an answer may take.
     """
-    whole = url.rstrip("/")
-    whole = whole if whole.endswith("/chat/completions") else f"{whole}/chat/completions"
+    endpoint_url = url.rstrip("/")
+    endpoint_url = endpoint_url if endpoint_url.endswith("/chat/completions") else f"{endpoint_url}/chat/completions"
     headers = {"authorization": f"Bearer {key}"} if key else {}
 
     def ask(body: JsonObject) -> str:
         try:
-            response = client.post(whole, headers=headers, json=body, timeout=seconds)
+            response = client.post(endpoint_url, headers=headers, json=body, timeout=seconds)
         except Exception as error:  # a server may do anything, and httpx raises many errors
             raise NoAnswerError(type(error).__name__) from error
         if response.status_code != 200:  # noqa: PLR2004 - HTTP's

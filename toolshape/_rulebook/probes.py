@@ -80,42 +80,52 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
         ExportError: The provider has no ``histories``, which define how its messages are written.
     """
     probes = _probes(provider, model)
-    left = _left(provider, probes)
-    elsewhere: dict[Rule, str] = {}
+    unprobed_rules = _left(provider, probes)
+    models_by_rule: dict[Rule, str] = {}
     for other in server_of(provider).models:
         for rule in _probes(provider, other):
-            elsewhere.setdefault(rule, other)
-    some = [*left, *(rule for rule in elsewhere if rule not in probes and rule not in left)]
+            models_by_rule.setdefault(rule, other)
+    rules_without_probe = [
+        *unprobed_rules,
+        *(rule for rule in models_by_rule if rule not in probes and rule not in unprobed_rules),
+    ]
     ordered = sorted(probes.values(), key=lambda probe: (KINDS.index(probe.rule.kind), probe.rule.name))
-    return RuleBook(tuple(ordered), tuple(_unprobed(provider, rule, model, elsewhere.get(rule)) for rule in some))
+    return RuleBook(
+        tuple(ordered),
+        tuple(_unprobed(provider, rule, model, models_by_rule.get(rule)) for rule in rules_without_probe),
+    )
 
 
 def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
-    broken: list[tuple[_Candidate, frozenset[tuple[str, str, bool]]]] = []
+    breaking_candidates: list[tuple[_Candidate, frozenset[tuple[str, str, bool]]]] = []
     for candidate in _candidates(provider, model):
         if not _broken(provider, candidate.accepted, model):
-            found = _broken(provider, candidate.refused, model)
-            broken += [(candidate, found)] if found else []
-    known = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)}
+            broken_rules = _broken(provider, candidate.refused, model)
+            breaking_candidates += [(candidate, broken_rules)] if broken_rules else []
+    rules_by_key = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)}
     # A check of whole requests may report a fault under another name, so this name becomes a rule as well.
-    for _, found in broken:
-        for name, evidence, is_of_output in found:
-            known.setdefault((name, evidence, is_of_output), Rule("request", name, evidence))
+    for _, broken_rules in breaking_candidates:
+        for name, evidence, is_of_output in broken_rules:
+            rules_by_key.setdefault((name, evidence, is_of_output), Rule("request", name, evidence))
     probes: dict[Rule, Probe] = {}
-    for candidate, found in sorted(broken, key=lambda item: (len(item[1]), len(json.dumps(item[0].refused)))):
-        for key in found:
-            others = tuple(known[other] for other in sorted(found - {key}))
-            probes.setdefault(known[key], Probe(known[key], candidate.refused, candidate.accepted, others))
+    for candidate, broken_rules in sorted(
+        breaking_candidates, key=lambda item: (len(item[1]), len(json.dumps(item[0].refused)))
+    ):
+        for key in broken_rules:
+            other_rules = tuple(rules_by_key[other_key] for other_key in sorted(broken_rules - {key}))
+            probes.setdefault(
+                rules_by_key[key], Probe(rules_by_key[key], candidate.refused, candidate.accepted, other_rules)
+            )
     return probes
 
 
 def _left(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
     """Return the rules without a probe. For a check of whole requests, a probe with its evidence is enough."""
-    probed = {rule.evidence for rule in probes if rule.kind == "request"}
+    probed_evidence = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
         rule
         for rule in rules_of(provider)
-        if rule not in probes and not (rule.kind == "request" and rule.evidence in probed)
+        if rule not in probes and not (rule.kind == "request" and rule.evidence in probed_evidence)
     ]
 
 
@@ -123,10 +133,12 @@ def _unprobed(provider: Provider, rule: Rule, model: str | None, other: str | No
     if other is not None:
         return Unprobed(rule, f"{_OF_OTHER_MODELS}, for example {other}", other)
     if rule.kind == "history" and provider.histories is not None:
-        own = [
-            known for known in provider.histories.rules if (known.name, known.evidence) == (rule.name, rule.evidence)
+        matching_rules = [
+            known_rule
+            for known_rule in provider.histories.rules
+            if (known_rule.name, known_rule.evidence) == (rule.name, rule.evidence)
         ]
-        if own and not any(known.holds(model) for known in own):
+        if matching_rules and not any(known_rule.holds(model) for known_rule in matching_rules):
             return Unprobed(rule, _OF_OTHER_MODELS)
     if rule.name == "required":
         return Unprobed(rule, _MODEL_IS_SENT)
@@ -157,8 +169,8 @@ def rules_of(provider: Provider) -> Iterator[Rule]:
         yield Rule("output", "output_beside_tools", form.not_beside_tools.evidence)
     rules = form.schema or provider.schema
     has_strict = rules.strict is not None or form.is_always_strict
-    found = _of_schemas("output", (*rules.refuses, *(rules.refuses_strict if has_strict else ())))
-    yield from (rule for rule in found if not (form.takes_any_root and rule.name in OF_ROOTS))
+    output_rules = _of_schemas("output", (*rules.refuses, *(rules.refuses_strict if has_strict else ())))
+    yield from (rule for rule in output_rules if not (form.takes_any_root and rule.name in OF_ROOTS))
 
 
 def _of_schemas(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
@@ -167,8 +179,8 @@ def _of_schemas(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
 
 def _broken(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
     """Return the rules that refuse a body, each as its name, its evidence, and whether the rule is about an answer."""
-    found: Iterable[RequestFault] = faults(provider, _read(provider, body, model), model, strict=False)
-    return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in found)
+    request_faults: Iterable[RequestFault] = faults(provider, _read(provider, body, model), model, strict=False)
+    return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in request_faults)
 
 
 def _read(provider: Provider, body: JsonObject, model: str | None) -> RequestRead:
@@ -179,7 +191,7 @@ def _read(provider: Provider, body: JsonObject, model: str | None) -> RequestRea
 def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
     """Yield candidate requests, each with its twin, beginning with those that are cheap to send."""
     plain = request_body(provider)
-    usual = next(
+    accepted_schema = next(
         (
             form(ACCEPTED)
             for form in (dict, opened)
@@ -187,19 +199,19 @@ def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
         ),
         ACCEPTED,
     )
-    tools = _with_tool(provider, usual)
+    tools = _with_tool(provider, accepted_schema)
     for changes in server_of(provider).probes:
         yield _Candidate(_changed(plain, changes.refused), _changed(plain, changes.accepted))
     for key in plain:
         yield _Candidate({name: value for name, value in plain.items() if name != key}, plain)
-    twice = [tool_spec(usual), tool_spec(usual)]
-    yield _Candidate(request_body(provider, tools=twice), tools)
-    yield from _of_histories(provider, usual, model)
+    duplicate_tools = [tool_spec(accepted_schema), tool_spec(accepted_schema)]
+    yield _Candidate(request_body(provider, tools=duplicate_tools), tools)
+    yield from _of_histories(provider, accepted_schema, model)
     for name in _NAMES:
-        yield _Candidate(request_body(provider, tools=[tool_spec(usual, name=name)]), tools)
-    yield from _of_tool_schemas(provider, usual)
+        yield _Candidate(request_body(provider, tools=[tool_spec(accepted_schema, name=name)]), tools)
+    yield from _of_tool_schemas(provider, accepted_schema)
     yield from _of_answers(provider)
-    yield from _of_limits(provider, usual)
+    yield from _of_limits(provider, accepted_schema)
 
 
 def _of_histories(provider: Provider, usual: JsonSchema, model: str | None) -> Iterator[_Candidate]:
@@ -218,17 +230,20 @@ def _of_histories(provider: Provider, usual: JsonSchema, model: str | None) -> I
 
 def _as_wanted(provider: Provider, message: Message, model: str | None) -> Message:
     """Return a message whose first call has the reasoning or the signature that the model requires."""
-    first = next((part for part in message.parts if isinstance(part, ToolCallPart)), None)
+    first_call = next((part for part in message.parts if isinstance(part, ToolCallPart)), None)
     histories = provider.histories
-    if first is None or histories is None:
+    if first_call is None or histories is None:
         return message
-    unsigned, thought = histories.rule("missing_signature", model), histories.rule("missing_reasoning", model)
+    signature_rule, reasoning_rule = (
+        histories.rule("missing_signature", model),
+        histories.rule("missing_reasoning", model),
+    )
     parts = message.parts
-    if unsigned is not None and histories.write_unsigned is not None:
-        signed = replace(first, raw=histories.write_unsigned(first))
-        parts = tuple(signed if part is first else part for part in parts)
-    if thought is not None:
-        parts = (ReasoningPart(text="Hm.", raw={thought.pattern: "Hm."}), *parts)
+    if signature_rule is not None and histories.write_unsigned is not None:
+        signed = replace(first_call, raw=histories.write_unsigned(first_call))
+        parts = tuple(signed if part is first_call else part for part in parts)
+    if reasoning_rule is not None:
+        parts = (ReasoningPart(text="Hm.", raw={reasoning_rule.pattern: "Hm."}), *parts)
     return replace(message, parts=parts)
 
 
@@ -265,8 +280,8 @@ def _of_answers(provider: Provider) -> Iterator[_Candidate]:
     def asking(
         schema: JsonSchema, *, name: str = "probe", is_strict: bool = True, tools: Iterable[Spec] = ()
     ) -> JsonObject:
-        asked = form.keywords(OutputSchema(name, "", schema, is_strict))
-        return request_body(provider, tools=list(tools), more=copied(asked))
+        answer_keywords = form.keywords(OutputSchema(name, "", schema, is_strict))
+        return request_body(provider, tools=list(tools), more=copied(answer_keywords))
 
     for is_strict in (True,) if form.is_always_strict else (False, True):
         for shape in (dict, opened):
@@ -283,9 +298,10 @@ def _of_limits(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     """Yield requests that exceed a limit by one tool or one character: these cost the most."""
     request, budget = provider.request, provider.schema.budget
     if request.longest_description is not None:
-        most = request.longest_description.most
+        longest_description = request.longest_description.most
         long, longest = (
-            request_body(provider, tools=[tool_spec(usual, text="x" * count)]) for count in (most + 1, most)
+            request_body(provider, tools=[tool_spec(usual, text="x" * count)])
+            for count in (longest_description + 1, longest_description)
         )
         yield _Candidate(long, longest)
     if request.most_tools is not None:
@@ -296,7 +312,7 @@ def _of_limits(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
 
 def _counted(provider: Provider, usual: JsonSchema, most: int, *, strict: bool) -> _Candidate:
     specs = [tool_spec(usual, name=f"probe_{number}") for number in range(most + 1)]
-    too_many, enough = (request_body(provider, tools=some, strict=strict) for some in (specs, specs[:-1]))
+    too_many, enough = (request_body(provider, tools=spec_list, strict=strict) for spec_list in (specs, specs[:-1]))
     return _Candidate(too_many, enough)
 
 
@@ -324,22 +340,22 @@ def request_body(
         raise ExportError(provider=provider.name, tool=None, problems=[])
     keywords: JsonObject = {histories.key: []}
     system = [message for message in history if message.role == "system"]
-    beside = histories.system if system and histories.system is not None else None
+    write_system = histories.system if system and histories.system is not None else None
     for message in history:
-        if message.role != "system" or beside is None:
+        if message.role != "system" or write_system is None:
             keywords[histories.key] += copied(histories.write(message))
-    if beside is not None:
-        keywords |= beside(system)
+    if write_system is not None:
+        keywords |= write_system(system)
     entries = [copied(provider.request.envelope(spec, strict)) for spec in tools]
-    asked = provider.request.keywords(
+    tool_keywords = provider.request.keywords(
         provider.request.gather(entries), Choice(provider.name, is_strict=strict, mode=mode)
     )
-    for part in (asked if entries else {}, more or {}):
-        for key, value in part.items():
+    for additions in (tool_keywords if entries else {}, more or {}):
+        for key, value in additions.items():
             keywords[key] = {**keywords[key], **value} if isinstance(keywords.get(key), dict) else value
     body = keywords if server.body_of is None else server.body_of(keywords)
-    smallest = {} if server.address is None else server.address.smallest
-    for key, value in smallest.items():
+    smallest_values = {} if server.address is None else server.address.smallest
+    for key, value in smallest_values.items():
         body[key] = {**body[key], **value} if isinstance(body.get(key), dict) else value
     return body
 

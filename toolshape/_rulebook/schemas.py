@@ -10,8 +10,8 @@ TEXT: JsonSchema = {"type": "string"}
 
 def with_field(field: Any, **more: Any) -> JsonSchema:
     """Return the schema of an object with one field, ``a``, that every dialect accepts if it accepts the field."""
-    whole = {"type": "object", "properties": {"a": field}, "required": ["a"], "additionalProperties": False}
-    return {**whole, **more}
+    schema = {"type": "object", "properties": {"a": field}, "required": ["a"], "additionalProperties": False}
+    return {**schema, **more}
 
 
 ACCEPTED = with_field(TEXT)

@@ -45,9 +45,9 @@ class Finding(NamedTuple):
 
     def as_json(self) -> JsonObject:
         """Return the finding as JSON: one line in a file of findings."""
-        about = {"kind": self.rule.kind, "rule": self.rule.name, "evidence": self.rule.evidence}
-        found = {"outcome": self.outcome, "words": self.words, "at": self.at}
-        return {"provider": self.provider, "model": self.model, **about, **found}
+        subject = {"kind": self.rule.kind, "rule": self.rule.name, "evidence": self.rule.evidence}
+        result = {"outcome": self.outcome, "words": self.words, "at": self.at}
+        return {"provider": self.provider, "model": self.model, **subject, **result}
 
 
 def address_of(provider: Provider, url: str | None = None) -> Address:
@@ -62,8 +62,8 @@ def address_of(provider: Provider, url: str | None = None) -> Address:
         raise UsageError(f"verify cannot send requests to {provider.name}: {reason}")
     if url is None:
         return address
-    place = address.url.split("/", 3)[3]
-    return address._replace(url=f"{url.rstrip('/')}/{place}")
+    api_path = address.url.split("/", 3)[3]
+    return address._replace(url=f"{url.rstrip('/')}/{api_path}")
 
 
 def key_of(address: Address, environment: Mapping[str, str] | None = None) -> str:
@@ -72,11 +72,11 @@ def key_of(address: Address, environment: Mapping[str, str] | None = None) -> st
     Raises:
         UsageError: None of the environment variables for the key is set.
     """
-    known = os.environ if environment is None else environment
-    found = next((known[name] for name in address.keys if known.get(name)), None)
-    if found is None and address.keys:
+    variables = os.environ if environment is None else environment
+    key = next((variables[name] for name in address.keys if variables.get(name)), None)
+    if key is None and address.keys:
         raise UsageError(f"there is no key: set {' or '.join(address.keys)}")
-    return found or ""
+    return key or ""
 
 
 def sender(address: Address, model: str, key: str, client: Any, model_key: str, seconds: float = _SECONDS) -> Send:
@@ -92,11 +92,11 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str, 
     """
     url = address.url.format(model=quote(model, safe=""))
     headers = {name: value.format(key=key) for name, value in address.headers.items()}
-    named = {} if "{model}" in address.url else {model_key: model}
+    model_field = {} if "{model}" in address.url else {model_key: model}
 
     def send(body: JsonObject) -> Reply:
         try:
-            response = client.post(url, headers=headers, json={**named, **body}, timeout=seconds)
+            response = client.post(url, headers=headers, json={**model_field, **body}, timeout=seconds)
             return _reply(response.status_code, response.text, key)
         except Exception as error:  # a server may do anything, and httpx raises many errors
             return Reply(None, type(error).__name__)
@@ -118,8 +118,8 @@ def _reply(status: int, text: str, key: str) -> Reply:
 
 def _words(body: Any) -> str:
     error = body.get("error", body) if isinstance(body, dict) else body
-    said = error.get("message", error) if isinstance(error, dict) else error
-    return said if isinstance(said, str) else json.dumps(said)
+    message = error.get("message", error) if isinstance(error, dict) else error
+    return message if isinstance(message, str) else json.dumps(message)
 
 
 def selected(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
@@ -128,9 +128,9 @@ def selected(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) ->
     Raises:
         UsageError: A kind does not exist.
     """
-    wanted, known = set(kinds), get_args(Rule.__annotations__["kind"])
-    if unknown := sorted(wanted - set(known)):
-        raise UsageError(f"there are no rules of the kind {unknown[0]!r}: the kinds are {', '.join(known)}")
+    wanted, known_kinds = set(kinds), get_args(Rule.__annotations__["kind"])
+    if unknown := sorted(wanted - set(known_kinds)):
+        raise UsageError(f"there are no rules of the kind {unknown[0]!r}: the kinds are {', '.join(known_kinds)}")
     chosen = [probe for probe in probes if not wanted or probe.rule.kind in wanted]
     chosen.sort(key=lambda probe: len(json.dumps(probe.refused)))
     return chosen[:most]
@@ -174,13 +174,13 @@ def _says(reply: Reply) -> bool | None:
 
 
 def _judged(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
-    is_twin_taken, is_taken = _says(twin), _says(reply)
-    if is_twin_taken is False:
+    is_twin_accepted, is_probe_accepted = _says(twin), _says(reply)
+    if is_twin_accepted is False:
         return "refuted", f"the twin was refused: {twin.words}"
-    if is_twin_taken is None or is_taken is None:
+    if is_twin_accepted is None or is_probe_accepted is None:
         status = "" if reply.status is None else f"status {reply.status}: "
         return "unknown", f"{status}{reply.words}"
-    return ("refuted", "the probe was accepted") if is_taken else ("confirmed", reply.words)
+    return ("refuted", "the probe was accepted") if is_probe_accepted else ("confirmed", reply.words)
 
 
 def _now() -> str:
@@ -197,18 +197,18 @@ def read_findings(path: Path) -> list[Finding]:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    found = []
+    results = []
     for line in lines:
         if not line.endswith("\n"):
             break
         try:
-            given = json.loads(line)
-            rule = Rule(given["kind"], given["rule"], given["evidence"])
-            about = given["provider"], given["model"]
-            found.append(Finding(*about, rule, given["outcome"], given["words"], given["at"]))
+            record = json.loads(line)
+            rule = Rule(record["kind"], record["rule"], record["evidence"])
+            subject = record["provider"], record["model"]
+            results.append(Finding(*subject, rule, record["outcome"], record["words"], record["at"]))
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path} is not a file of findings ({error!r})") from error
-    return found
+    return results
 
 
 def left_over(probes: Iterable[Probe], found: Iterable[Finding], provider: str, model: str) -> list[Probe]:
@@ -223,10 +223,12 @@ def left_over(probes: Iterable[Probe], found: Iterable[Finding], provider: str, 
 
 def drift(old: Iterable[Finding], new: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
     """Return the old and the new finding of each rule whose outcome changed. Unknown outcomes do not count."""
-    before = {(finding.provider, finding.model, finding.rule): finding for finding in old}
-    pairs = [(before.get((now.provider, now.model, now.rule)), now) for now in new]
+    earlier_by_rule = {(finding.provider, finding.model, finding.rule): finding for finding in old}
+    pairs = [(earlier_by_rule.get((current.provider, current.model, current.rule)), current) for current in new]
     return [
-        (was, now)
-        for was, now in pairs
-        if was is not None and was.outcome != now.outcome and "unknown" not in (was.outcome, now.outcome)
+        (earlier, current)
+        for earlier, current in pairs
+        if earlier is not None
+        and earlier.outcome != current.outcome
+        and "unknown" not in (earlier.outcome, current.outcome)
     ]

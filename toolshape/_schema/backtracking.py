@@ -15,14 +15,14 @@ DEEPEST = 12
 def may_backtrack(schema: JsonSchema) -> bool:
     """Whether a schema has a union of several objects, or of several arrays, that refer to recursive definitions."""
     definitions = schema.get("$defs", {})
-    inside = recursive_groups(definitions).keys()
-    if not inside:
+    recursive_names = recursive_groups(definitions).keys()
+    if not recursive_names:
         return False
     from toolshape._schema.walk import nodes_of  # noqa: PLC0415 - few schemas are recursive
 
     for node, at in nodes_of(schema, constraints=True):
         branches = [at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))]
-        recursive = [branch for branch in branches if isinstance(branch, dict) and references(branch) & inside]
+        recursive = [branch for branch in branches if isinstance(branch, dict) and references(branch) & recursive_names]
         kinds = [branch.get("type") for branch in recursive]
         if kinds.count("object") > 1 or kinds.count("array") > 1:
             return True
@@ -47,8 +47,10 @@ def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
         text: The JSON text.
         value: Returns the parsed text. It is called only if counting brackets does not settle the answer.
     """
-    opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
-    return len(text) * opened > _LONGEST_AND_DEEPEST and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST
+    opening_brackets = (
+        text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    )
+    return len(text) * opening_brackets > _LONGEST_AND_DEEPEST and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST
 
 
 def depth_of(value: Any) -> int:

@@ -17,8 +17,8 @@ _NO_JSON = frozenset({"nan", "inf", "-inf"})
 def to_json_value(value: Any) -> Any:
     """Encode a value as JSON: bytes, NaN and infinities become objects."""
     if isinstance(value, Mapping):
-        given = cast("Mapping[str, Any]", value)
-        return {f"${key}" if _is_own(key) else key: to_json_value(item) for key, item in given.items()}
+        mapping = cast("Mapping[str, Any]", value)
+        return {f"${key}" if _is_own(key) else key: to_json_value(item) for key, item in mapping.items()}
     if isinstance(value, (list, tuple)):
         return [to_json_value(item) for item in value]
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -36,12 +36,12 @@ def _is_own(key: Any) -> bool:
 def from_json_value(value: Any) -> Any:
     """Decode a value that ``to_json_value`` encoded."""
     if isinstance(value, dict):
-        given = cast("dict[str, Any]", value)
-        if given.keys() == {_BYTES} and isinstance(given[_BYTES], str):
-            return base64.b64decode(given[_BYTES])
-        if given.keys() == {_FLOAT} and given[_FLOAT] in _NO_JSON:
-            return float(given[_FLOAT])
-        return {key[1:] if _is_own(key) else key: from_json_value(item) for key, item in given.items()}
+        mapping = cast("dict[str, Any]", value)
+        if mapping.keys() == {_BYTES} and isinstance(mapping[_BYTES], str):
+            return base64.b64decode(mapping[_BYTES])
+        if mapping.keys() == {_FLOAT} and mapping[_FLOAT] in _NO_JSON:
+            return float(mapping[_FLOAT])
+        return {key[1:] if _is_own(key) else key: from_json_value(item) for key, item in mapping.items()}
     if isinstance(value, list):
         return [from_json_value(item) for item in value]
     return value

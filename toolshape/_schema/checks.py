@@ -47,8 +47,8 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
 
 def types_of(node: JsonSchema) -> list[str]:
     """Return the types that a node declares, in lower case."""
-    named = node.get("type", [])
-    return [str(name).lower() for name in (named if isinstance(named, list) else [named])]
+    declared = node.get("type", [])
+    return [str(name).lower() for name in (declared if isinstance(declared, list) else [declared])]
 
 
 def root_is_object(node: JsonSchema, at: Place) -> str | None:
@@ -126,8 +126,8 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
     """Check that every ``$ref`` resolves."""
-    given = {str(inner["$ref"]) for inner in referring(node)} if at.is_root else set[str]()
-    unresolved = [reference for reference in given if at_pointer(node, reference) is None]
+    references = {str(inner["$ref"]) for inner in referring(node)} if at.is_root else set[str]()
+    unresolved = [reference for reference in references if at_pointer(node, reference) is None]
     return f"{min(unresolved)} does not resolve" if unresolved else None
 
 
@@ -165,8 +165,12 @@ def any_of_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that ``type`` is a single name of a JSON Schema type."""
     known = {"string", "number", "integer", "boolean", "array", "object", "null"}
-    named = node.get("type", "string")
-    return None if isinstance(named, str) and named.lower() in known else "type must be one of JSON Schema's type names"
+    declared_type = node.get("type", "string")
+    return (
+        None
+        if isinstance(declared_type, str) and declared_type.lower() in known
+        else "type must be one of JSON Schema's type names"
+    )
 
 
 def bounds_are_numbers(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -189,18 +193,26 @@ def known_formats(*known: str) -> Check:
     """Return a check that ``format`` is on the provider's list."""
 
     def formats(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-        given = node.get("format")
-        return f"{given!r} is not a supported format" if given is not None and given not in known else None
+        format_name = node.get("format")
+        return (
+            f"{format_name!r} is not a supported format"
+            if format_name is not None and format_name not in known
+            else None
+        )
 
     return formats
 
 
 def keys(pattern: str, *, only_root: bool = False) -> Check:
     """Return a check that property names match a pattern."""
-    allowed = re.compile(pattern)
+    allowed_pattern = re.compile(pattern)
 
     def property_keys(node: JsonSchema, at: Place) -> str | None:
-        bad = [name for name in node.get("properties", ()) if not allowed.fullmatch(name)]
-        return f"{bad[0]!r} is not a valid property name" if bad and (at.is_root or not only_root) else None
+        invalid_names = [name for name in node.get("properties", ()) if not allowed_pattern.fullmatch(name)]
+        return (
+            f"{invalid_names[0]!r} is not a valid property name"
+            if invalid_names and (at.is_root or not only_root)
+            else None
+        )
 
     return property_keys

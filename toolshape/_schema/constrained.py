@@ -39,8 +39,10 @@ def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
         return None
-    others = [name for name in types if name != "null"]
-    return type_list_as_any_of(node, at) if len(others) != 1 or others[0] in ("object", "array") else None
+    non_null_types = [name for name in types if name != "null"]
+    return (
+        type_list_as_any_of(node, at) if len(non_null_types) != 1 or non_null_types[0] in ("object", "array") else None
+    )
 
 
 _OF_THE_WHOLE = frozenset(
@@ -62,8 +64,10 @@ _BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
 
 def _is_of_the_whole(branch: JsonSchema) -> bool:
     """Whether a branch only constrains the object around it, and declares no fields."""
-    others = set(branch) - MARKS - _OF_THE_WHOLE
-    return others <= _BRANCHES and all(_is_of_the_whole(_node(inner)) for key in others for inner in branch[key])
+    other_keywords = set(branch) - MARKS - _OF_THE_WHOLE
+    return other_keywords <= _BRANCHES and all(
+        _is_of_the_whole(_node(inner)) for key in other_keywords for inner in branch[key]
+    )
 
 
 def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
@@ -89,16 +93,16 @@ def _without_marks(node: Any) -> Any:
 def branches_whole(node: JsonSchema, at: Place) -> Change | None:
     """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch, or else describe the union."""
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
-    outside = annotations_of(node)
-    beside = {key: value for key, value in node.items() if key not in outside and key != keyword}
-    beside.pop("discriminator", None)
-    if keyword is None or not beside.keys() - {"$defs", "nullable"}:
+    annotations = annotations_of(node)
+    siblings = {key: value for key, value in node.items() if key not in annotations and key != keyword}
+    siblings.pop("discriminator", None)
+    if keyword is None or not siblings.keys() - {"$defs", "nullable"}:
         return None
     try:
-        branches = [_both(beside, _node(at.resolve(branch)), at) for branch in node[keyword]]
+        branches = [_both(siblings, _node(at.resolve(branch)), at) for branch in node[keyword]]
     except UnsupportedError:
         return say_instead(keyword)(node, at)
-    return Change(node={**outside, keyword: branches})
+    return Change(node={**annotations, keyword: branches})
 
 
 def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
@@ -108,17 +112,17 @@ def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
 
 def never_left_out(node: JsonSchema, at: Place) -> Change | None:
     """Remove optional fields that admit no value; toolshape rejects a call that sends such a field."""
-    never = [
+    impossible_names = [
         name
         for name, inner in node.get("properties", {}).items()
         if _without_marks(inner) in ({"not": {}}, {"not": True}) and name not in node.get("required", ())
     ]
-    if not never:
+    if not impossible_names:
         return None
-    properties = {name: inner for name, inner in node["properties"].items() if name not in never}
+    properties = {name: inner for name, inner in node["properties"].items() if name not in impossible_names}
     base = f"{at.path}." if at.path else ""
     note = "the schema of a field that is never valid is not sent; toolshape rejects the field"
-    losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in never)
+    losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in impossible_names)
     return Change(node={**node, "properties": properties}, losses=losses)
 
 
@@ -143,16 +147,18 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     patterns = node.get("patternProperties")
     if not patterns:
         return None
-    others = node.get("additionalProperties", True)
+    additional = node.get("additionalProperties", True)
     values = [_without_marks(value) for value in patterns.values()]
-    kinds = [value for index, value in enumerate(values) if value not in values[:index]]
+    distinct_schemas = [value for index, value in enumerate(values) if value not in values[:index]]
     rewritten = {key: value for key, value in node.items() if key != "patternProperties"}
-    if others is not True:
-        kinds += [others] if isinstance(others, dict) and others not in kinds else []
-        rewritten["additionalProperties"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if additional is not True:
+        distinct_schemas += [additional] if isinstance(additional, dict) and additional not in distinct_schemas else []
+        rewritten["additionalProperties"] = (
+            distinct_schemas[0] if len(distinct_schemas) == 1 else {"anyOf": distinct_schemas}
+        )
     else:  # explicit, because ``extras_as_pairs`` forbids unknown fields if the keyword is absent
         rewritten["additionalProperties"] = True
-    if others is False and len(patterns) == 1 and not node.get("properties"):
+    if additional is False and len(patterns) == 1 and not node.get("properties"):
         rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
         return Change(node=rewritten)
     note = "toolshape checks which names have which values"
@@ -175,11 +181,13 @@ def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
     missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
     if not missing:
         return None
-    kept = [name for name in node["required"] if name not in missing]
-    rest = {key: value for key, value in node.items() if key != "required"}
+    kept_names = [name for name in node["required"] if name not in missing]
+    node_without_required = {key: value for key, value in node.items() if key != "required"}
     note = f"requires {missing[0]!r}, which is not a property; toolshape rejects a call without it"
     loss = Loss(path=at.path, keyword="required", kind="widened", note=note)
-    return Change(node={**rest, "required": kept} if kept else rest, losses=(loss,))
+    return Change(
+        node={**node_without_required, "required": kept_names} if kept_names else node_without_required, losses=(loss,)
+    )
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
@@ -188,8 +196,8 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
     missing = [name for name in node.get("required", ()) if name not in properties]
     if node.get("type") != "object" or not missing:
         return None
-    others = node.get("additionalProperties", True)
-    if others is False:
+    additional = node.get("additionalProperties", True)
+    if additional is False:
         loss = Loss(
             path=at.path,
             keyword="required",
@@ -199,8 +207,8 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
         return Change(
             node={**node, "required": [name for name in node["required"] if name in properties]}, losses=(loss,)
         )
-    completed = {**properties, **{name: {} if others is True else others for name in missing}}
-    return Change(node={**node, "properties": completed})
+    completed_properties = {**properties, **{name: {} if additional is True else additional for name in missing}}
+    return Change(node={**node, "properties": completed_properties})
 
 
 def wrapped_root_with_items(schema: JsonSchema) -> Lens:
@@ -211,8 +219,8 @@ def wrapped_root_with_items(schema: JsonSchema) -> Lens:
     lens = wrapped_root(schema)
     if not mentions(schema, "unevaluatedItems"):
         return lens
-    completed = everywhere(_items_said)(lens.schema)
-    return lens._replace(schema=completed.schema, losses=(*lens.losses, *completed.losses))
+    completed_lens = everywhere(_items_said)(lens.schema)
+    return lens._replace(schema=completed_lens.schema, losses=(*lens.losses, *completed_lens.losses))
 
 
 def _items_said(node: JsonSchema, at: Place) -> Change | None:
@@ -234,28 +242,36 @@ def references_inlined(schema: JsonSchema) -> Lens:
     for JSON text, but no arrow would parse that text. So conditions that refer to a recursive definition are first
     moved to the description. toolshape still checks these conditions.
     """
-    recursive = _reaching_recursion(schema.get("$defs", {}))
+    recursive_names = _reaching_recursion(schema.get("$defs", {}))
 
     def describe(node: JsonSchema, at: Place) -> Change | None:
-        found = {keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive}
-        if found & {"if", "then", "else"}:  # each of these is meaningless without the others
-            found |= {"if", "then", "else"}
-        return say_instead(*[keyword for keyword in _CONDITIONS if keyword in found])(node, at) if found else None
+        recursive_keywords = {keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive_names}
+        if recursive_keywords & {"if", "then", "else"}:  # each of these is meaningless without the others
+            recursive_keywords |= {"if", "then", "else"}
+        return (
+            say_instead(*[keyword for keyword in _CONDITIONS if keyword in recursive_keywords])(node, at)
+            if recursive_keywords
+            else None
+        )
 
-    described = everywhere(describe)(schema) if recursive else Lens(schema=schema)
-    lens = inlined(recursion_as_json_text)(described.schema)
-    return lens._replace(losses=(*described.losses, *lens.losses))
+    described_lens = everywhere(describe)(schema) if recursive_names else Lens(schema=schema)
+    lens = inlined(recursion_as_json_text)(described_lens.schema)
+    return lens._replace(losses=(*described_lens.losses, *lens.losses))
 
 
 def _reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
     """Return the names of the recursive definitions, and of definitions that refer to these at any depth."""
-    found = set(recursive_groups(definitions)) if definitions else set[str]()
-    grown = bool(found)
-    while grown:
-        more = {name for name, node in definitions.items() if name not in found and references(node) & found}
-        found |= more
-        grown = bool(more)
-    return found
+    reaching_names = set(recursive_groups(definitions)) if definitions else set[str]()
+    has_grown = bool(reaching_names)
+    while has_grown:
+        new_names = {
+            name
+            for name, node in definitions.items()
+            if name not in reaching_names and references(node) & reaching_names
+        }
+        reaching_names |= new_names
+        has_grown = bool(new_names)
+    return reaching_names
 
 
 FIELD = "arguments"
@@ -286,8 +302,8 @@ def wrapped_root(schema: JsonSchema) -> Lens:
             return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
         if not isinstance(value[name], dict):
             raise misread(f"expected object, got {kind_of(value[name])}", "", name)
-        beside = next(key for key in value if key != name)
-        raise misread(f"unknown field: put it inside {name!r}", "", beside)
+        extra_field = next(key for key in value if key != name)
+        raise misread(f"unknown field: put it inside {name!r}", "", extra_field)
 
     def out(value: Any) -> Any:
         return {name: value}

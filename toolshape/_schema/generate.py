@@ -36,7 +36,7 @@ def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
 
 
 def _named(parsed: Any) -> list[tuple[str, Any]]:
-    return [(str(operator), given) for operator, given in parsed]
+    return [(str(operator), argument) for operator, argument in parsed]
 
 
 class _Matching:
@@ -48,7 +48,7 @@ class _Matching:
 
     def all(self, parsed: Any, least: int) -> str:
         """Return a string for a parsed sequence of pattern pieces."""
-        return "".join(self._piece(name, given, least) for name, given in _named(parsed))
+        return "".join(self._piece(name, argument, least) for name, argument in _named(parsed))
 
     def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one case for each kind
         self._left -= 1
@@ -84,17 +84,17 @@ def _class(members: Any) -> list[str]:
     """Return the characters of a character class; if it is negated, only printable characters and a few others."""
     characters: list[str] = []
     is_negated = False
-    for name, given in _named(members):
+    for name, argument in _named(members):
         match name:
             case "NEGATE":
                 is_negated = True
             case "LITERAL":
-                characters.append(chr(given))
+                characters.append(chr(argument))
             case "RANGE":
-                low, high = given
+                low, high = argument
                 characters += [chr(code) for code in range(low, min(high, low + 300) + 1)]
             case "CATEGORY":
-                word = str(given)
+                word = str(argument)
                 positive = _CHARACTERS.get(word)
                 characters += (
                     positive
@@ -210,13 +210,13 @@ class _Generator:
         node: JsonObject = schema if isinstance(schema, dict) else {}
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])
-            beside = {key: value for key, value in node.items() if key != "$ref"}
-            return self.resolved(_both(target if isinstance(target, dict) else {}, beside), depth + 1)
+            siblings = {key: value for key, value in node.items() if key != "$ref"}
+            return self.resolved(_both(target if isinstance(target, dict) else {}, siblings), depth + 1)
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
-                beside = {key: value for key, value in node.items() if key != keyword}
+                siblings = {key: value for key, value in node.items() if key != keyword}
                 branch = self.branch(node[keyword], depth)
-                return self.resolved(_both(beside, branch if isinstance(branch, dict) else {}), depth)
+                return self.resolved(_both(siblings, branch if isinstance(branch, dict) else {}), depth)
         if node.get("allOf"):
             merged = {key: value for key, value in node.items() if key != "allOf"}
             for part in node["allOf"]:
@@ -246,14 +246,16 @@ class _Generator:
         for keyword in ("anyOf", "oneOf"):
             if schema.get(keyword):
                 return min(self.height(branch, seen) for branch in schema[keyword])
-        needed = [(schema.get("properties") or {}).get(name) for name in schema.get("required") or ()]
-        needed += [*(schema.get("allOf") or ()), *(schema.get("prefixItems") or ())]
-        needed += [schema.get("items")] if schema.get("minItems") else []
-        return max((1 + self.height(inner, seen) for inner in needed), default=0)
+        required_schemas = [(schema.get("properties") or {}).get(name) for name in schema.get("required") or ()]
+        required_schemas += [*(schema.get("allOf") or ()), *(schema.get("prefixItems") or ())]
+        required_schemas += [schema.get("items")] if schema.get("minItems") else []
+        return max((1 + self.height(inner, seen) for inner in required_schemas), default=0)
 
     def kind(self, node: JsonObject, depth: int) -> str:
-        given = node.get("type")
-        kinds = [str(name).lower() for name in (given if isinstance(given, list) else [given] if given else [])]
+        declared = node.get("type")
+        kinds = [
+            str(name).lower() for name in (declared if isinstance(declared, list) else [declared] if declared else [])
+        ]
         if node.get("nullable") is True:
             kinds.append("null")
         if not kinds:
@@ -264,20 +266,20 @@ class _Generator:
                 "prefixItems": "array",
             }
             kinds = [kind for key, kind in implied.items() if key in node][:1] or [self.chance.choice(_TYPES)]
-        others = [kind for kind in kinds if kind != "null"]
-        is_null = "null" in kinds and (not others or depth >= _DEEPEST or self.chance.random() < 0.2)  # noqa: PLR2004
-        return "null" if is_null else self.chance.choice(others)
+        non_null_kinds = [kind for kind in kinds if kind != "null"]
+        is_null = "null" in kinds and (not non_null_kinds or depth >= _DEEPEST or self.chance.random() < 0.2)  # noqa: PLR2004
+        return "null" if is_null else self.chance.choice(non_null_kinds)
 
     def object(self, node: JsonObject, depth: int) -> JsonObject:
         properties: JsonObject = node.get("properties") or {}
         required = [name for name in node.get("required") or () if isinstance(name, str)]
-        others = [name for name in properties if name not in required]
-        kept = [name for name in others if depth < _DEEPEST and self.chance.random() < 0.5]  # noqa: PLR2004 - a coin
-        names = [name for name in properties if name in required or name in kept]
+        optional_names = [name for name in properties if name not in required]
+        kept_names = [name for name in optional_names if depth < _DEEPEST and self.chance.random() < 0.5]  # noqa: PLR2004 - a coin
+        names = [name for name in properties if name in required or name in kept_names]
         names += [name for name in required if name not in properties]
-        found = {name: self.value(properties.get(name, {}), depth + 1) for name in names}
-        self.fill(found, node, others, depth)
-        return found
+        members = {name: self.value(properties.get(name, {}), depth + 1) for name in names}
+        self.fill(members, node, optional_names, depth)
+        return members
 
     def fill(self, found: JsonObject, node: JsonObject, others: list[str], depth: int) -> None:
         """Add fields up to ``minProperties``, and up to two more if the object admits further names."""
@@ -286,13 +288,15 @@ class _Generator:
             if len(found) < least and name not in found:
                 found[name] = self.value(node["properties"][name], depth + 1)
         patterns = list((node.get("patternProperties") or {}).items())
-        more = node.get("additionalProperties")
-        free = patterns or isinstance(more, dict)
-        wanted = max(least, len(found) + (self.chance.randint(0, 2) if free and depth < _DEEPEST else 0))
+        additional = node.get("additionalProperties")
+        admits_more = patterns or isinstance(additional, dict)
+        wanted_size = max(least, len(found) + (self.chance.randint(0, 2) if admits_more and depth < _DEEPEST else 0))
         for _ in range(_TRIES):
-            if len(found) >= min(wanted, most) or not (free or more is not False):
+            if len(found) >= min(wanted_size, most) or not (admits_more or additional is not False):
                 return
-            pattern, inner = self.chance.choice(patterns) if patterns else ("", more if isinstance(more, dict) else {})
+            pattern, inner = (
+                self.chance.choice(patterns) if patterns else ("", additional if isinstance(additional, dict) else {})
+            )
             name = self.value(
                 {"type": "string", **({"pattern": pattern} if pattern else node.get("propertyNames", {}))}, depth
             )
@@ -300,23 +304,23 @@ class _Generator:
                 found[name] = self.value(inner, depth + 1)
 
     def array(self, node: JsonObject, depth: int) -> list[Any]:
-        first = [self.value(inner, depth + 1) for inner in node.get("prefixItems") or ()]
+        prefix_items = [self.value(inner, depth + 1) for inner in node.get("prefixItems") or ()]
         items = node.get("items", {})
-        least = max(node.get("minItems", 0), len(first))
+        least = max(node.get("minItems", 0), len(prefix_items))
         most = min(node.get("maxItems", math.inf), max(least, 0 if depth >= _DEEPEST else least + 2))
-        if items is False or (first and "items" not in node and "minItems" not in node):
-            return first
+        if items is False or (prefix_items and "items" not in node and "minItems" not in node):
+            return prefix_items
         size = self.chance.randint(least, max(int(most), least))
-        found = first
-        keys = set(map(_key, found))
+        array_items = prefix_items
+        keys = set(map(_key, array_items))
         for _ in range(_TRIES + size):
-            if len(found) >= size or self.left < 0:
+            if len(array_items) >= size or self.left < 0:
                 break
             item = self.value(items, depth + 1)
             if not node.get("uniqueItems") or _key(item) not in keys:
-                found.append(item)
+                array_items.append(item)
                 keys.add(_key(item))
-        return found
+        return array_items
 
     def string(self, node: JsonObject, depth: int) -> str:
         if node.get("contentMediaType") == "application/json":
@@ -358,8 +362,8 @@ class _Generator:
 
 
 def _bound(node: JsonObject, keyword: str, default: float) -> float:
-    given = node.get(keyword)
-    return given if isinstance(given, (int, float)) and not isinstance(given, bool) else default
+    bound = node.get(keyword)
+    return bound if isinstance(bound, (int, float)) and not isinstance(bound, bool) else default
 
 
 _CLASSES: dict[str, type | tuple[type, ...]] = {

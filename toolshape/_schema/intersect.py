@@ -50,15 +50,15 @@ def intersected(
 def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
     """Raise ``UnsupportedError`` if the parts differ in keywords whose meaning depends on their siblings."""
     for group in _TOGETHER:
-        ours, theirs = ({key: part[key] for key in group & part.keys()} for part in (one, other))
-        if ours and theirs and not is_equal_json(ours, theirs) and {*ours, *theirs} != {"items"}:
+        first, second = ({key: part[key] for key in group & part.keys()} for part in (one, other))
+        if first and second and not is_equal_json(first, second) and {*first, *second} != {"items"}:
             raise UnsupportedError(
-                f"the parts of allOf differ in {min(ours)!r}: merge them by hand", path=path, rule="allOf"
+                f"the parts of allOf differ in {min(first)!r}: merge them by hand", path=path, rule="allOf"
             )
-    for ours, theirs in ((one, other), (other, one)):
-        if "unevaluatedProperties" in ours and theirs.keys() & _FIELDS:
+    for first, second in ((one, other), (other, one)):
+        if "unevaluatedProperties" in first and second.keys() & _FIELDS:
             raise UnsupportedError("allOf has unevaluatedProperties: merge the parts by hand", path=path, rule="allOf")
-        if "patternProperties" in theirs and ours.get("additionalProperties", True) not in (True, {}):
+        if "patternProperties" in second and first.get("additionalProperties", True) not in (True, {}):
             raise UnsupportedError(
                 "allOf has patternProperties and limits other fields: merge the parts by hand", path=path, rule="allOf"
             )
@@ -118,21 +118,21 @@ def _closed(
 ) -> JsonSchema:
     """Apply each part's ``additionalProperties`` to the properties that only the other part names."""
     properties = dict(merged.get("properties", {}))
-    for ours, theirs in ((one, other), (other, one)):
-        further = ours.get("additionalProperties", True)
-        if further is True or further == {}:
+    for part, other_part in ((one, other), (other, one)):
+        additional = part.get("additionalProperties", True)
+        if additional is True or additional == {}:
             continue
-        for name in theirs.get("properties", {}).keys() - ours.get("properties", {}).keys():
-            properties[name] = both(further, properties[name])
-    impossible = [name for name, inner in properties.items() if inner is False]
-    if set(impossible) & set(merged.get("required", ())):
-        raise UnsupportedError(f"allOf requires {impossible[0]!r} but forbids it", path=path, rule="allOf")
-    kept = {name: inner for name, inner in properties.items() if inner is not False}
-    return {**merged, "properties": kept} if "properties" in merged else merged
+        for name in other_part.get("properties", {}).keys() - part.get("properties", {}).keys():
+            properties[name] = both(additional, properties[name])
+    impossible_names = [name for name, inner in properties.items() if inner is False]
+    if set(impossible_names) & set(merged.get("required", ())):
+        raise UnsupportedError(f"allOf requires {impossible_names[0]!r} but forbids it", path=path, rule="allOf")
+    possible_properties = {name: inner for name, inner in properties.items() if inner is not False}
+    return {**merged, "properties": possible_properties} if "properties" in merged else merged
 
 
 def _common_types(ours: Any, theirs: Any) -> list[str]:
     """Return the types that both schemas admit; an integer is also a number."""
     first, second = ([kinds] if isinstance(kinds, str) else kinds for kinds in (ours, theirs))
-    narrow = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
-    return list(dict.fromkeys([*narrow, *(kind for kind in second if kind == "integer" and "number" in first)]))
+    common_types = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
+    return list(dict.fromkeys([*common_types, *(kind for kind in second if kind == "integer" and "number" in first)]))

@@ -77,13 +77,13 @@ def each(*rules: Rule) -> Rule:
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         losses: list[Loss] = []
-        before = node
+        original = node
         for inner in rules:
             change = inner(node, at)
             if change is not None:
                 node = change.node
                 losses.extend(change.losses)
-        return None if node is before else Change(node=node, losses=tuple(losses))
+        return None if node is original else Change(node=node, losses=tuple(losses))
 
     return rule
 

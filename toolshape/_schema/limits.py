@@ -53,15 +53,20 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
             return None
         totals = {"properties": 0, "characters": 0, "choices": 0}
         for inner, _ in nodes_of(node):
-            texts = [*inner.get("properties", ()), *inner.get("$defs", ())]
+            names = [*inner.get("properties", ()), *inner.get("$defs", ())]
             options = [*inner.get("enum", ()), *([inner["const"]] if "const" in inner else [])]
             totals["properties"] += len(inner.get("properties", ()))
             totals["choices"] += len(inner.get("enum", ()))
-            totals["characters"] += sum(len(str(text)) for text in (*texts, *options))
+            totals["characters"] += sum(len(str(text)) for text in (*names, *options))
         counts = [*totals.items(), ("levels of nesting", _levels(node))]
         limits = zip(counts, (properties, characters, choices, levels), strict=True)
         return next(
-            (f"{number} {what}, at most {most} are allowed" for (what, number), most in limits if number > most), None
+            (
+                f"{number} {total_name}, at most {most} are allowed"
+                for (total_name, number), most in limits
+                if number > most
+            ),
+            None,
         )
 
     return too_large
@@ -84,12 +89,12 @@ def _levels(schema: JsonSchema) -> int:
     # recursive definition has no longest path. So each member of its group counts once, at the depth where it is first
     # reached.
     groups = recursive_groups(definitions)
-    known: dict[str, int] = {}
+    known_depths: dict[str, int] = {}
 
     def deepest(name: str) -> int:
         """Return the depth below a definition; each member of a recursive group counts where it is first reached."""
-        if name not in known:
-            known[name] = max(
+        if name not in known_depths:
+            known_depths[name] = max(
                 [depth + own.get(member, 0) for member, depth in _members(name, groups, references).items()]
                 + [
                     depth + further + deepest(target)
@@ -98,7 +103,7 @@ def _levels(schema: JsonSchema) -> int:
                     if groups.get(target, target) != groups.get(name, name)
                 ]
             )
-        return known[name]
+        return known_depths[name]
 
     return deepest("")
 

@@ -132,12 +132,12 @@ class SchemaReader:
         """Normalise a subschema; a definition is normalised when the first reference to it is read."""
         if not isinstance(schema, dict):
             return schema
-        before, self.base = self.base, base
-        own = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+        outer_base, self.base = self.base, base
+        own_keywords = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
         if self.references_stand_alone:
-            own = everywhere(_lone_reference, constraints=True)(own).schema
-        rewritten = everywhere(self.rule, constraints=True)(own).schema
-        self.base = before
+            own_keywords = everywhere(_lone_reference, constraints=True)(own_keywords).schema
+        rewritten = everywhere(self.rule, constraints=True)(own_keywords).schema
+        self.base = outer_base
         return rewritten
 
     def rule(self, node: JsonSchema, at: Place) -> Change:
@@ -229,8 +229,11 @@ class SchemaReader:
         """Return the target of a local reference, or ``None`` if it does not resolve or points to another document."""
         if reference.startswith("#/") or reference == "#":
             return at_pointer(self.root, unquote(reference))
-        inside = (self.root[key] for key in _DEFINITIONS if isinstance(self.root.get(key), dict))
-        for schema in (self.root, *(definition for definitions in inside for definition in definitions.values())):
+        definition_maps = (self.root[key] for key in _DEFINITIONS if isinstance(self.root.get(key), dict))
+        for schema in (
+            self.root,
+            *(definition for definitions in definition_maps for definition in definitions.values()),
+        ):
             for node, _ in nodes_of(schema if isinstance(schema, dict) else {}, constraints=True):
                 if reference in (f"#{node.get('$anchor')}", f"#{node.get('$dynamicAnchor')}"):
                     return node
@@ -262,11 +265,11 @@ class SchemaReader:
         """Read a list of items as ``prefixItems``; rewrite boolean items as the schema that they mean."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
-            others = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
+            additional_items = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
             if items:
                 node["prefixItems"] = items
-            if others is not None:
-                node["items"] = {} if others is True else others
+            if additional_items is not None:
+                node["items"] = {} if additional_items is True else additional_items
         if node.get("type") == "array" and "unevaluatedItems" in node and not node.keys() & _EVALUATES_ITEMS:
             node["items"] = node.pop("unevaluatedItems")
         if node.get("items") is True:
@@ -278,27 +281,29 @@ class SchemaReader:
         """Rewrite boolean branches as objects; drop the branches of a union that admit nothing."""
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
-                never: tuple[Any, ...] = (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
-                written = node[keyword]
-                node[keyword] = [_as_object(inner) for inner in written if inner not in never]
+                impossible_schemas: tuple[Any, ...] = (
+                    (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
+                )
+                original_branches = node[keyword]
+                node[keyword] = [_as_object(inner) for inner in original_branches if inner not in impossible_schemas]
                 if not node[keyword]:
                     del node[keyword]
-                    if written:  # no branch admits anything
+                    if original_branches:  # no branch admits anything
                         node["not"] = {}
 
     def types(self, node: JsonSchema, at: Place) -> None:
         """Rewrite each type to its JSON Schema name; add ``items`` to arrays."""
         if "type" in node:
-            given = node["type"] if isinstance(node["type"], list) else [node["type"]]
-            read = [self.type(name, at) for name in given]
-            known = list(dict.fromkeys(name for name in read if name is not None))
-            if known and None not in read:
-                node["type"] = known if len(known) > 1 else known[0]
+            declared = node["type"] if isinstance(node["type"], list) else [node["type"]]
+            resolved_types = [self.type(name, at) for name in declared]
+            known_types = list(dict.fromkeys(name for name in resolved_types if name is not None))
+            if known_types and None not in resolved_types:
+                node["type"] = known_types if len(known_types) > 1 else known_types[0]
             else:
                 del node["type"]
         if node.get("enum") and "type" in node:
-            of_type = {"type": node["type"]}
-            if not any(fits(choice, of_type, lambda inner: inner) for choice in node["enum"]):
+            type_schema = {"type": node["type"]}
+            if not any(fits(choice, type_schema, lambda inner: inner) for choice in node["enum"]):
                 self.note(at, f"none of the choices is of type {node['type']}: no value can be valid")
         kinds = node.get("type", ())
         if self.completes_arrays and "array" in ((kinds,) if isinstance(kinds, str) else kinds):
@@ -313,8 +318,8 @@ class SchemaReader:
         leaves. When it reaches a ``oneOf``, it removes the types that it has added inside.
         """
         self.base = base
-        marked = everywhere(self.implied_type)(schema).schema
-        return everywhere(self.noted_type)(marked).schema if mentions(marked, _IMPLIED) else marked
+        marked_schema = everywhere(self.implied_type)(schema).schema
+        return everywhere(self.noted_type)(marked_schema).schema if mentions(marked_schema, _IMPLIED) else marked_schema
 
     def implied_type(self, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG002 - a rule
         """Add the type that fields or items imply, and a mark that the type was implied."""
@@ -356,23 +361,27 @@ class SchemaReader:
                 node[flag] = node.pop(bound)
         if "divisibleBy" in node:
             node.setdefault("multipleOf", node.pop("divisibleBy"))
-        for name, wanted in node.pop("dependencies", {}).items():
-            if isinstance(wanted, (list, str)):
-                node.setdefault("dependentRequired", {})[name] = [wanted] if isinstance(wanted, str) else wanted
+        for name, dependency in node.pop("dependencies", {}).items():
+            if isinstance(dependency, (list, str)):
+                node.setdefault("dependentRequired", {})[name] = (
+                    [dependency] if isinstance(dependency, str) else dependency
+                )
             else:
-                node.setdefault("dependentSchemas", {})[name] = self.inner(wanted, self.path(at))
+                node.setdefault("dependentSchemas", {})[name] = self.inner(dependency, self.path(at))
 
     def fields(self, node: JsonSchema, at: Place) -> None:
         """Move ``required`` from the fields to their object; rewrite boolean schemas of fields as objects."""
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: _as_object(inner) for name, inner in properties.items()}
-            marked = [name for name, inner in properties.items() if isinstance(inner, dict) and _is_required(inner)]
+            required_names = [
+                name for name, inner in properties.items() if isinstance(inner, dict) and _is_required(inner)
+            ]
             node["properties"] = {
                 name: _without_mark(inner) if isinstance(inner, dict) else inner for name, inner in properties.items()
             }
-            if marked and "required" not in node:
-                node["required"] = marked
+            if required_names and "required" not in node:
+                node["required"] = required_names
             elif isinstance(node.get("required"), str) and node["required"] in properties:
                 node["required"] = [node["required"]]
         elif "properties" in node:

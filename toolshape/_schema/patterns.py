@@ -23,8 +23,8 @@ def is_bounded(pattern: str, text: str) -> bool:
     Raises:
         re.error: Python cannot parse the pattern.
     """
-    repeated = _repetitions(pattern)
-    return repeated is not None and (len(text) + 1) ** (repeated + 1) <= _MOST_MATCHING
+    repetitions = _repetitions(pattern)
+    return repetitions is not None and (len(text) + 1) ** (repetitions + 1) <= _MOST_MATCHING
 
 
 @functools.lru_cache(256)

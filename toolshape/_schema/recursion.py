@@ -22,21 +22,21 @@ def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []
-    is_waiting: set[str] = set()
+    waiting_names: set[str] = set()
     groups: dict[str, int] = {}
     for root in definitions:
         path: list[tuple[str, Iterator[str]]] = [] if root in numbers else [(root, iter(targets[root]))]
         while path:
-            name, rest = path[-1]
+            name, remaining_targets = path[-1]
             if name not in numbers:
                 numbers[name] = lowest[name] = len(numbers)
                 waiting.append(name)
-                is_waiting.add(name)
-            for target in rest:
+                waiting_names.add(name)
+            for target in remaining_targets:
                 if target not in numbers:
                     path.append((target, iter(targets[target])))
                     break
-                if target in is_waiting:
+                if target in waiting_names:
                     lowest[name] = min(lowest[name], numbers[target])
             else:
                 path.pop()
@@ -45,7 +45,7 @@ def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
                 if lowest[name] == numbers[name]:
                     group = waiting[waiting.index(name) :]
                     del waiting[-len(group) :]
-                    is_waiting.difference_update(group)
+                    waiting_names.difference_update(group)
                     if len(group) > 1 or name in targets[name]:
                         groups |= dict.fromkeys(group, numbers[name])
     return groups

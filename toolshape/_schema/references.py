@@ -36,9 +36,9 @@ def references(node: Any) -> set[str]:
 
 def referring(node: Any) -> list[JsonSchema]:
     """Return the nodes of a schema that have a ``$ref``, in order."""
-    found: list[JsonSchema] = []
-    _collect(node, found)
-    return found
+    nodes: list[JsonSchema] = []
+    _collect(node, nodes)
+    return nodes
 
 
 def _collect(node: Any, found: list[JsonSchema]) -> None:
@@ -68,8 +68,8 @@ def at_pointer(root: Any, reference: str) -> Any:
     start, *steps = reference.split("/")
     if start != "#":
         return None
-    for written in steps:
-        step = written.replace("~1", "/").replace("~0", "~")
+    for escaped_step in steps:
+        step = escaped_step.replace("~1", "/").replace("~0", "~")
         if isinstance(root, list) and step.isdecimal() and int(step) < len(root):
             root = root[int(step)]
         elif isinstance(root, dict) and step in root:
@@ -103,12 +103,15 @@ def pruned(schema: JsonSchema) -> JsonSchema:
     definitions = schema.get("$defs")
     if not definitions:
         return {key: value for key, value in schema.items() if key != "$defs"}
-    used: set[str] = set()
-    waiting = references({key: value for key, value in schema.items() if key != "$defs"})
-    while waiting:
-        name = waiting.pop()
-        if name not in used and name in definitions:
-            used.add(name)
-            waiting |= references(definitions[name])
-    kept = {name: node for name, node in definitions.items() if name in used}
-    return {**{k: v for k, v in schema.items() if k != "$defs"}, **({"$defs": kept} if kept else {})}
+    used_names: set[str] = set()
+    pending_names = references({key: value for key, value in schema.items() if key != "$defs"})
+    while pending_names:
+        name = pending_names.pop()
+        if name not in used_names and name in definitions:
+            used_names.add(name)
+            pending_names |= references(definitions[name])
+    used_definitions = {name: node for name, node in definitions.items() if name in used_names}
+    return {
+        **{k: v for k, v in schema.items() if k != "$defs"},
+        **({"$defs": used_definitions} if used_definitions else {}),
+    }

@@ -124,8 +124,8 @@ def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
     names = [definition_name(part["$ref"]) for part in parts]
     text_is_meant = any(_admits_text(part, at) for part in parts)
     target = at.resolve(node) if len(names) == 1 else node
-    listed = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return json_text(target, at, of=f"One more {listed}, of the form above", text_is_meant=text_is_meant)
+    names_text = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return json_text(target, at, of=f"One more {names_text}, of the form above", text_is_meant=text_is_meant)
 
 
 def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -136,8 +136,10 @@ def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
     """Send a node as JSON text, with its schema in the description."""
-    plain = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
-    return json_text(node, at, of=f"JSON of the form {_to_json_text(plain)}", text_is_meant=_admits_text(node, at))
+    plain_schema = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
+    return json_text(
+        node, at, of=f"JSON of the form {_to_json_text(plain_schema)}", text_is_meant=_admits_text(node, at)
+    )
 
 
 # --- objects, maps, tuples ----------------------------------------------------------------------------------------
@@ -153,9 +155,9 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
     admits_integers = not are_disjoint(key, {"type": "integer"}, at.resolve)
     rewritten: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
-    for ours, theirs in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
-        if ours in node:
-            rewritten[theirs] = node[ours]
+    for object_keyword, array_keyword in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
+        if object_keyword in node:
+            rewritten[array_keyword] = node[object_keyword]
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -230,20 +232,20 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         "description": "Further fields of this object.",
     }
     rewritten = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
-    named, path = frozenset(properties), _inner(at, "*")
+    named_fields, path = frozenset(properties), _inner(at, "*")
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
             return value
-        rest = {key: item for key, item in value.items() if key != name}
-        return {**rest, **_further_fields(value[name], name, named | rest.keys(), path)}
+        other_fields = {key: item for key, item in value.items() if key != name}
+        return {**other_fields, **_further_fields(value[name], name, named_fields | other_fields.keys(), path)}
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        kept = {key: item for key, item in value.items() if key in named}
-        extras = [{"key": key, "value": item} for key, item in value.items() if key not in named]
-        return {**kept, name: extras} if extras else kept
+        known_fields = {key: item for key, item in value.items() if key in named_fields}
+        extras = [{"key": key, "value": item} for key, item in value.items() if key not in named_fields]
+        return {**known_fields, name: extras} if extras else known_fields
 
     note = f"fields that are not in `properties`, sent as pairs in {name!r}"
     losses = (
@@ -288,15 +290,19 @@ def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset
         for key in value:
             if key not in known:
                 raise misread("unknown field", path, key)
-        rest = value.get("rest", []) if "rest" in known else []
-        if not isinstance(rest, list):
-            raise misread(f"expected array, got {kind_of(rest)}", path, "rest")
-        last = len(names) - 1 if rest else max((index for index, name in enumerate(names) if name in value), default=-1)
-        given = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last + 1]]
-        if _ABSENT in given:  # an item has no default, and a later item is present
-            missing = names[given.index(_ABSENT)]
+        rest_items = value.get("rest", []) if "rest" in known else []
+        if not isinstance(rest_items, list):
+            raise misread(f"expected array, got {kind_of(rest_items)}", path, "rest")
+        last_index = (
+            len(names) - 1
+            if rest_items
+            else max((index for index, name in enumerate(names) if name in value), default=-1)
+        )
+        given_items = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last_index + 1]]
+        if _ABSENT in given_items:  # an item has no default, and a later item is present
+            missing = names[given_items.index(_ABSENT)]
             raise misread("missing, but a later item is present", path, missing)
-        return given + rest
+        return given_items + rest_items
 
     return back
 
@@ -313,24 +319,24 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     prefix = prefix[: max(int(min(most, len(prefix))), 1)]
     names = [f"item_{index + 1}" for index in range(len(prefix))]
     properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
-    others = node.get("items", True)
-    if others is not False and most > len(prefix):
-        properties["rest"] = _rest(node, others, len(prefix))
+    rest_schema = node.get("items", True)
+    if rest_schema is not False and most > len(prefix):
+        properties["rest"] = _rest(node, rest_schema, len(prefix))
     required = [*names, "rest"] if "rest" in properties and least > len(prefix) else names[:least]
-    moved = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(node=node)
+    moved_change = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(node=node)
     rewritten = {
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": False,
-        **annotations_of(moved.node),
+        **annotations_of(moved_change.node),
     }
 
     def out(value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        named = dict(zip(names, value, strict=False))
-        return {**named, "rest": value[len(names) :]} if len(value) > len(names) else named
+        named_items = dict(zip(names, value, strict=False))
+        return {**named_items, "rest": value[len(names) :]} if len(value) > len(names) else named_items
 
     defaults = {name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)}
     losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
@@ -343,16 +349,16 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
             Loss(path=at.path, keyword="prefixItems", kind="widened", note="an item may be omitted before a later item")
         )
     back = _from_places(names, defaults, frozenset(properties), at.path)
-    return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved.losses))
+    return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved_change.losses))
 
 
 def _rest(node: JsonSchema, others: Any, places: int) -> JsonSchema:
     """Return the schema of the items that do not have a field of their own."""
-    rest: JsonSchema = {"type": "array", "items": {} if others is True else others}
+    rest_schema: JsonSchema = {"type": "array", "items": {} if others is True else others}
     for keyword in ("minItems", "maxItems"):
         if node.get(keyword, 0) > places:
-            rest[keyword] = node[keyword] - places
-    return {**rest, PATH: node[PATH]} if PATH in node else rest
+            rest_schema[keyword] = node[keyword] - places
+    return {**rest_schema, PATH: node[PATH]} if PATH in node else rest_schema
 
 
 def _as_dict(node: Any) -> JsonSchema:
@@ -365,41 +371,45 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     if node.get("type") != "object" or not properties:
         return None
     required = frozenset(node.get("required", ()))
-    optional = tuple(name for name in properties if name not in required)
-    if not optional and "required" in node:
+    optional_names = tuple(name for name in properties if name not in required)
+    if not optional_names and "required" in node:
         return None
-    admits = {name for name in optional if fits(None, properties[name], at.resolve)}
+    names_admitting_null = {name for name in optional_names if fits(None, properties[name], at.resolve)}
     defaults = {
         name: properties[name]["default"]
-        for name in admits
+        for name in names_admitting_null
         if "default" in properties[name] and fits(properties[name]["default"], properties[name], at.resolve)
     }
-    left_out = frozenset(optional) - admits
-    nullable = {name: _nullable(inner) if name in left_out else inner for name, inner in properties.items()}
+    dropped_names = frozenset(optional_names) - names_admitting_null
+    nullable_properties = {
+        name: _nullable(inner) if name in dropped_names else inner for name, inner in properties.items()
+    }
     names = tuple(properties)  # the arrows outlive the schema
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item for key, item in value.items() if item is not None or key not in left_out}
+        return {key: item for key, item in value.items() if item is not None or key not in dropped_names}
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        whole = {**{name: defaults.get(name) for name in optional}, **value}
-        return {name: whole[name] for name in names if name in whole} | value
+        complete = {**{name: defaults.get(name) for name in optional_names}, **value}
+        return {name: complete[name] for name in names if name in complete} | value
 
-    reshaped = [_of_null(at, name, "reshaped", "null means omitted") for name in optional if name in left_out]
-    kept = [name for name in optional if name in admits and name not in defaults]
+    reshaped_losses = [
+        _of_null(at, name, "reshaped", "null means omitted") for name in optional_names if name in dropped_names
+    ]
+    no_longer_optional = [name for name in optional_names if name in names_admitting_null and name not in defaults]
     return Change(
-        node={**node, "properties": nullable, "required": list(properties)},
-        back=back if left_out else None,
-        out=out if optional else None,
+        node={**node, "properties": nullable_properties, "required": list(properties)},
+        back=back if dropped_names else None,
+        out=out if optional_names else None,
         losses=(
-            *reshaped,
-            *(_of_null(at, name, "narrowed", _NULL_IS_A_VALUE) for name in kept),
+            *reshaped_losses,
+            *(_of_null(at, name, "narrowed", _NULL_IS_A_VALUE) for name in no_longer_optional),
         ),
-        drops=(names, left_out),
+        drops=(names, dropped_names),
     )
 
 
@@ -417,13 +427,19 @@ def _inner(at: Place, name: str) -> str:
 def _nullable(node: Any) -> JsonSchema:
     if not isinstance(node, dict):
         return {"anyOf": [node, {"type": "null"}]}
-    outside = annotations_of(node)
-    inside = {key: value for key, value in node.items() if key not in outside}
-    if isinstance(inside.get("type"), str) and not inside.keys() & {"enum", "const", "anyOf", "oneOf", "allOf"}:
-        return {**node, "type": [inside["type"], "null"]}
-    if set(inside) == {"anyOf"}:
-        return {"anyOf": [*inside["anyOf"], {"type": "null"}], **outside}
-    return {"anyOf": [inside, {"type": "null"}], **outside}
+    annotations = annotations_of(node)
+    constraints = {key: value for key, value in node.items() if key not in annotations}
+    if isinstance(constraints.get("type"), str) and not constraints.keys() & {
+        "enum",
+        "const",
+        "anyOf",
+        "oneOf",
+        "allOf",
+    }:
+        return {**node, "type": [constraints["type"], "null"]}
+    if set(constraints) == {"anyOf"}:
+        return {"anyOf": [*constraints["anyOf"], {"type": "null"}], **annotations}
+    return {"anyOf": [constraints, {"type": "null"}], **annotations}
 
 
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -431,10 +447,10 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
-        others = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
-        if name not in node.get("required", ()) and inner.get("default", 0) is None and len(others) == 1:
-            outside = {key: value for key, value in annotations_of(inner).items() if key != "default"}
-            rewritten[name] = {**others[0], **outside}
+        non_null_branches = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
+        if name not in node.get("required", ()) and inner.get("default", 0) is None and len(non_null_branches) == 1:
+            annotations = {key: value for key, value in annotations_of(inner).items() if key != "default"}
+            rewritten[name] = {**non_null_branches[0], **annotations}
     if not rewritten:
         return None
 
@@ -478,22 +494,22 @@ def _first_required(node: JsonSchema, at: Place) -> Change:
     place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
     # If null is a value with its own meaning, an empty string, not null, means that the field is omitted.
-    is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
-    sentence, nothing = ("An empty text leaves it out.", "") if is_value else ("null leaves it out.", "null")
+    null_is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
+    sentence, omitted_text = ("An empty text leaves it out.", "") if null_is_value else ("null leaves it out.", "null")
     rewritten = described(change.node, sentence)
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
             return value
-        inner = change.back(value[name]) if change.back else value[name]
-        if inner == "" if is_value else inner is None:
+        inner_value = change.back(value[name]) if change.back else value[name]
+        if inner_value == "" if null_is_value else inner_value is None:
             return {key: item for key, item in value.items() if key != name}
-        return {**value, name: inner}
+        return {**value, name: inner_value}
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {**value, name: change.out(value[name]) if name in value and change.out else nothing}
+        return {**value, name: change.out(value[name]) if name in value and change.out else omitted_text}
 
     changed = {**node, "properties": {**properties, name: rewritten}, "required": [name]}
     return Change(node=changed, back=back, out=out, losses=change.losses)
@@ -528,16 +544,16 @@ def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  
 
 def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
     """Return a rule that renames fields whose names a provider rejects; no two fields get the same name."""
-    allowed = re.compile(pattern)
+    allowed_pattern = re.compile(pattern)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         properties = node.get("properties", {})
-        if (only_root and not at.is_root) or all(allowed.fullmatch(name) for name in properties):
+        if (only_root and not at.is_root) or all(allowed_pattern.fullmatch(name) for name in properties):
             return None
-        new_names: dict[str, str] = {name: name for name in properties if allowed.fullmatch(name)}
+        new_names: dict[str, str] = {name: name for name in properties if allowed_pattern.fullmatch(name)}
         for name in properties:
             if name not in new_names:
-                new_names[name] = _free_name(name, set(new_names.values()), allowed, at)
+                new_names[name] = _free_name(name, set(new_names.values()), allowed_pattern, at)
         originals = {new: old for old, new in new_names.items()}
         renamed = {**node, "properties": {new_names[name]: inner for name, inner in properties.items()}}
         if "required" in node:
@@ -573,8 +589,8 @@ def _renaming(names: Mapping[str, str], path: str) -> Arrow:
             return value
         renamed = {names.get(key, key): item for key, item in value.items()}
         if len(renamed) < len(value):
-            twice = next(key for key in value if names.get(key, key) != key and names[key] in value)
-            raise misread(f"duplicate field: also sent as {names[twice]!r}", path, twice)
+            repeated_name = next(key for key in value if names.get(key, key) != key and names[key] in value)
+            raise misread(f"duplicate field: also sent as {names[repeated_name]!r}", path, repeated_name)
         return renamed
 
     return rename
@@ -587,8 +603,8 @@ def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
     """Rewrite ``const`` as an enum of one choice."""
     if "const" not in node:
         return None
-    outside = {key: value for key, value in node.items() if key != "const"}
-    return Change(node={**outside, "enum": [node["const"]]})
+    other_keywords = {key: value for key, value in node.items() if key != "const"}
+    return Change(node={**other_keywords, "enum": [node["const"]]})
 
 
 def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
@@ -596,8 +612,10 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
-    fitting = [choice for choice in choices if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)]
-    choices = fitting or choices  # a choice that violates the declared type can never be valid
+    fitting_choices = [
+        choice for choice in choices if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)
+    ]
+    choices = fitting_choices or choices  # a choice that violates the declared type can never be valid
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
@@ -614,7 +632,7 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
         return words.get(value, value) if isinstance(value, str) else value
 
     losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are not strings, sent as strings")]
-    if not fitting:
+    if not fitting_choices:
         note = "no choice is of the declared type; toolshape rejects each"
         losses.append(Loss(path=at.path, keyword="enum", kind="widened", note=note))
     return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
@@ -623,15 +641,15 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Split null off an enum into its own branch, so that later rewrites of the enum do not change null."""
     choices = node.get("enum", ())
-    others = [choice for choice in choices if choice is not None]
-    if len(others) == len(choices) or not others:
+    non_null_choices = [choice for choice in choices if choice is not None]
+    if len(non_null_choices) == len(choices) or not non_null_choices:
         return None
-    outside = annotations_of(node)
-    inside = {key: value for key, value in node.items() if key not in outside}
-    if isinstance(inside.get("type"), list):
-        types = [name for name in inside["type"] if name != "null"]
-        inside["type"] = types[0] if len(types) == 1 else types
-    return Change(node={"anyOf": [{**inside, "enum": others}, {"type": "null"}], **outside})
+    annotations = annotations_of(node)
+    constraints = {key: value for key, value in node.items() if key not in annotations}
+    if isinstance(constraints.get("type"), list):
+        types = [name for name in constraints["type"] if name != "null"]
+        constraints["type"] = types[0] if len(types) == 1 else types
+    return Change(node={"anyOf": [{**constraints, "enum": non_null_choices}, {"type": "null"}], **annotations})
 
 
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
@@ -659,12 +677,12 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     if "oneOf" not in node:
         return None
     branches = node["oneOf"]
-    outside = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
+    other_keywords = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
     pairs = [(branch, earlier) for index, branch in enumerate(branches) for earlier in branches[:index]]
     losses: tuple[Loss, ...] = ()
     if not all(are_disjoint(branch, earlier, at.resolve) for branch, earlier in pairs):
         losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value may fit two branches"),)
-    return Change(node={**outside, "anyOf": branches}, losses=losses)
+    return Change(node={**other_keywords, "anyOf": branches}, losses=losses)
 
 
 def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
@@ -681,11 +699,11 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     parts = node.get("allOf")
     if not parts:
         return None
-    outside = {key: value for key, value in node.items() if key != "allOf"}
-    if len(parts) == 1 and isinstance(parts[0], dict) and _is_apart(parts[0], outside.keys() - ANNOTATIONS):
-        return Change(node={**parts[0], **outside})
+    siblings = {key: value for key, value in node.items() if key != "allOf"}
+    if len(parts) == 1 and isinstance(parts[0], dict) and _is_apart(parts[0], siblings.keys() - ANNOTATIONS):
+        return Change(node={**parts[0], **siblings})
     merged: JsonSchema = {}
-    for part in [*(at.resolve(part) for part in parts), outside]:
+    for part in [*(at.resolve(part) for part in parts), siblings]:
         if part is False:
             raise UnsupportedError("allOf admits nothing", path=at.path, rule="allOf")
         if isinstance(part, dict):
@@ -731,37 +749,45 @@ def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: 
     """Rewrite ``type: [a, b]`` as branches."""
     if not isinstance(node.get("type"), list):
         return None
-    outside = annotations_of(node)
-    inside = {key: value for key, value in node.items() if key not in outside and key != "type"}
+    annotations = annotations_of(node)
+    constraints = {key: value for key, value in node.items() if key not in annotations and key != "type"}
     branches = [
-        {"type": name, **{key: value for key, value in inside.items() if _speaks_of(key, name)}}
+        {"type": name, **{key: value for key, value in constraints.items() if _speaks_of(key, name)}}
         for name in node["type"]
     ]
-    return Change(node={"anyOf": branches, **outside} if len(branches) > 1 else {**branches[0], **outside})
+    return Change(node={"anyOf": branches, **annotations} if len(branches) > 1 else {**branches[0], **annotations})
 
 
 def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Rewrite a null branch as ``nullable``, as in OpenAPI 3.0."""
     branches = node.get("anyOf")
-    others = [branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"]
-    if not branches or len(others) == len(branches):
+    non_null_branches = [
+        branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"
+    ]
+    if not branches or len(non_null_branches) == len(branches):
         return None
-    outside = {key: value for key, value in node.items() if key != "anyOf"}
-    if "type" not in outside or "null" in outside["type"]:  # otherwise the type beside the branches excludes null
-        outside["nullable"] = True
-    if len(others) == 1 and isinstance(others[0], dict) and "$ref" not in others[0]:
-        return Change(node={**others[0], **outside})
-    return Change(node={**outside, "anyOf": others}) if others else None
+    other_keywords = {key: value for key, value in node.items() if key != "anyOf"}
+    if (
+        "type" not in other_keywords or "null" in other_keywords["type"]
+    ):  # otherwise the type beside the branches excludes null
+        other_keywords["nullable"] = True
+    if len(non_null_branches) == 1 and isinstance(non_null_branches[0], dict) and "$ref" not in non_null_branches[0]:
+        return Change(node={**non_null_branches[0], **other_keywords})
+    return Change(node={**other_keywords, "anyOf": non_null_branches}) if non_null_branches else None
 
 
 def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """If a union has only one branch besides null, add null to the type of this branch."""
     branches = node.get("anyOf", ())
-    others = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
-    if len(branches) != len(others) + 1 or len(others) != 1 or not isinstance(others[0].get("type"), str):
+    non_null_branches = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
+    if (
+        len(branches) != len(non_null_branches) + 1
+        or len(non_null_branches) != 1
+        or not isinstance(non_null_branches[0].get("type"), str)
+    ):
         return None
-    outside = {key: value for key, value in node.items() if key != "anyOf"}
-    merged = {**others[0], **outside, "type": [others[0]["type"], "null"]}
+    other_keywords = {key: value for key, value in node.items() if key != "anyOf"}
+    merged = {**non_null_branches[0], **other_keywords, "type": [non_null_branches[0]["type"], "null"]}
     if "enum" in merged:
         merged["enum"] = [*merged["enum"], None]
     return Change(node=merged)
@@ -774,15 +800,19 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
     """Return a rule that moves unsupported constraints to the description; toolshape still validates them."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
-        moved = {
+        moved_keywords = {
             key: node[key] for key in keywords if key in node and not (unless is not None and unless(key, node[key]))
         }
-        if not moved:
+        if not moved_keywords:
             return None
-        kept = {key: value for key, value in node.items() if key not in moved}
-        listed = ", ".join(f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved.items())
-        losses = tuple(Loss(path=at.path, keyword=key, kind="moved", note="stated in the description") for key in moved)
-        return Change(node=described(kept, f"({listed})"), losses=losses)
+        remaining = {key: value for key, value in node.items() if key not in moved_keywords}
+        keywords_text = ", ".join(
+            f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved_keywords.items()
+        )
+        losses = tuple(
+            Loss(path=at.path, keyword=key, kind="moved", note="stated in the description") for key in moved_keywords
+        )
+        return Change(node=described(remaining, f"({keywords_text})"), losses=losses)
 
     return rule
 
@@ -807,11 +837,11 @@ def drop(*keywords: str) -> Rule:
     """Return a rule that drops keywords that a provider rejects and that constrain nothing."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
-        dropped = [key for key in keywords if key in node]
-        if not dropped:
+        dropped_keywords = [key for key in keywords if key in node]
+        if not dropped_keywords:
             return None
-        losses = tuple(Loss(path=at.path, keyword=key, kind="dropped", note="not sent") for key in dropped)
-        return Change(node={key: value for key, value in node.items() if key not in dropped}, losses=losses)
+        losses = tuple(Loss(path=at.path, keyword=key, kind="dropped", note="not sent") for key in dropped_keywords)
+        return Change(node={key: value for key, value in node.items() if key not in dropped_keywords}, losses=losses)
 
     return rule
 
@@ -820,12 +850,12 @@ def say_default(node: JsonSchema, at: Place) -> Change | None:
     """Move a default to the description; drop a default of null."""
     if "default" not in node:
         return None
-    kept = {key: value for key, value in node.items() if key != "default"}
+    node_without_default = {key: value for key, value in node.items() if key != "default"}
     if node["default"] is None:
         loss = Loss(path=at.path, keyword="default", kind="moved", note="null: the same as omitting the field")
-        return Change(node=kept, losses=(loss,))
+        return Change(node=node_without_default, losses=(loss,))
     loss = Loss(path=at.path, keyword="default", kind="moved", note="stated in the description")
-    return Change(node=described(kept, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
+    return Change(node=described(node_without_default, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
 
 
 def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -844,10 +874,10 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 
 def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Move a ``$ref`` with siblings into an ``anyOf`` of one branch, for providers that reject siblings."""
-    outside = {key: value for key, value in node.items() if key != "$ref"}
-    if "$ref" not in node or not set(outside) - MARKS:
+    siblings = {key: value for key, value in node.items() if key != "$ref"}
+    if "$ref" not in node or not set(siblings) - MARKS:
         return None
-    return Change(node={"anyOf": [{"$ref": node["$ref"]}], **outside})
+    return Change(node={"anyOf": [{"$ref": node["$ref"]}], **siblings})
 
 
 def only_keywords(*allowed: str) -> Rule:
@@ -861,7 +891,9 @@ def only_keywords(*allowed: str) -> Rule:
         annotations = [key for key in unknown if key in ANNOTATIONS or key.startswith(("x-", "$"))]
         constraints = [key for key in unknown if key not in annotations]
         change = drop(*annotations)(node, at) or Change(node=node)
-        moved = say_instead(*constraints)(change.node, at) or change
-        return Change(node=moved.node, losses=change.losses + (moved.losses if moved is not change else ()))
+        moved_change = say_instead(*constraints)(change.node, at) or change
+        return Change(
+            node=moved_change.node, losses=change.losses + (moved_change.losses if moved_change is not change else ())
+        )
 
     return rule

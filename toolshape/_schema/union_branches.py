@@ -85,26 +85,26 @@ class _Fit:
 
     def object_fits(self, value: dict[str, Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
         properties = schema.get("properties", {})
-        others = schema.get("additionalProperties", True)
+        additional = schema.get("additionalProperties", True)
         names = schema.get("propertyNames", True)
         if not (
             all(name in value for name in schema.get("required", ()))
             and schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", math.inf)
-            and (others is not False or all(name in properties for name in value))
+            and (additional is not False or all(name in properties for name in value))
             and (names is True or all(self.fits(name, names, levels, depth) for name in value))
         ):
             return False
         return all(
-            self.of_member(item, properties.get(name, others), levels - 1, depth) for name, item in value.items()
+            self.of_member(item, properties.get(name, additional), levels - 1, depth) for name, item in value.items()
         )
 
     def array_fits(self, value: list[Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
         prefix = schema.get("prefixItems", [])
-        rest = schema.get("items", True)
+        rest_schema = schema.get("items", True)
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf):
             return False
         return all(
-            self.of_member(item, prefix[index] if index < len(prefix) else rest, levels - 1, depth)
+            self.of_member(item, prefix[index] if index < len(prefix) else rest_schema, levels - 1, depth)
             for index, item in enumerate(value)
         )
 
@@ -125,8 +125,8 @@ def _types(value: Any) -> set[str]:
 
 
 def _asked(schema: Mapping[str, Any]) -> set[str]:
-    asked = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    return {str(name).lower() for name in asked}
+    declared = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return {str(name).lower() for name in declared}
 
 
 def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -161,11 +161,13 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
 
     At most one branch may be null, and only if no other branch admits null as a constant.
     """
-    resolved = [resolve(branch) for branch in branches]
-    others = [branch for branch in resolved if not (isinstance(branch, dict) and branch.get("type") == "null")]
-    constants = [_values_by_name(branch) for branch in others]
-    if len(others) + 1 < len(resolved) or (
-        len(others) < len(resolved) and any("null" in by_name.get("", ()) for by_name in constants)
+    resolved_branches = [resolve(branch) for branch in branches]
+    non_null_branches = [
+        branch for branch in resolved_branches if not (isinstance(branch, dict) and branch.get("type") == "null")
+    ]
+    constants = [_values_by_name(branch) for branch in non_null_branches]
+    if len(non_null_branches) + 1 < len(resolved_branches) or (
+        len(non_null_branches) < len(resolved_branches) and any("null" in by_name.get("", ()) for by_name in constants)
     ):
         return False
     names = set(constants[0]).intersection(*constants[1:]) if constants else set[str]()
@@ -184,8 +186,12 @@ def _values_by_name(schema: Any) -> dict[str, set[str]]:
     schemas: dict[str, Any] = {"": schema}
     required = schema.get("required", ()) if _asked_only(schema, "object") else ()
     schemas |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
-    listed = {name: _values(inner) or [] for name, inner in schemas.items()}
-    return {name: {json.dumps(value, sort_keys=True) for value in values} for name, values in listed.items() if values}
+    values_by_name = {name: _values(inner) or [] for name, inner in schemas.items()}
+    return {
+        name: {json.dumps(value, sort_keys=True) for value in values}
+        for name, values in values_by_name.items()
+        if values
+    }
 
 
 def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
@@ -217,20 +223,22 @@ class _BranchPair:
             return not any(fits(value, one, self.resolve) for value in second_values)
         if "type" not in one or "type" not in other:
             return False
-        shared = _wide(_asked(one)) & _wide(_asked(other))
-        if shared == {"object"}:
+        shared_types = _wide(_asked(one)) & _wide(_asked(other))
+        if shared_types == {"object"}:
             return self.objects(one, other, depth)
-        if shared == {"array"}:
+        if shared_types == {"array"}:
             return self.arrays(one, other, depth)
-        return not shared
+        return not shared_types
 
     def objects(self, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> bool:
         for first, second in ((one, other), (other, one)):
-            known = second.get("properties", {})
+            second_properties = second.get("properties", {})
             for name in first.get("required", ()):
-                inner = first.get("properties", {}).get(name, True)
-                outer = known.get(name, second.get("additionalProperties", True))
-                if outer is False or (name in known and self.are_disjoint(inner, outer, depth - 1)):
+                first_schema = first.get("properties", {}).get(name, True)
+                second_schema = second_properties.get(name, second.get("additionalProperties", True))
+                if second_schema is False or (
+                    name in second_properties and self.are_disjoint(first_schema, second_schema, depth - 1)
+                ):
                     return True
         return False
 

@@ -70,8 +70,8 @@ class WrittenObject(dict[str, Any]):
         self.pairs = pairs
 
     def __setitem__(self, key: str, value: Any) -> None:
-        kept = [pair for pair in self.pairs if pair[0] != key]
-        self.pairs = [*kept, (key, value)]
+        other_pairs = [pair for pair in self.pairs if pair[0] != key]
+        self.pairs = [*other_pairs, (key, value)]
         super().__setitem__(key, value)
 
     def __reduce__(self) -> tuple[type["WrittenObject"], tuple[list[tuple[str, Any]]]]:
@@ -98,9 +98,9 @@ class WrittenText(str):
 
     def __new__(cls, text: str, value: Any) -> "Self":
         """Create the text and attach the value."""
-        written = super().__new__(cls, text)
-        written.value = value
-        return written
+        written_text = super().__new__(cls, text)
+        written_text.value = value
+        return written_text
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
@@ -299,9 +299,9 @@ def _is_same_leaf(one: str, other: str) -> bool:
         return _is_same_object(one.value, other.value)
     if str(one) == str(other):
         return True
-    value, plain = (one.value, other) if isinstance(one, WrittenText) else (getattr(other, "value", None), one)
-    read = _READERS.get(type(value))
-    return read is not None and _is_same_object(value, _read_with(read, plain))
+    value, plain_text = (one.value, other) if isinstance(one, WrittenText) else (getattr(other, "value", None), one)
+    parse = _READERS.get(type(value))
+    return parse is not None and _is_same_object(value, _read_with(parse, plain_text))
 
 
 def _is_same_object(one: Any, other: Any) -> bool:
@@ -348,10 +348,10 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
     Items are grouped by a key, and each item is first compared with its own group, so that the time is usually linear.
     The key is a heuristic: equal items may have different keys, so all remaining items are compared next.
     """
-    left: dict[Any, list[Any]] = {}
+    remaining: dict[Any, list[Any]] = {}
     for item in other:
-        left.setdefault(_key(item), []).append(item)
-    return all(_take(left, item) for item in one)
+        remaining.setdefault(_key(item), []).append(item)
+    return all(_take(remaining, item) for item in one)
 
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
@@ -374,8 +374,8 @@ def _key(value: Any) -> str:
         return "nan" if value != value else str(hash(value))  # noqa: PLR0124 - only NaN is not itself
     if not isinstance(value, str):
         return repr(value)
-    for read in _READERS.values():
-        parsed = value.value if isinstance(value, WrittenText) else _read_with(read, value)
+    for parse in _READERS.values():
+        parsed = value.value if isinstance(value, WrittenText) else _read_with(parse, value)
         if type(parsed) in _READERS:
             try:
                 return f"={hash(parsed)}"

@@ -109,11 +109,11 @@ def nodes_of(schema: JsonSchema, *, constraints: bool = False) -> list[_NodeAt]:
     Raises:
         UnsupportedError: There are too many nodes.
     """
-    found = _Nodes(schema, constraints)
-    found.visit(schema, "", "", 0)
+    collector = _Nodes(schema, constraints)
+    collector.visit(schema, "", "", 0)
     for name in schema.get("$defs", ()):
-        found.definition(name)
-    return found.nodes
+        collector.definition(name)
+    return collector.nodes
 
 
 def inlined(at_recursion: Rule) -> Pass:
@@ -150,13 +150,15 @@ def unmarked(schema: JsonSchema) -> JsonSchema:
 
 def _marked(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
     """Return a copy of a schema in which each node holds its path, and a list of these nodes with their places."""
-    marked: JsonSchema = copied(schema)
-    if "$defs" in marked:
-        marked["$defs"] = marked.pop("$defs")  # move the definitions to the end, where each pass puts them
-    nodes = nodes_of(marked)
+    marked_schema: JsonSchema = copied(schema)
+    if "$defs" in marked_schema:
+        marked_schema["$defs"] = marked_schema.pop(
+            "$defs"
+        )  # move the definitions to the end, where each pass puts them
+    nodes = nodes_of(marked_schema)
     for node, at in nodes:
         node[PATH] = at.path
-    return marked, nodes
+    return marked_schema, nodes
 
 
 def _unchanged(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -338,8 +340,8 @@ class _Walk:
         path = node.get(PATH, path)
         resolve = self.resolve_after if self.inline is None else self.resolve_before
         place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
-        refers = "$ref" in node and is_reference(node)
-        if refers and self.inline is not None:
+        has_reference = "$ref" in node and is_reference(node)
+        if has_reference and self.inline is not None:
             return self.inlined(node, place, stack)
         inner = self.children(node, path, stack)
         change = self.rule(inner.after, place)
@@ -351,7 +353,7 @@ class _Walk:
             back = chained([arrow for arrow in (change.back, inner.back) if arrow])
             out = chained([arrow for arrow in (inner.out, change.out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
-        return step if refers else self.with_examples(step, node)
+        return step if has_reference else self.with_examples(step, node)
 
     def inlined(self, node: JsonSchema, place: Place, stack: tuple[str, ...]) -> _Step:
         name = definition_name(node["$ref"])
@@ -363,9 +365,9 @@ class _Walk:
         target = self.resolve_before({"$ref": node["$ref"]})
         if not isinstance(target, dict) or "$ref" in target:
             raise UnsupportedError(f"{node['$ref']} does not resolve", path=place.path, rule="$ref")
-        inside = {**target, **siblings}
+        inlined_node = {**target, **siblings}
         with self.entering([node], stack):
-            return self.visit_node(inside, place.path, place.keyword or "$ref", (*stack, name))
+            return self.visit_node(inlined_node, place.path, place.keyword or "$ref", (*stack, name))
 
     def is_cut(self, node: JsonSchema, stack: tuple[str, ...]) -> bool:
         """Whether a reference is not inlined, because its definition is inlined at another place."""
@@ -384,32 +386,32 @@ class _Walk:
     @contextlib.contextmanager
     def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
         """For each recursive group that is entered here, choose the references to inline: the shallowest ones."""
-        entered: dict[int, list[str]] = {}
+        entered_groups: dict[int, list[str]] = {}
         for name in [definition_name(branch["$ref"]) for branch in branches if is_reference(branch)]:
             group = self.groups.get(name)
             if (
                 group is not None
                 and group not in self.inlined_at
-                and not any(self.groups.get(s) == group for s in stack)
+                and not any(self.groups.get(outer) == group for outer in stack)
             ):
-                entered.setdefault(group, []).append(name)
-        for group, names in entered.items():
+                entered_groups.setdefault(group, []).append(name)
+        for group, names in entered_groups.items():
             self.inlined_at[group] = self.shallowest_references(group, names)
         yield
-        for group in entered:
+        for group in entered_groups:
             del self.inlined_at[group]
 
     def shallowest_references(self, group: int, names: list[str]) -> set[int]:
         """Return the ``id()`` of the shallowest reference to each definition of a group, found breadth first."""
-        queue, known, chosen = collections.deque(names), set(names), set[int]()
+        queue, visited_names, chosen_ids = collections.deque(names), set(names), set[int]()
         while queue:
             for node in referring(self.schema["$defs"][queue.popleft()]):
                 name = definition_name(node["$ref"])
-                if self.groups.get(name) == group and name not in known:
-                    known.add(name)
+                if self.groups.get(name) == group and name not in visited_names:
+                    visited_names.add(name)
                     queue.append(name)
-                    chosen.add(id(node))
-        return chosen
+                    chosen_ids.add(id(node))
+        return chosen_ids
 
     def record_value_change(self, change: Change) -> None:
         """Record whether changes affect values, and whether all of them only drop null fields."""
@@ -432,9 +434,9 @@ class _Walk:
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
         """Rewrite the children of a node, and combine their arrows into arrows for its values."""
-        refers = "$ref" in node and is_reference(node)  # a reference may have siblings
-        step = self.reference(node) if refers else _Step(before=node, after=dict(node))
-        if (refers and len(node) == 1) or node.keys().isdisjoint(_WITH_SCHEMAS):
+        has_reference = "$ref" in node and is_reference(node)  # a reference may have siblings
+        step = self.reference(node) if has_reference else _Step(before=node, after=dict(node))
+        if (has_reference and len(node) == 1) or node.keys().isdisjoint(_WITH_SCHEMAS):
             return step
         if self.constraints:
             self.in_constraints(node, step.after, path, stack)
@@ -476,8 +478,8 @@ class _Walk:
         if isinstance(node.get("additionalProperties"), dict):
             step = self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", stack)
             after["additionalProperties"] = step.after
-            known = frozenset(properties or ())
-            yield in_others(known | node.get(NAMES, {}).keys(), step.back), in_others(known, step.out)
+            known_names = frozenset(properties or ())
+            yield in_others(known_names | node.get(NAMES, {}).keys(), step.back), in_others(known_names, step.out)
         if isinstance(node.get("propertyNames"), dict):  # keys are always strings: no arrow changes them
             after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
 
@@ -485,14 +487,20 @@ class _Walk:
         if "prefixItems" not in node and "items" not in node:
             return
         prefix: list[_Step] = []
-        rest = _Step(before=None, after=None)
+        rest_step = _Step(before=None, after=None)
         if isinstance(node.get("prefixItems"), list):
-            prefix = [self.visit(v, f"{path}[{i}]", "prefixItems", stack) for i, v in enumerate(node["prefixItems"])]
+            prefix = [
+                self.visit(inner, f"{path}[{index}]", "prefixItems", stack)
+                for index, inner in enumerate(node["prefixItems"])
+            ]
             after["prefixItems"] = [step.after for step in prefix]
         if isinstance(node.get("items"), dict):
-            rest = self.visit(node["items"], f"{path}[]", "items", stack)
-            after["items"] = rest.after
-        yield in_array([step.back for step in prefix], rest.back), in_array([step.out for step in prefix], rest.out)
+            rest_step = self.visit(node["items"], f"{path}[]", "items", stack)
+            after["items"] = rest_step.after
+        yield (
+            in_array([step.back for step in prefix], rest_step.back),
+            in_array([step.out for step in prefix], rest_step.out),
+        )
 
     def in_branches(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
         for keyword in _BRANCHES:
@@ -508,18 +516,18 @@ class _Walk:
 
     def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
         """Rewrite the branches of a union; if several references are cut, they become one branch."""
-        cut = [
+        cut_references = [
             branch for branch in node[keyword] if self.inline and is_reference(branch) and self.is_cut(branch, stack)
         ]
-        if len(cut) < _SEVERAL or keyword == "allOf" or self.keeps_recursion:
+        if len(cut_references) < _SEVERAL or keyword == "allOf" or self.keeps_recursion:
             return [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
-        others = [
+        other_steps = [
             self.visit(branch, path, keyword, stack)
             for branch in node[keyword]
-            if not any(branch is reference for reference in cut)
+            if not any(branch is reference for reference in cut_references)
         ]
         place = Place(path=path, keyword=keyword, resolve=self.resolve_before, depth=self.depth)
-        return [*others, self.cut({"anyOf": cut}, place)]
+        return [*other_steps, self.cut({"anyOf": cut_references}, place)]
 
     def reference(self, node: JsonSchema) -> _Step:
         """Give a ``$ref`` the arrows of its definition.
@@ -561,15 +569,18 @@ class _Walk:
         if not any(branch.back or branch.out for branch in branches):
             return None, None
 
-        afters, befores = [branch.after for branch in branches], [branch.before for branch in branches]
+        rewritten_branches, original_branches = (
+            [branch.after for branch in branches],
+            [branch.before for branch in branches],
+        )
 
         def back(value: Any) -> Any:
-            index = branch_of(value, afters, self.resolve_after)
+            index = branch_of(value, rewritten_branches, self.resolve_after)
             arrow = None if index is None else branches[index].back
             return arrow(value) if arrow else value
 
         def out(value: Any) -> Any:
-            index = branch_of(value, befores, self.resolve_before)
+            index = branch_of(value, original_branches, self.resolve_before)
             arrow = None if index is None else branches[index].out
             return arrow(value) if arrow else value
 

@@ -98,8 +98,8 @@ class Coercer:
         """Return the coercer for a place, with the rules that the author switched on or off there."""
         if not expected.switched:
             return self
-        on = {rule for rule, is_on in expected.switched.items() if is_on}
-        return Coercer((self.rules - expected.switched.keys()) | on, self._read, self._work)
+        switched_on = {rule for rule, is_on in expected.switched.items() if is_on}
+        return Coercer((self.rules - expected.switched.keys()) | switched_on, self._read, self._work)
 
 
 def coerced_scalars(
@@ -117,20 +117,22 @@ def coerced_scalars(
     Returns:
         The coercions, or ``None`` if coercing scalars is not enough; the value may then be partly coerced.
     """
-    made: list[Coercion] = []
-    for location, found in refused:
-        place, written_value = expected(location), value_at(value, location)
-        if place is None or not place.is_scalar or not alike(written_value, found):
+    coercions: list[Coercion] = []
+    for location, rejected_value in refused:
+        expectation, written_value = expected(location), value_at(value, location)
+        if expectation is None or not expectation.is_scalar or not alike(written_value, rejected_value):
             return None
-        proposed = proposal(written_value, place, rules, parse)
+        proposed = proposal(written_value, expectation, rules, parse)
         if proposed is None:
             return None
-        rule, after = proposed
-        if after is OMIT and not _can_be_left_out(value, location):
+        rule, coerced_value = proposed
+        if coerced_value is OMIT and not _can_be_left_out(value, location):
             return None
-        _put([value], location, after)
-        made.append(new_record(Coercion, (path_of(location), rule, found, place.outcome(after))))
-    return made
+        _put([value], location, coerced_value)
+        coercions.append(
+            new_record(Coercion, (path_of(location), rule, rejected_value, expectation.outcome(coerced_value)))
+        )
+    return coercions
 
 
 class Coerced(NamedTuple):
@@ -169,13 +171,13 @@ def coerced_until_valid(
         except InvalidError as invalid:
             error = invalid
         coercer.spend(error.work)
-        made = _coerced(holder, error.faults, checker, coercer, at)
-        if not made and error.by_strict_reading and "integral_float" in coercer.rules:
+        new_coercions = _coerced(holder, error.faults, checker, coercer, at)
+        if not new_coercions and error.by_strict_reading and "integral_float" in coercer.rules:
             return Coerced(holder[0], holder[0], coercions)
-        if not made or not rounds_left:
+        if not new_coercions or not rounds_left:
             error.value = holder[0]
             raise error
-        coercions += made
+        coercions += new_coercions
     raise AssertionError  # pragma: no cover - the last round returns or raises
 
 
@@ -183,8 +185,8 @@ def _coerced(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
     """Coerce the value at the place of each fault, each place only once."""
-    made: list[Coercion] = []
-    seen: set[Location] = set()
+    coercions: list[Coercion] = []
+    coerced_locations: set[Location] = set()
     for fault in faults:
         place, rule = fault.at, fault.rule
         coercer.spend(WORK_OF_FAULT + len(place))
@@ -193,15 +195,15 @@ def _coerced(
             continue
         location = expected.location
         if rule == "unknown" and not expected.branches:
-            made += _without_unknown(holder, str(place[-1]), expected, coercer, at)
-        elif location not in seen:
-            seen.add(location)
-            found = value_at(holder[0], location)
-            is_told_by_parts = expected.branches or expected.tags
-            if found is not _ABSENT and (is_told_by_parts or alike(found, fault.found)):
+            coercions += _without_unknown(holder, str(place[-1]), expected, coercer, at)
+        elif location not in coerced_locations:
+            coerced_locations.add(location)
+            value = value_at(holder[0], location)
+            is_union = expected.branches or expected.tags
+            if value is not _ABSENT and (is_union or alike(value, fault.found)):
                 item = checker.expected((*place, 0)) if "list" in expected.kinds else None
-                made += _with_best(holder, found, expected, coercer, at, item)
-    return made
+                coercions += _with_best(holder, value, expected, coercer, at, item)
+    return coercions
 
 
 def _without_unknown(
@@ -225,12 +227,14 @@ def _with_best(
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if proposed := proposal(found, expected, coercer.rules, coercer.parse, item):
-        rule, after = proposed
-        if after is OMIT and not _can_be_left_out(holder[0], expected.location):
+        rule, coerced_value = proposed
+        if coerced_value is OMIT and not _can_be_left_out(holder[0], expected.location):
             return []
-        _put(holder, expected.location, after)
-        kept = copied(after) if isinstance(after, (dict, list)) else expected.outcome(after)
-        return [Coercion(path_of(place), rule, found, kept)]
+        _put(holder, expected.location, coerced_value)
+        recorded_value = (
+            copied(coerced_value) if isinstance(coerced_value, (dict, list)) else expected.outcome(coerced_value)
+        )
+        return [Coercion(path_of(place), rule, found, recorded_value)]
     if expected.tags:
         return _with_tag(holder, found, expected, coercer, place)
     outcome = _of_branches(found, expected, coercer, place) if expected.branches else None
@@ -246,11 +250,11 @@ def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coerce
     if not isinstance(found, dict) or tag not in found:
         return []
     choice = Expected(kinds=frozenset({"choice"}), choices=expected.choices, has_default=expected.has_optional_tag)
-    before = found[tag]
-    if proposed := proposal(before, choice, coercer.rules, coercer.parse):
-        rule, after = proposed
-        _put(holder, (*expected.location, str(tag)), after)
-        return [Coercion(path_of((*place, str(tag))), rule, before, None if after is OMIT else after)]
+    old_tag = found[tag]
+    if proposed := proposal(old_tag, choice, coercer.rules, coercer.parse):
+        rule, new_tag = proposed
+        _put(holder, (*expected.location, str(tag)), new_tag)
+        return [Coercion(path_of((*place, str(tag))), rule, old_tag, None if new_tag is OMIT else new_tag)]
     return []
 
 
@@ -303,16 +307,16 @@ def has(value: Any, step: int | str) -> bool:
 
 def _can_be_left_out(value: Any, location: Location) -> bool:
     """Whether a value can be removed without moving others: any field can, but only the last item of an array."""
-    around = value_at(value, location[:-1])
-    return not isinstance(around, list) or location[-1] == len(around) - 1
+    container = value_at(value, location[:-1])
+    return not isinstance(container, list) or location[-1] == len(container) - 1
 
 
 def _put(holder: list[Any], location: Location, after: Any) -> None:
     container: Any = holder
-    last: int | str = 0
+    last_step: int | str = 0
     for step in location:
-        container, last = container[last], step
+        container, last_step = container[last_step], step
     if after is OMIT:
-        del container[last]
+        del container[last_step]
     else:
-        container[last] = after
+        container[last_step] = after

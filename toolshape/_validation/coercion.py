@@ -90,8 +90,8 @@ class Expected(NamedTuple):
 
     def tag_in(self, found: Any) -> str | None:
         """Return the name that the discriminator has or should have in a value; ``None`` without a discriminator."""
-        there = (name for name in self.tags if isinstance(found, dict) and name in found)
-        return next(there, self.tags[-1] if self.tags else None)
+        present_tags = (name for name in self.tags if isinstance(found, dict) and name in found)
+        return next(present_tags, self.tags[-1] if self.tags else None)
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
@@ -139,7 +139,7 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     chosen = dict(RULES)
     for layer in layers:
         if isinstance(layer, bool):
-            chosen = {rule: layer and on for rule, on in RULES.items()}
+            chosen = {rule: layer and is_on_by_default for rule, is_on_by_default in RULES.items()}
         elif isinstance(layer, Mapping):
             for rule, is_on in layer.items():
                 if rule not in RULES:
@@ -154,8 +154,8 @@ def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
             raise ValueError(message)
     if chosen["repair_json"] and not is_installed("json5"):
         raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
-    made = frozenset(rule for rule, on in chosen.items() if on)
-    return _BY_DEFAULT if made == _BY_DEFAULT else made  # nearly all tools share one set
+    active_rules = frozenset(rule for rule, is_on_by_default in chosen.items() if is_on_by_default)
+    return _BY_DEFAULT if active_rules == _BY_DEFAULT else active_rules  # nearly all tools share one set
 
 
 def is_installed(library: str) -> bool:
@@ -173,9 +173,12 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
     if len(name) > _LONGEST_NAME:
         return False
     names = list(known)
-    plain = re.sub(r"[\W_]", "", name).casefold()
-    same = any(re.sub(r"[\W_]", "", other).casefold() == plain for other in names)
-    return same or nearest(name, names, _LIKENESS if len(name) > _SHORT_NAME else _LIKENESS_IF_SHORT) is not None
+    plain_name = re.sub(r"[\W_]", "", name).casefold()
+    has_same_letters = any(re.sub(r"[\W_]", "", other).casefold() == plain_name for other in names)
+    return (
+        has_same_letters
+        or nearest(name, names, _LIKENESS if len(name) > _SHORT_NAME else _LIKENESS_IF_SHORT) is not None
+    )
 
 
 def proposal(
@@ -190,9 +193,9 @@ def proposal(
         parse: Parses JSON text, and repairs it if the rules allow that.
         item: If a list is expected, what the schema expects of its items.
     """
-    for proposal_ in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
-        if proposal_[0] in rules:
-            return proposal_
+    for candidate in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
+        if candidate[0] in rules:
+            return candidate
     return None
 
 
@@ -262,11 +265,11 @@ def _from_choice(found: str, expected: Expected) -> list[Proposal]:
 
 def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Proposal]:
     try:
-        written, was_repaired = parse(found)
+        parsed_value, was_repaired = parse(found)
     except ValueError:
         return []
-    if (isinstance(written, list) and "array" in kinds) or (isinstance(written, dict) and "object" in kinds):
-        return [("repair_json" if was_repaired else "json_text", written)]
+    if (isinstance(parsed_value, list) and "array" in kinds) or (isinstance(parsed_value, dict) and "object" in kinds):
+        return [("repair_json" if was_repaired else "json_text", parsed_value)]
     return []
 
 

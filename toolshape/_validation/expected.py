@@ -70,17 +70,17 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         compile_part: Compiles a ``Checker`` from a part of the schema and the config that applies to the part.
     """
     find = _ExpectedPlaces(schema, compile_part)
-    kept: dict[Location, Expected] = {}  # coerced calls look up the same places again and again
+    cache: dict[Location, Expected] = {}  # coerced calls look up the same places again and again
 
     def expected(location: Location) -> Expected | None:
-        place = kept.get(location)
+        place = cache.get(location)
         if place is None:
             place = find(location)
             is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # otherwise the model invented the key
             if place is not None and is_short:
-                if len(kept) == _MOST_KEPT:
-                    kept.clear()
-                kept[location] = place
+                if len(cache) == _MOST_KEPT:
+                    cache.clear()
+                cache[location] = place
         return place
 
     return expected
@@ -111,8 +111,8 @@ class _ExpectedPlaces:
             kind = unwrapped.node["type"]
             if kind == "union":
                 break
-            if kind == "tagged-union" and (tagged := _tagged(unwrapped.node, steps[0])) is not None:
-                inner: Node | None = tagged
+            if kind == "tagged-union" and (tagged_branch := _tagged(unwrapped.node, steps[0])) is not None:
+                inner: Node | None = tagged_branch
                 steps.pop(0)
             else:
                 step = steps.pop(0)
@@ -134,8 +134,8 @@ class _ExpectedPlaces:
         if unwrapped.node["type"] == "tagged-union":
             expected = expected._replace(fields=functools.partial(self.names_in_branches, unwrapped.node))
         part = functools.partial(self.compile_part, unwrapped.behind, unwrapped.config)
-        is_there = expected.location == location and not (expected.strict or switched)
-        is_scalar = is_there and bool(expected.kinds) and expected.kinds <= SCALARS
+        is_exact_place = expected.location == location and not (expected.strict or switched)
+        is_scalar = is_exact_place and bool(expected.kinds) and expected.kinds <= SCALARS
         default = functools.partial(self.default_of, unwrapped)
         return expected._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar, default=default)
 
@@ -166,18 +166,18 @@ def _expected(
 ) -> Expected | None:
     node, kind = unwrapped.node, str(unwrapped.node["type"])
     kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
-    listed = node.get("metadata", {}).get(CHOICES)
+    listed_choices = node.get("metadata", {}).get(CHOICES)
     if kind == "function-plain":
-        if listed is None:
+        if listed_choices is None:
             return None
         # A flag with too many combinations to list has no choices, and accepts any integer made of its bits.
-        kinds, choices = frozenset({"choice" if listed else "integer"}), listed
+        kinds, choices = frozenset({"choice" if listed_choices else "integer"}), listed_choices
     if kind == "union":
         kinds = frozenset({"union"})
     elif kind == "tagged-union":
         kinds, choices = frozenset({"object"}), tuple(node["choices"])
-        optional = node.get("metadata", {}).get(TAGS, ())
-        tags = optional or tag_names(node["discriminator"])
+        optional_tags = node.get("metadata", {}).get(TAGS, ())
+        tags = optional_tags or tag_names(node["discriminator"])
     elif kind in ("literal", "enum"):
         choices = tuple(choices_of(node).values)
     elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
@@ -234,14 +234,18 @@ def _child(node: Node, step: int | str) -> Node | None:
     if kind in ("model", "dataclass"):
         return _child(node["schema"], step)
     if kind in ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "call", "arguments"):
-        named = node.get("fields")
-        if isinstance(named, Mapping) and step in named and _input_name(str(step), named[step]) == step:
-            return named[step]  # type: ignore[no-any-return]
+        fields_by_name = node.get("fields")
+        if (
+            isinstance(fields_by_name, Mapping)
+            and step in fields_by_name
+            and _input_name(str(step), fields_by_name[step]) == step
+        ):
+            return fields_by_name[step]  # type: ignore[no-any-return]
         fields = named_fields(node)
         if isinstance(step, int):
             return fields[step][1] if step < len(fields) else None
-        named_so = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
-        return named_so or node.get("extras_schema")
+        named_field = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
+        return named_field or node.get("extras_schema")
     return _item(node, step)
 
 

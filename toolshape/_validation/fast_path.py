@@ -32,13 +32,17 @@ def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) 
     slow_path = _when_needed(traits, settings)
     if traits.has_decimals or traits.deepest is not None:
         return slow_path
-    anything = _of_anything(traits, settings.back, slow_path)
+    validate_anything = _of_anything(traits, settings.back, slow_path)
     if traits.unions_recur:
-        return _of_bounded_depth(settings.name, anything)
+        return _of_bounded_depth(settings.name, validate_anything)
     if traits.reserved or traits.count_keys is None or (settings.back and not settings.drops):
-        return anything
-    text = _of_text(traits, traits.count_keys, slow_path, anything)
-    return _of_text_with_nulls(traits, settings.drops, text, slow_path, anything) if settings.drops else text
+        return validate_anything
+    validate_text = _of_text(traits, traits.count_keys, slow_path, validate_anything)
+    return (
+        _of_text_with_nulls(traits, settings.drops, validate_text, slow_path, validate_anything)
+        if settings.drops
+        else validate_text
+    )
 
 
 _SlowPath: TypeAlias = Callable[..., Validated]
@@ -142,16 +146,16 @@ def _of_text_with_nulls(
             from toolshape._core_schema import null_defaults  # noqa: PLC0415 - most programs receive no nulls
 
             compiled.append(null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped))
-        nulled = compiled[0]
-        if nulled is None:
+        null_admitting = compiled[0]
+        if null_admitting is None:
             return anything(arguments)
         try:
-            model = nulled.validate_json(arguments, strict=True)
+            model = null_admitting.validate_json(arguments, strict=True)
         except ValueError:
             return slow_path(arguments)
-        if arguments.count(":") != nulled.count_keys(model) and repeats_key(arguments):
+        if arguments.count(":") != null_admitting.count_keys(model) and repeats_key(arguments):
             return slow_path(arguments)
-        nulled.forget(model)
+        null_admitting.forget(model)
         return model, ()
 
     return validate

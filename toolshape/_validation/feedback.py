@@ -37,8 +37,8 @@ def expected_of(nodes: Sequence[JsonSchema]) -> str:
         return "decimal number"
     if "null" in phrases:
         phrases = [*(phrase for phrase in phrases if phrase != "null"), "null"]
-    more = ["..."] if len(phrases) > _MOST_BRANCHES else []
-    return " or ".join([*phrases[:_MOST_BRANCHES], *more])
+    ellipsis = ["..."] if len(phrases) > _MOST_BRANCHES else []
+    return " or ".join([*phrases[:_MOST_BRANCHES], *ellipsis])
 
 
 def _is_decimal(nodes: Sequence[JsonSchema]) -> bool:
@@ -108,8 +108,8 @@ def _listed(choices: Sequence[Any]) -> str:
     texts = [preview(choice) for choice in choices]
     if len(texts) == 1:
         return texts[0]
-    more = len(texts) - _MOST_CHOICES
-    return f"one of {', '.join(texts[:_MOST_CHOICES])}" + (f" and {more} more" if more > 0 else "")
+    omitted_count = len(texts) - _MOST_CHOICES
+    return f"one of {', '.join(texts[:_MOST_CHOICES])}" + (f" and {omitted_count} more" if omitted_count > 0 else "")
 
 
 _MOST_HINTS = 10
@@ -131,16 +131,22 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
     secrets = Secrets(schema)
     places: dict[Location, Fault] = {}
     for fault in faults:
-        visible = secrets.visible(fault.location)
-        if visible != fault.location:  # the fault is inside a secret
-            fault = Fault(fault.at, visible, None, "refused", "the value is rejected")  # noqa: PLW2901 - hides it
-        places.setdefault(visible, fault)
+        visible_location = secrets.visible(fault.location)
+        if visible_location != fault.location:  # the fault is inside a secret
+            fault = Fault(fault.at, visible_location, None, "refused", "the value is rejected")  # noqa: PLW2901 - hides it
+        places.setdefault(visible_location, fault)
     order = _Order(schema)
-    shown = sorted(places.values(), key=order.position)
-    hints = [fault for fault in shown if fault.rule == "unknown"][:_MOST_HINTS]
-    problems = [_problem(fault, schema, secrets, has_hint=fault in hints) for fault in shown[:_MOST_TOLD]]
-    more = len(shown) - len(problems)
-    return [*problems, Problem(path="", rule="more", got=str(more), message=f"and {more} more")] if more else problems
+    ordered_faults = sorted(places.values(), key=order.position)
+    hinted_faults = [fault for fault in ordered_faults if fault.rule == "unknown"][:_MOST_HINTS]
+    problems = [
+        _problem(fault, schema, secrets, has_hint=fault in hinted_faults) for fault in ordered_faults[:_MOST_TOLD]
+    ]
+    omitted_count = len(ordered_faults) - len(problems)
+    return (
+        [*problems, Problem(path="", rule="more", got=str(omitted_count), message=f"and {omitted_count} more")]
+        if omitted_count
+        else problems
+    )
 
 
 class _Order:
@@ -151,18 +157,18 @@ class _Order:
         self.places: dict[Location, dict[str, int]] = {}
 
     def position(self, fault: Fault) -> list[int]:
-        places: list[int] = []
+        positions: list[int] = []
         for depth, step in enumerate(fault.location):
             parent = fault.location[:depth]
             if isinstance(step, int):
-                places.append(step)
+                positions.append(step)
                 continue
             if parent not in self.places:
                 names = property_names(nodes_at(self.schema, parent))
                 self.places[parent] = {name: place for place, name in enumerate(names)}
-            known = self.places[parent]
-            places.append(known.get(step, len(known)))
-        return places
+            place_by_name = self.places[parent]
+            positions.append(place_by_name.get(step, len(place_by_name)))
+        return positions
 
 
 def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bool) -> Problem:
@@ -204,11 +210,11 @@ def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Faul
         branches: The faults of each branch.
         place: The location of the union.
     """
-    open_branches = [faults for faults in branches if not any(_is_of_another_kind(fault, place) for fault in faults)]
-    open_branches.sort(key=len)
-    if not open_branches or (len(open_branches) > 1 and len(open_branches[0]) == len(open_branches[1])):
+    candidates = [faults for faults in branches if not any(_is_of_another_kind(fault, place) for fault in faults)]
+    candidates.sort(key=len)
+    if not candidates or (len(candidates) > 1 and len(candidates[0]) == len(candidates[1])):
         return None
-    return open_branches[0]
+    return candidates[0]
 
 
 def _is_of_another_kind(fault: Fault, place: Location) -> bool:
@@ -238,9 +244,9 @@ def annotated(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> st
         The text; empty if it would be too long.
     """
     comments = {problem.path: str(problem).removeprefix(f"{problem.path}: ") for problem in problems[:_MOST_FAULTS]}
-    more = sum(int(problem.got) if problem.rule == "more" else 1 for problem in problems[_MOST_FAULTS:])
+    omitted_count = sum(int(problem.got) if problem.rule == "more" else 1 for problem in problems[_MOST_FAULTS:])
     lines = list(itertools.islice(_lines(value, (), comments, Secrets(schema), ""), _MOST_LINES + 1))
-    text = "\n".join([*lines, *([f"// and {more} more"] if more else [])])
+    text = "\n".join([*lines, *([f"// and {omitted_count} more"] if omitted_count else [])])
     return text if len(lines) <= _MOST_LINES and len(text) <= _LONGEST_TEXT else ""
 
 
@@ -248,10 +254,12 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
     indent, path = "  " * len(at), path_of(at)
     label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
     comment = f"  // {comments[path]}" if path in comments else ""
-    inside = [place for place in comments if place != path and (not path or place.startswith((f"{path}.", f"{path}[")))]
-    if inside and not isinstance(value, (dict, list)):  # the value is a string that contains JSON
-        comment = "  // " + "; ".join(f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inside)
-    if not isinstance(value, (dict, list)) or not inside:
+    inner_places = [
+        place for place in comments if place != path and (not path or place.startswith((f"{path}.", f"{path}[")))
+    ]
+    if inner_places and not isinstance(value, (dict, list)):  # the value is a string that contains JSON
+        comment = "  // " + "; ".join(f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inner_places)
+    if not isinstance(value, (dict, list)) or not inner_places:
         text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)
         yield f"{indent}{label}{text}{comma}{comment}"
         return
@@ -259,14 +267,14 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
     yield f"{indent}{label}{opening}{comment}"
     items: list[tuple[Any, Any]] = list(value.items() if isinstance(value, dict) else enumerate(value))
     paths = [path_of((*at, step)) for step, _ in items]
-    for index, count in _kept(paths, inside):
+    for index, count in _kept(paths, inner_places):
         if count:
             yield f"{indent}  // ... {count} more"
         else:
             step, item = items[index]
             yield from _lines(item, (*at, step), comments, secrets, "," if index < len(items) - 1 else "")
-    absent = [place for place in inside if not any(_holds(path, place) for path in paths)]
-    for place in absent:
+    absent_places = [place for place in inner_places if not any(_holds(path, place) for path in paths)]
+    for place in absent_places:
         yield f"{indent}  // {place[len(path) :].lstrip('.')}: {comments[place]}"
     yield f"{indent}{closing}{comma}"
 
@@ -277,16 +285,18 @@ def _holds(path: str, place: str) -> bool:
 
 def _kept(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
     """Yield ``(index, 0)`` for each item at or near a fault, and ``(index, count)`` for each gap between them."""
-    marked = {index for index, path in enumerate(paths) if any(_holds(path, fault) for fault in faults)}
-    near = {index + step for index in marked for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} | set(range(_NEIGHBOURS))
-    left_out = 0
+    faulty_indices = {index for index, path in enumerate(paths) if any(_holds(path, fault) for fault in faults)}
+    near_indices = {index + step for index in faulty_indices for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} | set(
+        range(_NEIGHBOURS)
+    )
+    omitted_count = 0
     for index in range(len(paths)):
-        if index in near:
-            if left_out:
-                yield index, left_out
-            left_out = 0
+        if index in near_indices:
+            if omitted_count:
+                yield index, omitted_count
+            omitted_count = 0
             yield index, 0
         else:
-            left_out += 1
-    if left_out:
-        yield len(paths), left_out
+            omitted_count += 1
+    if omitted_count:
+        yield len(paths), omitted_count

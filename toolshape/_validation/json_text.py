@@ -25,9 +25,11 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
     try:
         value = from_json(text.encode() if isinstance(text, str) else text)
     except ValueError as error:
-        is_cut = str(error).startswith("EOF while parsing")
-        if repair is None or is_cut or not isinstance(text, str):
-            raise UnreadableError(_plain(str(error)), rule="json_truncated" if is_cut else "json_invalid") from error
+        is_truncated = str(error).startswith("EOF while parsing")
+        if repair is None or is_truncated or not isinstance(text, str):
+            raise UnreadableError(
+                _plain(str(error)), rule="json_truncated" if is_truncated else "json_invalid"
+            ) from error
         return _parse_repaired(text, repair), True
     if not has_every_key(text, keys_in(value)):
         require_unique_keys(read_json(text))
@@ -55,7 +57,12 @@ _PLAIN_WORDS = {
 def _plain(message: str) -> str:
     """Return the parser's message in plain words, with the place that it names."""
     wording = next(
-        (plain + message[len(word) :] for word, plain in _PLAIN_WORDS.items() if message.startswith(word)), message
+        (
+            plain_message + message[len(parser_message) :]
+            for parser_message, plain_message in _PLAIN_WORDS.items()
+            if message.startswith(parser_message)
+        ),
+        message,
     )
     return wording.replace(" (\\u0000-\\u001F) found while parsing", " in")
 

@@ -25,11 +25,11 @@ def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
 def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
     """Return the nodes for the root and for each step of a location, in order."""
     resolve = resolver(schema)
-    found = [_open(schema, resolve, _DEEPEST)]
+    nodes_by_step = [_open(schema, resolve, _DEEPEST)]
     for step in location:
-        children = [child_of(node, step) for node in found[-1]]
-        found.append([node for child in children for node in _open(child, resolve, _DEEPEST)][:_MOST_NODES])
-    return found
+        children = [child_of(node, step) for node in nodes_by_step[-1]]
+        nodes_by_step.append([node for child in children for node in _open(child, resolve, _DEEPEST)][:_MOST_NODES])
+    return nodes_by_step
 
 
 def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
@@ -37,20 +37,20 @@ def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
     # The walk keeps a stack instead of recursing: schemas may be recursive and wide. Three limits bound it: the number
     # of nodes found, the number of nodes looked at, and the depth of unions and references. Branches are pushed in
     # reverse, so that they are popped in schema order.
-    found: list[JsonSchema] = []
-    waiting, looked_at = [(node, depth)], 0
-    while waiting and len(found) < _MOST_NODES and looked_at < _MOST_LOOKED_AT:
-        branch, left = waiting.pop()
-        looked_at += 1
+    open_nodes: list[JsonSchema] = []
+    pending, visited_count = [(node, depth)], 0
+    while pending and len(open_nodes) < _MOST_NODES and visited_count < _MOST_LOOKED_AT:
+        branch, depth_left = pending.pop()
+        visited_count += 1
         branch = resolve(branch)
-        if not isinstance(branch, dict) or not left:
+        if not isinstance(branch, dict) or not depth_left:
             continue
         branches = [inner for key in ("anyOf", "oneOf", "allOf") for inner in branch.get(key, ())]
-        rest = {key: value for key, value in branch.items() if key not in ("anyOf", "oneOf", "allOf")}
-        if not branches or rest.keys() & _SAYS_SOMETHING or is_secret(rest):
-            found.append(branch)
-        waiting += [(inner, left - 1) for inner in reversed(branches)]
-    return found
+        own_keywords = {key: value for key, value in branch.items() if key not in ("anyOf", "oneOf", "allOf")}
+        if not branches or own_keywords.keys() & _SAYS_SOMETHING or is_secret(own_keywords):
+            open_nodes.append(branch)
+        pending += [(inner, depth_left - 1) for inner in reversed(branches)]
+    return open_nodes
 
 
 _SAYS_SOMETHING = frozenset({"type", "properties", "items", "prefixItems", "enum", "const", "additionalProperties"})
@@ -99,7 +99,10 @@ class Secrets:
         if not self.are_there:
             return location
         nodes_along = along(self.schema, location)
-        return next((location[:at] for at, nodes in enumerate(nodes_along) if any(map(is_secret, nodes))), location)
+        return next(
+            (location[:step_count] for step_count, nodes in enumerate(nodes_along) if any(map(is_secret, nodes))),
+            location,
+        )
 
     def masked(self, value: Any, location: Location = ()) -> Any:
         """Return a value with ``MASKED`` at each place that may hold a secret."""

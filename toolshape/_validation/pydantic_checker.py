@@ -28,24 +28,24 @@ def compile_slow_path(
 ) -> Callable[[Any, ValueError | None], Validated]:
     """Compile the slow path: a function that takes the arguments as sent, and the fast path's error or ``None``."""
     checker = _checker_of(traits)
-    is_odd = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
-    is_plain = not (is_odd or settings.back or traits.deepest)
+    needs_full_path = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
+    is_plain = not (needs_full_path or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: ValueError | None) -> Validated:
-        refused = None
+        find_refusal = None
         if isinstance(error, ValidationError) and not traits.lax:  # a lax model may still accept the arguments
             if is_plain and type(arguments) is str:
                 validated = _with_coerced_scalars(traits, checker.expected, settings.rules, arguments, error)
                 if validated is not None:
                     return validated
-            refused = functools.partial(_refusal, error, expected=checker.expected)
+            find_refusal = functools.partial(_refusal, error, expected=checker.expected)
         return validate_with_coercions(
             checker,
             traits.schema,
             settings,
             arguments,
             deepest=traits.deepest,
-            refused=refused,
+            refused=find_refusal,
         )
 
     return slow_path
@@ -64,18 +64,24 @@ def _with_coerced_scalars(
     if type(value) is not dict:
         return None
     errors = error.errors(include_url=False, include_context=False)
-    refused = [(detail["loc"], detail["input"]) for detail in errors if detail["type"] not in OF_FIELDS]
-    if float in [type(found) for _, found in refused]:  # the text may have more digits than a float can keep
+    rejected_places = [(detail["loc"], detail["input"]) for detail in errors if detail["type"] not in OF_FIELDS]
+    if float in [
+        type(rejected_value) for _, rejected_value in rejected_places
+    ]:  # the text may have more digits than a float can keep
         value = read_json(text, keeps_keys=False)
-    made = coerced_scalars(value, refused, expected, rules, _parsed) if len(refused) == len(errors) else None
-    if not made:
+    coercions = (
+        coerced_scalars(value, rejected_places, expected, rules, _parsed)
+        if len(rejected_places) == len(errors)
+        else None
+    )
+    if not coercions:
         return None
     coerced_text = to_json(value)
-    left_out = sum([coercion.rule == "null_as_default" for coercion in made])
-    if coerced_text.count(b":") + left_out != text.count(":"):  # a key is repeated: each key has its own colon
+    omitted_count = sum([coercion.rule == "null_as_default" for coercion in coercions])
+    if coerced_text.count(b":") + omitted_count != text.count(":"):  # a key is repeated: each key has its own colon
         return None
     try:
-        return traits.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(made)
+        return traits.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(coercions)
     except ValidationError:
         return None
 
@@ -96,9 +102,9 @@ def _compile_expected_with_parts(core: Node) -> ExpectedAt:
 
     def compile_part(node: Node, config: Node | None) -> Checker:
         if id(node) not in compiled:
-            whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
-            validator = cast("Any", SchemaValidator)(whole, config, _use_prebuilt=False)
-            expected = compile_expected(whole, compile_part)
+            schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+            validator = cast("Any", SchemaValidator)(schema, config, _use_prebuilt=False)
+            expected = compile_expected(schema, compile_part)
             compiled[id(node)] = Checker(functools.partial(_checked_part, validator, expected), expected)
         return compiled[id(node)]
 
@@ -146,29 +152,29 @@ def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: A
     Raises:
         InvalidError: A rejected place or the whole value is invalid; values inside such a place may still be coerced.
     """
-    wrong: list[ErrorDetails] = []
-    inside: list[tuple[Expected, Location, InvalidError]] = []
+    wrong_errors: list[ErrorDetails] = []
+    inner_errors: list[tuple[Expected, Location, InvalidError]] = []
     for error in bounded(strictly):
-        located = _part_of(error, value, expected)
-        if located is None:
-            wrong.append(error)
+        located_part = _part_of(error, value, expected)
+        if located_part is None:
+            wrong_errors.append(error)
             continue
-        place, part, at, seen, written_value = located
+        place, part, at, seen_value, written_value = located_part
         try:
             assert place.part is not None  # noqa: S101 - _part_of checked it
-            part().check(seen)
+            part().check(seen_value)
         except InvalidError as inner:
-            if is_same(written_value, seen):
-                inside.append((place, at, inner))
+            if is_same(written_value, seen_value):
+                inner_errors.append((place, at, inner))
             else:  # a user validator returned this value
-                wrong.append(error)
-    if wrong or inside:
-        faults = [fault for place, at, inner in inside for fault in _outside(place, at, inner.faults)]
+                wrong_errors.append(error)
+    if wrong_errors or inner_errors:
+        faults = [fault for place, at, inner in inner_errors for fault in _outside(place, at, inner.faults)]
         refusal = InvalidError(
-            [*faults_of(wrong, value, expected), *faults],
+            [*faults_of(wrong_errors, value, expected), *faults],
             lambda: [
-                *explained_faults(wrong, value, expected),
-                *(fault for place, at, inner in inside for fault in _outside(place, at, inner.explained())),
+                *explained_faults(wrong_errors, value, expected),
+                *(fault for place, at, inner in inner_errors for fault in _outside(place, at, inner.explained())),
             ],
         )
         refusal.__cause__ = strictly
@@ -197,8 +203,8 @@ def _part_of(
     if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error") and not is_in_union:
         return None
     written_value = value_at(value, place.location)
-    seen = written_value if is_of_keys or place.steps < len(at) else error["input"]
-    return place, place.part, at[: place.steps], seen, written_value
+    seen_value = written_value if is_of_keys or place.steps < len(at) else error["input"]
+    return place, place.part, at[: place.steps], seen_value, written_value
 
 
 def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
@@ -222,8 +228,8 @@ def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = 
     if isinstance(value, dict):
         place = expected(at)
         tag = None if place is None else value.get(place.tag_in(value))
-        inside = (*at, tag) if isinstance(tag, (str, int)) else at
-        return {key: _exact(item, expected, (*location, key), (*inside, key)) for key, item in value.items()}
+        tagged_at = (*at, tag) if isinstance(tag, (str, int)) else at
+        return {key: _exact(item, expected, (*location, key), (*tagged_at, key)) for key, item in value.items()}
     if isinstance(value, list):
         return [_exact(item, expected, (*location, index), (*at, index)) for index, item in enumerate(value)]
     if isinstance(value, str):
@@ -234,11 +240,13 @@ def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = 
 
 
 def _exact_number(value: WrittenFloat, found: Expected | None, location: Location, at: Location) -> Any:
-    is_there = found is not None and found.steps == len(at)
-    inner = [branch.expected(()) for branch in found.branches] if found is not None and is_there else []
+    is_exact_place = found is not None and found.steps == len(at)
+    branch_expectations = (
+        [branch.expected(()) for branch in found.branches] if found is not None and is_exact_place else []
+    )
     kinds = (
-        found.kinds.union(*(branch.kinds for branch in inner if branch is not None))
-        if found and is_there
+        found.kinds.union(*(branch.kinds for branch in branch_expectations if branch is not None))
+        if found and is_exact_place
         else frozenset()
     )
     if "decimal" in kinds and not kinds & {"number", "string", "text", "json"}:  # these types would accept the text too

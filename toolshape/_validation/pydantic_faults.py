@@ -23,9 +23,11 @@ _DEEPEST_TOLD = 8  # nested unions; deeper faults are reported for the union aro
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
     """Return the faults to coerce; a fault inside a union counts as a fault of the union."""
-    outside, unions = _sorted(errors, expected)
-    faults = [_place_at_fault(error, rule, place) for error, rule, place in outside]
-    return faults + [_of_whole_union(place, inside, value) for place, inside in unions] if unions else faults
+    other_errors, unions = _sorted(errors, expected)
+    faults = [_place_at_fault(error, rule, place) for error, rule, place in other_errors]
+    return (
+        faults + [_of_whole_union(place, union_errors, value) for place, union_errors in unions] if unions else faults
+    )
 
 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
@@ -35,16 +37,16 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
     then adds to the list. The feedback shows only values that the language model wrote. For an error about any other
     value, the feedback says only that the value is rejected.
     """
-    outside, unions = _sorted(errors, expected)
+    other_errors, unions = _sorted(errors, expected)
     is_same_at: dict[Location, bool] = {}
-    faults = [_fault(error, rule, place, value, is_same_at) for error, rule, place in outside]
-    for error, _, place in outside:
+    faults = [_fault(error, rule, place, value, is_same_at) for error, rule, place in other_errors]
+    for error, _, place in other_errors:
         faults += _unknown_to_all(error, place, value)
-    for place, inside in unions:
+    for place, union_errors in unions:
         faults += (
-            [_of_whole_union(place, inside, value)]
+            [_of_whole_union(place, union_errors, value)]
             if depth == _DEEPEST_TOLD
-            else _of_union(place, inside, value, depth)
+            else _of_union(place, union_errors, value, depth)
         )
     return faults
 
@@ -53,7 +55,7 @@ def _sorted(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
     """Split errors into errors outside unions, each with its rule and what is expected, and errors of each union."""
-    outside: list[tuple[ErrorDetails, str, Expected | None]] = []
+    other_errors: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
@@ -62,8 +64,8 @@ def _sorted(
         if place is not None and place.branches and place.steps < len(at):  # else a validator around the union failed
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
-            outside.append((error, rule, place))
-    return outside, list(unions.values())
+            other_errors.append((error, rule, place))
+    return other_errors, list(unions.values())
 
 
 def bounded(error: ValidationError) -> list[ErrorDetails]:
@@ -81,12 +83,12 @@ def bounded(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> Fault:
-    at, found = error["loc"], error["input"]
+    at, input_value = error["loc"], error["input"]
     if place is not None and place.tags and error["type"] in _TAG_ERRORS:
-        tag = place.tag_in(found)
-        is_there = isinstance(found, dict) and tag in found
-        return Fault(at, at, found[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
-    return new_record(Fault, (at, at, found, rule, "", "", None))
+        tag = place.tag_in(input_value)
+        is_there = isinstance(input_value, dict) and tag in input_value
+        return Fault(at, at, input_value[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
+    return new_record(Fault, (at, at, input_value, rule, "", "", None))
 
 
 _TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
@@ -96,31 +98,35 @@ def _fault(
     error: ErrorDetails, rule: str, place: Expected | None, value: Any, is_same_at: dict[Location, bool]
 ) -> Fault:
     at = error["loc"]
-    location, found = _in_value(at, value)
-    if not _is_of_model(error, rule, place, location, found, is_same_at):
+    location, found_value = _in_value(at, value)
+    if not _is_of_model(error, rule, place, location, found_value, is_same_at):
         return Fault(at, location, None, "refused", "the value is rejected")
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
     if KEY in at:
         message = _message(error, rule) if rule in ("value_error", "assertion_error") else _NO_KEY
-        return Fault(at, location, found, rule, message)
+        return Fault(at, location, found_value, rule, message)
     if error["type"] in _TAG_ERRORS and place is not None and place.tags:
-        tag = str(place.tag_in(found))
-        is_there, inside = isinstance(found, dict) and tag in found, (*location, tag)
+        tag = str(place.tag_in(found_value))
+        is_there, tag_location = isinstance(found_value, dict) and tag in found_value, (*location, tag)
         if place.has_optional_tag and not is_there:
-            return Fault(at, location, found, "union")
-        return Fault(at, inside, found[tag], "literal_error") if is_there else Fault(at, inside, None, "missing")
-    return Fault(at, location, found, rule, _message(error, rule), error["msg"])
+            return Fault(at, location, found_value, "union")
+        return (
+            Fault(at, tag_location, found_value[tag], "literal_error")
+            if is_there
+            else Fault(at, tag_location, None, "missing")
+        )
+    return Fault(at, location, found_value, rule, _message(error, rule), error["msg"])
 
 
 def _unknown_to_all(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
     """Return faults for fields that no branch of a union has, if the tag that would choose a branch is omitted."""
     if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
         return []
-    location, found = _in_value(error["loc"], value)
-    known = {*place.fields(), *place.tags}
-    unknown = [name for name in found if name not in known] if isinstance(found, dict) else []
-    return [Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown]
+    location, found_value = _in_value(error["loc"], value)
+    known_names = {*place.fields(), *place.tags}
+    unknown_names = [name for name in found_value if name not in known_names] if isinstance(found_value, dict) else []
+    return [Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown_names]
 
 
 _NO_KEY = "this key is not allowed here"
@@ -135,19 +141,19 @@ def _is_of_model(
     is_same_at: dict[Location, bool],
 ) -> bool:
     """Whether an error is about ``found``, the value that the model wrote at the error's place."""
-    seen, last = error["input"], error["loc"][-1] if error["loc"] else ""
+    seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)
         is_known = last in names or (place is not None and "array" in place.kinds)
         return is_known and isinstance(found, list if isinstance(last, int) else dict)
     if KEY in error["loc"]:
-        return bool(location) and seen == location[-1]
+        return bool(location) and seen_value == location[-1]
     if rule == "unknown" and (not location or location[-1] != last):
         return False
     if not isinstance(found, (dict, list)):
-        return alike(found, seen)
+        return alike(found, seen_value)
     if location not in is_same_at:
-        is_same_at[location] = is_same(found, seen)
+        is_same_at[location] = is_same(found, seen_value)
     return is_same_at[location]
 
 
@@ -163,16 +169,16 @@ def _of_whole_union(place: Expected, errors: Sequence[ErrorDetails], value: Any)
 
 
 def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
-    whole = _of_whole_union(place, errors, value)
+    union_fault = _of_whole_union(place, errors, value)
     branches: list[list[Fault]] = []
     groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
     if len(groups) == len(place.branches):  # every branch has errors, and their locations name it
         for branch, group in zip(place.branches, groups, strict=True):
-            inside = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
-            faults = explained_faults(inside, whole.found, branch.expected, depth + 1)
+            branch_errors = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
+            faults = explained_faults(branch_errors, union_fault.found, branch.expected, depth + 1)
             branches.append([fault._replace(location=(*place.location, *fault.location)) for fault in faults])
     faults_meant = meant(branches, place.location)
-    return [whole] if faults_meant is None else list(faults_meant)
+    return [union_fault] if faults_meant is None else list(faults_meant)
 
 
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
@@ -181,15 +187,15 @@ def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
     The model never saw these names. The location may continue inside a string that contains JSON.
     """
     steps: list[int | str] = []
-    found: Any = value
+    current: Any = value
     for step in location:
-        if isinstance(found, str) and found.lstrip()[:1] in ("{", "["):
-            inside: Any = as_json(found)
-            found = inside if has(inside, step) else found
-        if has(found, step):
-            found = cast("Any", found)[step]
+        if isinstance(current, str) and current.lstrip()[:1] in ("{", "["):
+            parsed_text: Any = as_json(current)
+            current = parsed_text if has(parsed_text, step) else current
+        if has(current, step):
+            current = cast("Any", current)[step]
             steps.append(step)
-    return tuple(steps), found
+    return tuple(steps), current
 
 
 OF_FIELDS: Mapping[str, str] = {
@@ -213,8 +219,8 @@ def _message(error: ErrorDetails, rule: str) -> str:
         return ""
     if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
         return ""
-    raised = error.get("ctx", {}).get("error")
-    if isinstance(raised, Exception) and not _is_by_author(raised):
+    raised_error = error.get("ctx", {}).get("error")
+    if isinstance(raised_error, Exception) and not _is_by_author(raised_error):
         return "the value is rejected"
     return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
@@ -223,8 +229,10 @@ def _is_by_pydantic(error: ErrorDetails) -> bool:
     """Whether pydantic raised this error, not the author with one of pydantic's error types."""
     kind = error["type"]
     try:
-        known = PydanticKnownError(cast("Any", kind), error.get("ctx"))
-        return known.message() == error["msg"] or kind.endswith(("_type", "_required"))  # JSON input words it otherwise
+        known_error = PydanticKnownError(cast("Any", kind), error.get("ctx"))
+        return known_error.message() == error["msg"] or kind.endswith(
+            ("_type", "_required")
+        )  # JSON input words it otherwise
     except (KeyError, TypeError, ValueError):
         return False
 

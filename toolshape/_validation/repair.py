@@ -45,10 +45,10 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
     """
     if len(text) > _LONGEST:
         raise ValueError(f"too long to be repaired: more than {_LONGEST} characters")
-    plain = _TOKENS.sub(_in_json5, _unfenced(text.strip()))
+    json5_text = _TOKENS.sub(_in_json5, _unfenced(text.strip()))
     try:
         value = json5.loads(
-            plain,
+            json5_text,
             strict=False,
             allow_duplicate_keys=False,
             parse_constant=_raise_not_json,
@@ -77,9 +77,11 @@ def _refuse_broken_names(value: Any) -> None:
 def _unfenced(text: str) -> str:
     if not text.startswith(_FENCE):
         return text
-    first, _, rest = text.partition("\n")
-    inside = rest if first.removeprefix(_FENCE).isalnum() or first == _FENCE else text.removeprefix(_FENCE)
-    return inside.removesuffix(_FENCE)
+    first_line, _, body = text.partition("\n")
+    inner_text = (
+        body if first_line.removeprefix(_FENCE).isalnum() or first_line == _FENCE else text.removeprefix(_FENCE)
+    )
+    return inner_text.removesuffix(_FENCE)
 
 
 def _in_json5(match: re.Match[str]) -> str:

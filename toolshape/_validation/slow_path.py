@@ -47,8 +47,8 @@ def validate_with_coercions(
         if settings.back is not None:
             value = settings.back(value)
         is_as_sent = settings.back is None and not coercions
-        already = refused(value) if refused is not None and is_as_sent else None
-        coerced = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=already)
+        known_error = refused(value) if refused is not None and is_as_sent else None
+        coerced = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=known_error)
     except InvalidError as error:
         problems = problems_of(error.explained(), schema)
         text = annotated(error.value, problems, schema) if settings.annotates else ""

@@ -44,9 +44,9 @@ def _field(field: Any, value: Any) -> Any:
 def model_of(body: Any) -> str | None:
     """Return the model that a response names, or ``None``."""
     for name in ("model", "modelVersion", "model_version"):
-        given = member(body, name)
-        if isinstance(given, str) and given:
-            return given
+        model = member(body, name)
+        if isinstance(model, str) and model:
+            return model
     return None
 
 
@@ -86,8 +86,8 @@ def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any
 
 def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
     """Return the held calls once the response has ended, or none if it ended early."""
-    waiting: list[tuple[int, WireCall]] = body.pop("x-held", [])
-    return [] if finish in EARLY else waiting
+    held_calls: list[tuple[int, WireCall]] = body.pop("x-held", [])
+    return [] if finish in EARLY else held_calls
 
 
 def make_room(items: list[Any], index: int, filler: Callable[[], Any]) -> None:

@@ -60,13 +60,13 @@ def media_of(url: str, *, name: str = "", kind: str = "image", media_type: str =
         if kind == "image":
             return Image(url=url)
         return File(b"", media_type or "application/pdf", name or named_by_url(url) or "file", url)
-    given, *options = head[len("data:") :].split(";")
+    stated_type, *options = head[len("data:") :].split(";")
     try:
         content = bytes_of(data) if "base64" in options else unquote_to_bytes(data)
     except ValueError:
         return None
-    given = given or media_type or "text/plain"
-    return Image(content, given) if kind == "image" else File(content, given, name or "file")
+    stated_type = stated_type or media_type or "text/plain"
+    return Image(content, stated_type) if kind == "image" else File(content, stated_type, name or "file")
 
 
 _SOUNDS = {"mp3": "audio/mpeg", "pcm": "audio/l16", "pcm16": "audio/l16"}
@@ -147,17 +147,17 @@ def keys_beside(raw: Any) -> list[str]:
     """
     if not isinstance(raw, dict):
         return []
-    found: list[str] = []
+    keys: list[str] = []
     for key, value in raw.items():
         if is_nothing(value) or (isinstance(value, str) and (key, value) in _USUAL):
             continue
         if key not in _READ_KEYS:
-            found.append(key)
+            keys.append(key)
         elif isinstance(value, dict) and key not in _DATA_KEYS:
-            found += keys_beside(value)
+            keys += keys_beside(value)
         elif isinstance(value, list):
-            found += [inner for block in value if _is_block(block) for inner in keys_beside(block)]
-    return list(dict.fromkeys(found))
+            keys += [inner for block in value if _is_block(block) for inner in keys_beside(block)]
+    return list(dict.fromkeys(keys))
 
 
 def _is_block(block: Any) -> bool:
@@ -177,11 +177,11 @@ def context_of(raw: Any) -> str:
 
 def found_text(found: JsonObject) -> str:
     """Return a search result as text: its title, source, context and texts."""
-    about = [found.get(key) for key in ("title", "source", "name", "context")]
+    headings = [found.get(key) for key in ("title", "source", "name", "context")]
     contents = found.get("content")
     blocks = [contents] if isinstance(contents, str) else contents if isinstance(contents, list) else []
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
-    return "\n".join(text for text in (*about, *texts) if isinstance(text, str) and text)
+    return "\n".join(text for text in (*headings, *texts) if isinstance(text, str) and text)
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:
@@ -199,14 +199,14 @@ def content_list(content: Any, what: str = "content") -> list[Any]:
 
 def result_pieces(parts: Iterable[MessagePart]) -> tuple[Part, ...]:
     """Convert message parts to the parts of a result. A provider's own parts become JSON text."""
-    found: list[Part] = []
+    result_parts: list[Part] = []
     for part in parts:
         if isinstance(part, MediaPart):
             context = context_of(part.raw)
-            found += [Text(context), part.media] if context else [part.media]
+            result_parts += [Text(context), part.media] if context else [part.media]
         else:
-            found.append(Text(part.text if isinstance(part, TextPart) else _as_json_text(part)))
-    return tuple(found)
+            result_parts.append(Text(part.text if isinstance(part, TextPart) else _as_json_text(part)))
+    return tuple(result_parts)
 
 
 def _as_json_text(part: MessagePart) -> str:
@@ -231,17 +231,21 @@ def unmarked(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 def arguments_text(call: ToolCallPart) -> str:
     """Return the arguments of a call as JSON text."""
-    given = call.arguments_raw
-    return given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False)
+    arguments = call.arguments_raw
+    return (
+        arguments
+        if isinstance(arguments, str)
+        else json.dumps({} if arguments is None else arguments, ensure_ascii=False)
+    )
 
 
 def arguments_object(call: ToolCallPart) -> JsonObject:
     """Return the arguments of a call as an object. If they are not an object, wrap them in one."""
-    given = call.arguments_raw
-    value = as_json(given or "{}") if isinstance(given, str) else given
+    arguments = call.arguments_raw
+    value = as_json(arguments or "{}") if isinstance(arguments, str) else arguments
     if value is None:
         return {}
-    return value if isinstance(value, dict) else {"INVALID_JSON": given}
+    return value if isinstance(value, dict) else {"INVALID_JSON": arguments}
 
 
 def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
@@ -301,9 +305,9 @@ def blocks_of(
 ) -> list[JsonObject]:
     """Return the blocks of a message, results first. A part with a ``raw`` block is written as that block."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
-    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
+    other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     blocks = [write_result(part) if part.raw is None else part.raw for part in results]
-    for part in others:
+    for part in other_parts:
         if part.raw is not None:
             blocks.append(part.raw)
         else:

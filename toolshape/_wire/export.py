@@ -65,23 +65,23 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     if is_strict and provider.schema.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=provider.schema.strict_needs))
     wire_spec = spec._replace(name=name, description=description)
-    lens, payload, lost = _entry(provider, wire_spec, is_strict, lens)
+    lens, payload, entry_losses = _entry(provider, wire_spec, is_strict, lens)
     return WireTool(
         wire_name=name,
         description=description,
         is_strict=is_strict,
         payload=payload,
         lens=lens,
-        notes=(*notes, *lost),
+        notes=(*notes, *entry_losses),
     )
 
 
 def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
     """Build the entry with the author's examples and keys; report those that the provider has no field for."""
-    lost: list[Loss] = []
+    losses: list[Loss] = []
     examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
     if examples and provider.request.examples is None:
-        lost.append(Loss(path="", keyword="examples", kind="dropped", note="a tool has no field for examples"))
+        losses.append(Loss(path="", keyword="examples", kind="dropped", note="a tool has no field for examples"))
     if examples and provider.request.examples == "schema":
         lens = lens._replace(schema={**lens.schema, "examples": examples})
     payload: JsonObject = copied(provider.request.envelope(spec._replace(parameters=lens.schema), is_strict))
@@ -90,9 +90,9 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
     payload = _with_keys(provider, spec, payload, lens)
     for key in sorted(provider.request.lacks & payload.keys()):
         del payload[key]
-        lost.append(Loss(path="", keyword=key, kind="dropped", note="this revision has no such key"))
+        losses.append(Loss(path="", keyword=key, kind="dropped", note="this revision has no such key"))
     payload, deferral_losses = _deferred(provider, spec, payload)
-    return lens, payload, [*lost, *deferral_losses]
+    return lens, payload, [*losses, *deferral_losses]
 
 
 def is_felt(loss: Loss) -> bool:
@@ -141,9 +141,9 @@ def rewritten(
             schema stays short.
         is_harmful: Returns whether a loss in the strict form keeps ``"auto"`` from choosing strict.
     """
-    wish = rules.is_strict_by_auto if strict == "auto" else strict
+    wants_strict = rules.is_strict_by_auto if strict == "auto" else strict
     hindrances: list[Finding] = []
-    if wish and rules.strict is not None:
+    if wants_strict and rules.strict is not None:
         lens, problems = _tried(rules, rules.strict, schema, is_strict=True)
         is_harmless = not any(map(is_harmful, lens.losses))
         # Inlining reports no loss, but the model reads the inlined schema at every turn, so its growth is limited.
@@ -157,14 +157,14 @@ def rewritten(
 
 def _hindrances(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]) -> list[Finding]:
     """Report why a tool is not strict: the first problem or harmful loss of its strict form, or the schema's length."""
-    found = [
+    findings = [
         Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}") for problem in problems
     ]
     for loss in lens.losses:
         if is_harmful(loss):
             message = f"not strict: strict mode would change {loss.keyword} ({loss.note}); strict=True accepts that"
-            found.append(Finding(path=loss.path, rule="not_strict", message=message))
-    return found[:1] or [Finding(path="", rule="not_strict", message="not strict: the schema would grow too long")]
+            findings.append(Finding(path=loss.path, rule="not_strict", message=message))
+    return findings[:1] or [Finding(path="", rule="not_strict", message="not strict: the schema would grow too long")]
 
 
 def _tried(
@@ -198,7 +198,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
         problems.append(Problem(path="name", rule="name", message=message, evidence=provider.names.evidence))
     if problems:
         raise _cannot(provider, spec, problems)
-    payload, lost = _deferred(provider, spec, copied(verbatim.entry))
+    payload, losses = _deferred(provider, spec, copied(verbatim.entry))
     lens = Lens(schema=verbatim.schema)
     return WireTool(
         wire_name=verbatim.name,
@@ -206,7 +206,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
         is_strict=verbatim.is_strict,
         payload=payload,
         lens=lens,
-        notes=tuple(lost),
+        notes=tuple(losses),
     )
 
 
@@ -223,24 +223,27 @@ def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[Json
 def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
     """Move the part of a description that exceeds the limit to the first parameter."""
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
-    first = next(iter([*spec.parameters.get("required", ()), *properties]), None)
-    if first is None or not isinstance(properties.get(first), dict):
+    first_parameter = next(iter([*spec.parameters.get("required", ()), *properties]), None)
+    if first_parameter is None or not isinstance(properties.get(first_parameter), dict):
         message = (
             f"the description has {len(spec.description)} characters, at most {longest} are allowed, and no parameter "
             "can hold the rest: shorten it"
         )
         raise _cannot(provider, spec, [Problem(path="", rule="description", message=message)])
-    pointer = f" (More at {first}.)"
-    head, rest = _split(spec.description, longest - len(pointer))
-    own = str(properties[first].get("description", "")).strip()
-    changed = {**properties[first], "description": f"{own} (On the tool itself: {rest})".strip()}
+    pointer = f" (More at {first_parameter}.)"
+    head, overflow = _split(spec.description, longest - len(pointer))
+    own_description = str(properties[first_parameter].get("description", "")).strip()
+    changed_parameter = {
+        **properties[first_parameter],
+        "description": f"{own_description} (On the tool itself: {overflow})".strip(),
+    }
     loss = Loss(
         path="",
         keyword="description",
         kind="moved",
-        note=f"the text beyond {longest} characters is in the description of {first!r}",
+        note=f"the text beyond {longest} characters is in the description of {first_parameter!r}",
     )
-    return {**spec.parameters, "properties": {**properties, first: changed}}, head + pointer, loss
+    return {**spec.parameters, "properties": {**properties, first_parameter: changed_parameter}}, head + pointer, loss
 
 
 def _split(text: str, longest: int) -> tuple[str, str]:
@@ -274,10 +277,10 @@ def _merged(
 ) -> JsonObject:
     merged = dict(payload)
     for key, value in keys.items():
-        before = payload.get(key)
-        if isinstance(before, dict) and isinstance(value, dict) and before != schema:
-            merged[key] = _merged(provider, spec, before, value, schema, f"{path}{key}.")
-        elif (key in payload or key == "strict") and key not in _OVERRIDABLE and before != value:
+        existing = payload.get(key)
+        if isinstance(existing, dict) and isinstance(value, dict) and existing != schema:
+            merged[key] = _merged(provider, spec, existing, value, schema, f"{path}{key}.")
+        elif (key in payload or key == "strict") and key not in _OVERRIDABLE and existing != value:
             message = f"providers[{provider.name!r}] sets {path}{key}, which is generated from the function"
             raise _cannot(provider, spec, [Problem(path="", rule="providers", message=message)])
         else:

@@ -57,8 +57,8 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     if strict is True and rules.strict is None:
         message = f"{provider.name} has no strict form of an output: leave out strict="
         raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
-    wish = rules.strict is not None if form.is_always_strict else strict
-    lens, is_strict, problems, hindrances = rewritten(rules, spec.schema, wish, _is_unsayable)
+    requested_strict = rules.strict is not None if form.is_always_strict else strict
+    lens, is_strict, problems, hindrances = rewritten(rules, spec.schema, requested_strict, _is_unsayable)
     if problems:
         raise _cannot(provider, spec, problems)
     notes: list[Loss | Finding] = [*hindrances]
@@ -104,10 +104,8 @@ def _by_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOu
             f"{provider.name} has no field for a schema, and cannot force a call: sent as a tool; "
             "ask for the call in the prompt"
         )
-    form_of_answer = Finding(path="", rule="answered_by_tool", message=note)
-    return WireOutput(
-        keywords, wire_tool.lens, wire_tool.is_strict, wire_tool.wire_name, (form_of_answer, *wire_tool.notes)
-    )
+    finding = Finding(path="", rule="answered_by_tool", message=note)
+    return WireOutput(keywords, wire_tool.lens, wire_tool.is_strict, wire_tool.wire_name, (finding, *wire_tool.notes))
 
 
 def _cannot(provider: Provider, spec: OutputSpec, problems: list[Problem]) -> ExportError:

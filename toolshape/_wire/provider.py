@@ -89,12 +89,18 @@ class NameRule(NamedTuple):
         letters = digest.translate(_LETTERS)
         stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: self.longest - 11]
         stem = stem if stem[:1].isalpha() else f"t_{stem}"
-        plain = re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
+        letters_only = re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
         # The candidates go from readable to restricted: a rule may forbid digits, underscores, a case, or all letters.
         # Every candidate holds the digest of the original name, in letters or in digits, so that two tools do not share
         # a name.
-        derived = (f"{stem}_{digest}", f"{stem}_{letters}", plain, plain.upper(), digest.translate(_DIGITS))
-        return next(filter(self.admits, derived), None)
+        candidates = (
+            f"{stem}_{digest}",
+            f"{stem}_{letters}",
+            letters_only,
+            letters_only.upper(),
+            digest.translate(_DIGITS),
+        )
+        return next(filter(self.admits, candidates), None)
 
 
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")

@@ -10,15 +10,15 @@ from toolshape._wire.server_json import mapping
 
 def unique_names(request: RequestRead) -> Iterator[RequestFault]:
     """Check that no two tools have the same name."""
-    seen: set[str] = set()
+    known_names: set[str] = set()
     for tool in request.tools:
         name = str(tool.name)
-        if name in seen:
+        if name in known_names:
             message = f"two tools have the name {name!r}"
             yield RequestFault(
                 f"{tool.path}.name", "unique_names", message, tool=name, number=tool.number, subject=name
             )
-        seen.add(name)
+        known_names.add(name)
 
 
 def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
@@ -39,9 +39,9 @@ def choice_has_tools(field: str) -> RequestCheck:
 
 def chosen_tools_are_there(request: RequestRead) -> Iterator[RequestFault]:
     """Check that a choice names tools of the request."""
-    known = {str(tool.name) for tool in request.tools}
+    tool_names = {str(tool.name) for tool in request.tools}
     for name in request.names:
-        if name not in known:
+        if name not in tool_names:
             yield RequestFault("tool_choice", "chosen_tool", f"there is no tool {name!r}", tool=name, subject=name)
 
 

@@ -62,11 +62,11 @@ class Decoder:
             if not text:
                 return
             text = text if self._line else text.removeprefix("\ufeff")
-            first = text.lstrip()[:1]
+            first_character = text.lstrip()[:1]
             self._line.append(text)
-            if first:
+            if first_character:
                 text, self._line = "".join(self._line), []
-                self._form = "values" if first in "{[]," else "lines"
+                self._form = "values" if first_character in "{[]," else "lines"
         if self._form == "lines":
             yield from self._in_lines(text)
         elif self._form == "values":
@@ -85,8 +85,8 @@ class Decoder:
         self._line.append(first)
         if not lines:
             return
-        whole, self._line = ["".join(self._line), *lines[:-1]], [lines[-1]]
-        for line in whole:
+        complete_lines, self._line = ["".join(self._line), *lines[:-1]], [lines[-1]]
+        for line in complete_lines:
             if line.startswith("data:"):
                 self._data.append(line[5:].removeprefix(" "))
             elif line.startswith("{"):  # not a field: JSON lines that follow other lines

@@ -37,31 +37,31 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
     # A shared budget is all or nothing: one lenient tool makes all tools lenient. If the user asked for strict tools,
     # that is an error.
     if budget.is_shared and len(strict) < len(candidates):
-        if asked := [tool.name for tool in strict if tool.is_asked]:
+        if explicit_names := [tool.name for tool in strict if tool.is_asked]:
             lenient = ", ".join(tool.name for tool in candidates if not tool.is_strict)
             raise _too_much(
                 provider,
                 budget,
-                f"all tools of a request must be strict, or none of them (must be strict: {', '.join(asked)}; "
+                f"all tools of a request must be strict, or none of them (must be strict: {', '.join(explicit_names)}; "
                 f"not strict: {lenient}): set strict=False on the former, or make all tools strict",
             )
         return frozenset(tool.name for tool in strict)
     sizes = {tool.name: grammar_size(tool.schema) for tool in strict}
-    order = sorted(
+    ordered_tools = sorted(
         strict, key=lambda tool: (not tool.is_asked, not tool.is_destructive, _cost(sizes[tool.name], budget))
     )
-    spent = GrammarSize(0, 0, 0)
-    taken, displaced = 0, []
-    for tool in order:
-        total = GrammarSize(*map(sum, zip(spent, sizes[tool.name], strict=True)))
-        if _fits(total, taken + tool.is_tool, budget):
-            spent, taken = total, taken + tool.is_tool
+    used_size = GrammarSize(0, 0, 0)
+    tool_count, displaced = 0, []
+    for tool in ordered_tools:
+        new_size = GrammarSize(*map(sum, zip(used_size, sizes[tool.name], strict=True)))
+        if _fits(new_size, tool_count + tool.is_tool, budget):
+            used_size, tool_count = new_size, tool_count + tool.is_tool
         else:
             displaced.append(tool)
-    if too_many := [tool.name for tool in displaced if tool.is_asked or budget.is_shared]:
+    if excess_names := [tool.name for tool in displaced if tool.is_asked or budget.is_shared]:
         if budget.is_shared and not any(tool.is_asked for tool in strict):
             return frozenset(sizes)
-        message = f"not all tools can be strict in one request ({_limits(budget)}): relax {', '.join(too_many)}"
+        message = f"not all tools can be strict in one request ({_limits(budget)}): relax {', '.join(excess_names)}"
         raise _too_much(provider, budget, message)
     return frozenset(tool.name for tool in displaced)
 
@@ -76,13 +76,13 @@ def _fits(size: GrammarSize, tools: int, budget: Budget) -> bool:
 
 
 def _limits(budget: Budget) -> str:
-    named = {
+    limits_by_name = {
         "strict tools": budget.tools,
         "properties": budget.properties,
         "optional properties": budget.optional,
         "unions": budget.unions,
     }
-    return "at most " + ", ".join(f"{most} {limit}" for limit, most in named.items() if most is not None)
+    return "at most " + ", ".join(f"{most} {limit}" for limit, most in limits_by_name.items() if most is not None)
 
 
 def _too_much(provider: Provider, budget: Budget, message: str) -> ExportError:

@@ -120,20 +120,20 @@ class Bridge:
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
         """Return the parts. If a result cannot hold a part, a text with the name of the part replaces it."""
-        holds = self.bound.provider.holds_in_result
-        return [part if isinstance(part, Text) or holds(part) else Text(named(part)) for part in parts]
+        fits_result = self.bound.provider.holds_in_result
+        return [part if isinstance(part, Text) or fits_result(part) else Text(named(part)) for part in parts]
 
     def run_options(self, call: Delivered) -> dict[str, Any]:
         """Return the keyword arguments of ``Plan.run`` for a call."""
         inject, scope, ledger = self.options.get("inject", {}), self.options.get("scope"), self.options.get("ledger")
         injected = inject(call.context) if callable(inject) else inject
         contexts = self.definitions[call.wire_name].contexts
-        filled = {name: call.fill(annotation) for name, annotation in contexts.items() if name not in injected}
+        context_values = {name: call.fill(annotation) for name, annotation in contexts.items() if name not in injected}
         if callable(scope):
             scope = scope(call.context)
         progress = self.options.get("on_progress")
         return {
-            "inject": {**filled, **injected},
+            "inject": {**context_values, **injected},
             "ledger": ledger,
             "scope": scope if ledger is not None else None,
             "on_progress": progress,
@@ -202,11 +202,11 @@ def _may_run_twice(definition: Definition) -> bool:
 
 def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definition]:
     bound_tools = bound_tools_of(bound)
-    found = {}
+    definitions = {}
     for wire_name, shape in bound_tools.shapes.items():
         handler = bound_tools.handlers.find(wire_name)
         assert handler is not None  # noqa: S101 - each shape has a handler
-        found[wire_name] = Definition(
+        definitions[wire_name] = Definition(
             tool=shape.tool,
             wire_name=wire_name,
             description=shape.description,
@@ -216,7 +216,7 @@ def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definitio
             runs_alone=handler.runs_alone,
             contexts=_contexts(shape.tool, packages),
         )
-    return found
+    return definitions
 
 
 def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]:
@@ -248,8 +248,8 @@ async def run_call(
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
     # The first run checks the ledger, so a call that has already run needs no second approval.
     await how.result_of(run(**options))
-    for waiting in plan.pending:
-        apply_decision(plan, waiting, refusal(waiting, options) or decide(waiting))
+    for pending_call in plan.pending:
+        apply_decision(plan, pending_call, refusal(pending_call, options) or decide(pending_call))
         await how.result_of(run(**options))
     return plan.results[0]
 

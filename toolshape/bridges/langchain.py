@@ -232,9 +232,9 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
 
     # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected. ``response_schema``
     # validates the answer before it is stored.
-    answers: Any = Annotated[_Answer, AfterValidator(checked)]
+    answer_type: Any = Annotated[_Answer, AfterValidator(checked)]
     try:
-        answer = interrupt(value, response_schema=answers)
+        answer = interrupt(value, response_schema=answer_type)
     except (KeyError, RuntimeError):  # raised when no graph is running
         return Deny(_NOBODY_TO_ASK)
     return _decision(answer)
@@ -314,13 +314,13 @@ def from_langchain(
         DefinitionError: The schema is not valid for a tool.
         UsageError: ``tool`` is not a LangChain tool.
     """
-    given: Any = tool
-    if not isinstance(given, BaseTool):
+    given_tool: Any = tool
+    if not isinstance(given_tool, BaseTool):
         raise UsageError(
-            f"from_langchain takes a LangChain tool, not {type(given).__name__}: decorate the function with LangChain's @tool"
+            f"from_langchain takes a LangChain tool, not {type(given_tool).__name__}: decorate the function with LangChain's @tool"
         )
-    described: Any = tool.tool_call_schema
-    schema = described if isinstance(described, dict) else described.model_json_schema()
+    tool_schema: Any = tool.tool_call_schema
+    schema = tool_schema if isinstance(tool_schema, dict) else tool_schema.model_json_schema()
 
     async def call(arguments: dict[str, Any], tool_call_id: str) -> Any:
         tool_call = {"type": "tool_call", "id": tool_call_id or tool.name, "name": tool.name, "args": arguments}

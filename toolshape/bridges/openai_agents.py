@@ -123,9 +123,11 @@ def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "U
         UsageError: ``tool`` is not a ``FunctionTool``, or has guardrails or ``is_enabled``, which only a run of the SDK
             checks.
     """
-    given: Any = tool
-    if not isinstance(given, FunctionTool):
-        raise UsageError(f"from_openai_agents takes a FunctionTool, not {type(given).__name__}: use @function_tool")
+    given_tool: Any = tool
+    if not isinstance(given_tool, FunctionTool):
+        raise UsageError(
+            f"from_openai_agents takes a FunctionTool, not {type(given_tool).__name__}: use @function_tool"
+        )
     if tool.tool_input_guardrails or tool.tool_output_guardrails or tool.is_enabled is not True:
         raise UsageError(
             f"{tool.name} has guardrails or is_enabled=, which only a run of the SDK checks: it cannot be imported"

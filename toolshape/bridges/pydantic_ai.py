@@ -106,11 +106,13 @@ def to_pydantic_ai(
     snapshot = tools.subset(exclude=())
 
     def bridge_for(context: RunContext[Any] | None) -> Bridge:
-        chosen: Any = provider or (_FALLBACK_PROVIDER if context is None else _provider_of(context.model))
-        if chosen not in bridges:
-            wish = False if chosen == _FALLBACK_PROVIDER else strict  # plain JSON Schema has no strict form
-            bridges[chosen] = bridge(snapshot, chosen, wish, options, ["pydantic_ai"])
-        return bridges[chosen]
+        chosen_provider: Any = provider or (_FALLBACK_PROVIDER if context is None else _provider_of(context.model))
+        if chosen_provider not in bridges:
+            strictness = (
+                False if chosen_provider == _FALLBACK_PROVIDER else strict
+            )  # plain JSON Schema has no strict form
+            bridges[chosen_provider] = bridge(snapshot, chosen_provider, strictness, options, ["pydantic_ai"])
+        return bridges[chosen_provider]
 
     return [_tool(definition.tool.name, bridge_for) for definition in bridge_for(None).definitions.values()]
 
@@ -122,7 +124,12 @@ def _provider_of(model: Any) -> str:
         providers = set(map(_provider_of, models))
         return providers.pop() if len(providers) == 1 else _FALLBACK_PROVIDER
     provider = next(
-        (known for kind in type(model).__mro__ if (known := _PROVIDERS.get(kind.__name__))), _FALLBACK_PROVIDER
+        (
+            known_provider
+            for model_class in type(model).__mro__
+            if (known_provider := _PROVIDERS.get(model_class.__name__))
+        ),
+        _FALLBACK_PROVIDER,
     )
     # ``OpenAIChatModel`` also serves OpenAI-compatible providers; ``system`` names the provider.
     system = _SYSTEMS.get(model.system, model.system) if provider == "openai" else provider
@@ -150,13 +157,13 @@ def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
         )
 
     default = definition_for(None)
-    made: PydanticTool[Any] = PydanticTool.from_schema(
+    pydantic_tool: PydanticTool[Any] = PydanticTool.from_schema(
         call, default.wire_name, default.description, dict(default.schema), takes_ctx=True
     )
-    made.prepare = prepare
+    pydantic_tool.prepare = prepare
     unchecked: Any = _Unchecked()
-    made.function_schema.validator = unchecked
-    return made
+    pydantic_tool.function_schema.validator = unchecked
+    return pydantic_tool
 
 
 class _Unchecked:
@@ -180,10 +187,12 @@ def _as_dict(written: Any) -> dict[str, Any]:
 
 
 async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]) -> Result:
-    written = _written(context)
-    given = arguments if written is None else written
-    call = Delivered(context.tool_call_id or "", wire_name, given, context, lambda _: context)
-    is_changed = written is not None and _as_dict(written) != arguments  # the approver or a hook has changed them
+    model_arguments = _written(context)
+    call_arguments = arguments if model_arguments is None else model_arguments
+    call = Delivered(context.tool_call_id or "", wire_name, call_arguments, context, lambda _: context)
+    is_changed = (
+        model_arguments is not None and _as_dict(model_arguments) != arguments
+    )  # the approver or a hook has changed them
     if is_changed and not context.tool_call_approved:
         call = call._replace(arguments=arguments)
     plan = bridged.plan(call)
@@ -247,11 +256,13 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
         DefinitionError: The schema is not valid for a tool.
         UsageError: ``tool`` is not a pydantic-ai tool.
     """
-    given: Any = tool
-    if not isinstance(given, PydanticTool):
-        raise UsageError(f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given).__name__}: write Tool(function)")
+    given_tool: Any = tool
+    if not isinstance(given_tool, PydanticTool):
+        raise UsageError(
+            f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given_tool).__name__}: write Tool(function)"
+        )
 
-    is_asked = tool.requires_approval or bool(options.get("approve"))
+    needs_approval = tool.requires_approval or bool(options.get("approve"))
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:
         context: RunContext[Any] = RunContext(
@@ -260,15 +271,15 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
             usage=RunUsage(),
             tool_name=tool.name,
             tool_call_id=call_id,
-            tool_call_approved=is_asked,
+            tool_call_approved=needs_approval,
         )
         if tool.prepare is not None and await tool.prepare_tool_def(context) is None:
             raise ToolError(f"{tool.name} is not available")
         try:
             validated = tool.function_schema.validator.validate_python(arguments)
-            checked = None if tool.args_validator is None else tool.args_validator(context, **validated)
-            if inspect.isawaitable(checked):
-                await checked
+            validator_result = None if tool.args_validator is None else tool.args_validator(context, **validated)
+            if inspect.isawaitable(validator_result):
+                await validator_result
             return _from_pydantic_value(await tool.function_schema.call(validated, context))
         except (ModelRetry, ToolFailed) as error:
             raise ToolError(error.message, retryable=isinstance(error, ModelRetry)) from error

@@ -45,19 +45,21 @@ def assert_contract(
         ContractError: The tools have changed; the message lists the changes and the calls that break.
         UsageError: The file is not a lock file, cannot be written, or was written for other providers.
     """
-    place, chosen, answers = Path(path), tuple(dict.fromkeys(providers)), list(outputs)
+    lock_path, chosen_providers, answers = Path(path), tuple(dict.fromkeys(providers)), list(outputs)
     is_updated = os.environ.get(UPDATE, "").lower() not in ("", "0", "false", "no", "off")
-    if is_updated or not place.exists():
-        _write(tools, place, chosen or _providers_of(place), answers)
+    if is_updated or not lock_path.exists():
+        _write(tools, lock_path, chosen_providers or _providers_of(lock_path), answers)
         if is_updated:
             return
-    old = load_lock(place)
-    if chosen and set(chosen) != set(old.providers):
-        known = ", ".join(old.providers) or "no provider"
-        raise UsageError(f"{place} was written for {known}, not for {', '.join(chosen)}: update it")
+    old = load_lock(lock_path)
+    if chosen_providers and set(chosen_providers) != set(old.providers):
+        locked_providers = ", ".join(old.providers) or "no provider"
+        raise UsageError(
+            f"{lock_path} was written for {locked_providers}, not for {', '.join(chosen_providers)}: update it"
+        )
     changes = diff(tools, old, answers)
     if changes:
-        raise ContractError(changes, place)
+        raise ContractError(changes, lock_path)
 
 
 def _providers_of(place: Path) -> tuple[str, ...]:

@@ -38,16 +38,18 @@ def renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, s
     description.
     """
     names: dict[str, str] = {}
-    left = list(come)
+    unmatched = list(come)
     for before in gone:
-        alike = [
-            tool for tool in left if not differences(before.parameters, tool.parameters) or _says_same(before, tool)
+        similar_tools = [
+            tool
+            for tool in unmatched
+            if not differences(before.parameters, tool.parameters) or _says_same(before, tool)
         ]
-        alike = [tool for tool in alike if _says_same(before, tool) or _is_alike(before, tool)]
-        if alike:
-            best = max(alike, key=lambda tool: _alikeness(before.name, tool.name))
-            names[before.name] = best.name
-            left.remove(best)
+        similar_tools = [tool for tool in similar_tools if _says_same(before, tool) or _is_alike(before, tool)]
+        if similar_tools:
+            closest = max(similar_tools, key=lambda tool: _alikeness(before.name, tool.name))
+            names[before.name] = closest.name
+            unmatched.remove(closest)
     return names
 
 
@@ -78,7 +80,7 @@ def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
     for step in steps:
         if step.keyword == "added" and step not in added:
             continue
-        same = (
+        same_schema = (
             [
                 candidate
                 for candidate in added
@@ -87,13 +89,13 @@ def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
             if step.keyword == "removed"
             else []
         )
-        if same:
-            by_name = [_alikeness(_name(step.path), _name(candidate.path)) for candidate in same]
-            best = (
-                same[by_name.index(max(by_name))] if max(by_name) >= _ALIKE else same[0]
+        if same_schema:
+            similarities = [_alikeness(_name(step.path), _name(candidate.path)) for candidate in same_schema]
+            closest = (
+                same_schema[similarities.index(max(similarities))] if max(similarities) >= _ALIKE else same_schema[0]
             )  # if no name is similar, take the first candidate
-            added.remove(best)
-            result.append(Renaming(step, best))
+            added.remove(closest)
+            result.append(Renaming(step, closest))
         elif step.keyword != "added":
             result.append(step)
     return [*result, *added]
@@ -146,10 +148,12 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
-        said = f"{_shown(self.before)} -> {_shown(self.after)}"
-        what = {"breaking": "refused now", "unknown": "refused now, and perhaps before"}.get(self.level, "coerced now")
-        shown = "" if self.witness is None else f"; {what}: {_shown(self.witness)}"
-        return f"{self.level}: {_shown(place)}: {self.kind.replace('_', ' ')}: {said}{shown}"
+        values = f"{_shown(self.before)} -> {_shown(self.after)}"
+        effect = {"breaking": "refused now", "unknown": "refused now, and perhaps before"}.get(
+            self.level, "coerced now"
+        )
+        witness_text = "" if self.witness is None else f"; {effect}: {_shown(self.witness)}"
+        return f"{self.level}: {_shown(place)}: {self.kind.replace('_', ' ')}: {values}{witness_text}"
 
 
 def _shown(value: Any) -> str:
@@ -201,7 +205,7 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
 
     def refuses(name: str) -> Refuses:
         def asked(arguments: JsonObject) -> Collection[str]:
-            handler = handlers.find(wire[name])
+            handler = handlers.find(wire_names[name])
             try:
                 if handler is not None:
                     handler.validate(arguments)
@@ -213,12 +217,12 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
 
         return asked
 
-    wire = {name: sent for sent, name in bound.names_by_wire_name().items()}
+    wire_names = {name: wire_name for wire_name, name in bound.names_by_wire_name().items()}
     answers = list(outputs)
     return diff_contracts(
         old,
         make_contract(tools, old.providers, answers),
-        {name: refuses(name) for name in wire},
+        {name: refuses(name) for name in wire_names},
         {output.name: _refuses_answers(output) for output in answers},
     )
 
@@ -255,8 +259,8 @@ def diff_contracts(
     """
     changes = _changes("tool", old.tools, new.tools, refuses or {})
     changes += _changes("output", old.outputs, new.outputs, refuses_answer or {})
-    kept = [name for name in old.tools if name in new.tools]
-    if kept != [name for name in new.tools if name in old.tools]:
+    kept_names = [name for name in old.tools if name in new.tools]
+    if kept_names != [name for name in new.tools if name in old.tools]:
         changes.append(Change("order", "behaviour", "", "", list(old.tools), list(new.tools)))
     return Diff(changes=tuple(sorted(changes, key=lambda change: LEVELS.index(change.level))))
 
@@ -267,31 +271,35 @@ def _changes(
     new: Mapping[str, Locked],
     refuses: Mapping[str, Refuses],
 ) -> list[Change]:
-    renamed = renamed_tools(
+    new_names = renamed_tools(
         [before for before in old.values() if before.name not in new],
         [after for after in new.values() if after.name not in old],
     )
     changes: list[Change] = []
     for before in old.values():
-        after = new.get(renamed.get(before.name, before.name))
+        after = new.get(new_names.get(before.name, before.name))
         if after is None:
-            gone = _some_call(before)
-            changes.append(Change(f"{what}_removed", "breaking", before.name, "", before.name, None, gone))
+            removed_call = _some_call(before)
+            changes.append(Change(f"{what}_removed", "breaking", before.name, "", before.name, None, removed_call))
             continue
         providers = _other_providers(before, after)
         if after.name != before.name:
             # A model calls a tool by its name, so a new name breaks calls. An answer does not depend on the name.
             level: Level = "breaking" if what == "tool" else "behaviour"
-            call = _some_call(before) if what == "tool" else None
+            renamed_call = _some_call(before) if what == "tool" else None
             names = before.name, after.name
-            changes.append(Change(f"{what}_renamed", level, before.name, "", *names, call, providers))
+            changes.append(Change(f"{what}_renamed", level, before.name, "", *names, renamed_call, providers))
         changes += _of_tool(before, after, providers, refuses.get(after.name))
-    added = [name for name in new if name not in old and name not in renamed.values()]
+    added = [name for name in new if name not in old and name not in new_names.values()]
     return changes + [Change(f"{what}_added", "compatible", name, "", None, name) for name in added]
 
 
 def _other_providers(before: Locked, after: Locked) -> tuple[str, ...]:
-    return tuple(name for name, sent in before.fingerprints.items() if after.fingerprints.get(name, sent) != sent)
+    return tuple(
+        name
+        for name, fingerprint in before.fingerprints.items()
+        if after.fingerprints.get(name, fingerprint) != fingerprint
+    )
 
 
 def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None) -> Iterator[Change]:
@@ -307,11 +315,11 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
         yield _coercion(before, after, providers)
     if json.dumps(before.parameters) != json.dumps(after.parameters):
         steps = differences(before.parameters, after.parameters)
-        taken = before._replace(parameters=with_names(before.parameters, steps))
-        changes = [_change(step, taken, after, providers, refuses) for step in with_renamings(steps)]
+        before_with_names = before._replace(parameters=with_names(before.parameters, steps))
+        changes = [_change(step, before_with_names, after, providers, refuses) for step in with_renamings(steps)]
         count += len(changes)
         yield from changes
-        yield from _together(changes, taken, after, providers, refuses)
+        yield from _together(changes, before_with_names, after, providers, refuses)
     if providers and not count and before.name == after.name:
         yield Change(
             "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
@@ -406,21 +414,21 @@ class _Trial:
 
     def _compiled(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
         """Return a compiled check of a schema. The last check is cached, as a proof checks many values in a row."""
-        last = self._last.get(formats)
-        if last is None or last[0] is not schema:
-            last = self._last[formats] = schema, admission(schema, formats)
-        return last[1]
+        cached = self._last.get(formats)
+        if cached is None or cached[0] is not schema:
+            cached = self._last[formats] = schema, admission(schema, formats)
+        return cached[1]
 
     def _admits_if_asked(self, schema: Any, value: Any) -> bool:
         self._listed.append(value)
         return self._compiled(schema, "checked")(value) and self._compiled(schema, "open")(value)
 
     def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
-        was_taken, is_admitted = admission(self._marked, "certain"), admission(self._new)
+        was_accepted, is_admitted = admission(self._marked, "certain"), admission(self._new)
         for value in islice(_taken_by(self._old, self._alone), _MOST_ASKED):
             # If the new schema refuses the value, another difference causes the refusal.
             if (
-                was_taken(value)
+                was_accepted(value)
                 and is_admitted(value)
                 and any(is_about(path, self._step.path, is_below=True) for path in self._paths_of(value))
             ):
@@ -428,26 +436,26 @@ class _Trial:
         return "compatible", None
 
     def _tried(self) -> tuple[Level, JsonObject | None]:
-        admits_text, was_taken = admission(self._alone), admission(self._marked, "certain")
+        admits_without_formats, was_accepted = admission(self._alone), admission(self._marked, "certain")
         admits_old, admits_alone = admission(self._marked, "checked"), admission(self._marked_alone, "checked")
-        is_hidden = self._is_live and any(word in str(marked(self._step.after)) for word in _UNSAID)
+        may_check_more = self._is_live and any(word in str(marked(self._step.after)) for word in _UNSAID)
         verdict: tuple[Level, JsonObject | None] = "unknown", None
         is_doubtful = False
         accepted: list[JsonObject] = []
         for value in _taken_by(self._old, self._alone):
             # Formats count only if the value matches the formats of the old schema, as not every tool checks formats.
-            is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_text)(value)
-            if not (is_refused or is_hidden):
+            is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_without_formats)(value)
+            if not (is_refused or may_check_more):
                 continue
             paths = self._paths_of(value)
             if any(is_about(path, self._step.path, is_below=not is_refused) for path in paths):
-                if was_taken(value):
+                if was_accepted(value):
                     return "breaking", value
                 is_doubtful = True  # the old tool may have refused the value as well
             elif (
                 is_refused and not paths
             ):  # the tool coerces the value, which changes what the function gets; or the tool does not check formats
-                verdict = "behaviour", None if admits_text(value) else value
+                verdict = "behaviour", None if admits_without_formats(value) else value
             if not paths:
                 accepted.append(value)
         if not is_doubtful and self._is_live and self._is_proved_by(accepted):
@@ -462,22 +470,22 @@ class _Trial:
 
 
 def _holds(whole: Any, part: Any) -> bool:
-    inner = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
-    return is_same_json(whole, part) or any(_holds(item, part) for item in inner)
+    children = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    return is_same_json(whole, part) or any(_holds(item, part) for item in children)
 
 
 def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
     """Yield arguments that the old schema admits, beginning with those that the difference is most likely to break."""
     admits = admission(old)
-    seen: set[str] = set()
+    seen_texts: set[str] = set()
     budget = Tries()
-    tried = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
+    candidate_iterators = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
     with contextlib.suppress(SpentError):
-        for value in islice(itertools.chain.from_iterable(tried), _MOST_TRIED):
+        for value in islice(itertools.chain.from_iterable(candidate_iterators), _MOST_TRIED):
             text = json.dumps(value)
-            if text not in seen and isinstance(value, dict) and admits(value):
+            if text not in seen_texts and isinstance(value, dict) and admits(value):
                 yield value
-            seen.add(text)
+            seen_texts.add(text)
 
 
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
@@ -499,7 +507,7 @@ def _steps(path: str) -> list[str]:
 
 def _some_call(tool: Locked) -> JsonObject:
     try:
-        made = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
+        generated_value = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
     except (OverflowError, RecursionError, re.error):  # values cannot be generated from this schema
         return {}
-    return made if isinstance(made, dict) else {}
+    return generated_value if isinstance(generated_value, dict) else {}

@@ -39,15 +39,15 @@ class RequestCost(NamedTuple):
     characters: int
 
     def __str__(self) -> str:
-        wide = max([len(cost.tool) for cost in self.costs], default=4)
-        lines = [f"{'tool':<{wide}}  tokens  characters  share"]
+        width = max([len(cost.tool) for cost in self.costs], default=4)
+        lines = [f"{'tool':<{width}}  tokens  characters  share"]
         lines += [
-            f"{cost.tool:<{wide}}  {'' if cost.tokens is None else cost.tokens:>6}  {cost.characters:>10}  "
+            f"{cost.tool:<{width}}  {'' if cost.tokens is None else cost.tokens:>6}  {cost.characters:>10}  "
             f"{cost.share:>5.0%}"
             for cost in sorted(self.costs, key=lambda cost: -cost.characters)
         ]
         total = "" if self.tokens is None else self.tokens
-        lines.append(f"{'all':<{wide}}  {total:>6}  {self.characters:>10}   100%")
+        lines.append(f"{'all':<{width}}  {total:>6}  {self.characters:>10}   100%")
         parts = {part: sum(cost.parts[part] for cost in self.costs) for part in _PARTS}
         shares = [f"{part} {count / self.characters:.0%}" for part, count in parts.items() if count]
         return "\n".join([*lines, *([f"of these: {', '.join(shares)}"] if shares else [])])
@@ -75,24 +75,26 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
     names = [tool.name for tool in bound.tools]
     entries = {name: _entry(bound, name) for name in names}
     sizes = {name: len(_text(entry)) for name, entry in entries.items()}
-    whole = sum(sizes.values())
+    total_size = sum(sizes.values())
     tokens: dict[str, int] = {}
     total = None
     if count is not None:
-        ask = _counting(count, model, bound.provider)
-        with_all = ask(bound.request())
-        total = with_all - ask({})
-        tokens = {name: with_all - ask(_without(bound, name)) for name in names}
+        count_tokens = _counting(count, model, bound.provider)
+        with_all = count_tokens(bound.request())
+        total = with_all - count_tokens({})
+        tokens = {name: with_all - count_tokens(_without(bound, name)) for name in names}
     costs = tuple(
-        ToolCost(name, tokens.get(name), sizes[name], sizes[name] / whole if whole else 0.0, _parts(entries[name]))
+        ToolCost(
+            name, tokens.get(name), sizes[name], sizes[name] / total_size if total_size else 0.0, _parts(entries[name])
+        )
         for name in names
     )
-    return RequestCost(costs, total, whole)
+    return RequestCost(costs, total, total_size)
 
 
 def _without(bound: Bound, name: str) -> JsonObject:
-    rest = [tool.name for tool in bound.tools if tool.name != name]
-    return bound.subset(rest).request() if rest else {}
+    other_names = [tool.name for tool in bound.tools if tool.name != name]
+    return bound.subset(other_names).request() if other_names else {}
 
 
 def _counting(count: Any, model: str, provider: Provider) -> Count:
@@ -102,21 +104,21 @@ def _counting(count: Any, model: str, provider: Provider) -> Count:
         UsageError: ``count`` cannot count tokens, or is a client of another provider.
     """
     messages = [{"role": "user", "content": _QUESTION}]
-    of_anthropic: Any = getattr(getattr(count, "messages", None), "count_tokens", None)
-    of_openai: Any = getattr(getattr(getattr(count, "responses", None), "input_tokens", None), "count", None)
-    if of_anthropic is not None:
+    count_with_anthropic: Any = getattr(getattr(count, "messages", None), "count_tokens", None)
+    count_with_openai: Any = getattr(getattr(getattr(count, "responses", None), "input_tokens", None), "count", None)
+    if count_with_anthropic is not None:
         _require(provider, "anthropic", "anthropic")
-        return lambda request: _tokens(of_anthropic(model=model, messages=messages, **request), "input_tokens")
-    if of_openai is not None:
+        return lambda request: _tokens(count_with_anthropic(model=model, messages=messages, **request), "input_tokens")
+    if count_with_openai is not None:
         _require(provider, "openai-responses", "openai-responses")
-        return lambda request: _tokens(of_openai(model=model, input=_QUESTION, **request), "input_tokens")
+        return lambda request: _tokens(count_with_openai(model=model, input=_QUESTION, **request), "input_tokens")
     if not callable(count):
         message = (
             "count= must be a client of OpenAI's or Anthropic's SDK, or a function that takes the keywords of a request"
         )
         raise UsageError(f"{message}, not {type(count).__name__}")
-    own: Any = count
-    return lambda request: _tokens(own(request), None)
+    counter: Any = count
+    return lambda request: _tokens(counter(request), None)
 
 
 def _require(provider: Provider, form: str, name: str) -> None:
@@ -155,13 +157,13 @@ def _text(value: Any) -> str:
 
 def _parts(entry: Any) -> dict[str, int]:
     """Return the number of characters in each part of an entry. The numbers add up to the length of the entry."""
-    inner = _named(entry) or {}
-    schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), {})
-    name, description = str(inner.get("name", "")), str(inner.get("description", ""))
+    named_entry = _named(entry) or {}
+    schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), {})
+    name, description = str(named_entry.get("name", "")), str(named_entry.get("description", ""))
     is_text = isinstance(schema, str)  # xAI's gRPC takes the schema as a string
-    described = _said(sent_schema(entry))
-    rest = len(schema if is_text else _text(schema)) - described if schema else 0
-    counts = [len(name), len(description), described, rest]
+    description_size = _said(sent_schema(entry))
+    schema_rest = len(schema if is_text else _text(schema)) - description_size if schema else 0
+    counts = [len(name), len(description), description_size, schema_rest]
     return dict(zip(_PARTS, [*counts, len(_text(entry)) - sum(counts)], strict=True))
 
 
@@ -169,14 +171,14 @@ def _named(node: Any) -> JsonObject | None:
     """Return the node of an entry that has a name and a schema, wherever a provider nests it."""
     if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
         return node
-    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return next((named for child in inner if (named := _named(child)) is not None), None)
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return next((named_node for child in children if (named_node := _named(child)) is not None), None)
 
 
 def sent_schema(entry: Any) -> Any:
     """Return the schema of the parameters in an entry, or ``None`` if the entry has none."""
-    inner = _named(entry) or {}
-    schema: Any = next((inner[key] for key in _SCHEMAS if key in inner), None)
+    named_entry = _named(entry) or {}
+    schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), None)
     if isinstance(schema, str):  # xAI's gRPC takes a string
         return json.loads(schema)
     return schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema  # Bedrock wraps it

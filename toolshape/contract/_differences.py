@@ -73,8 +73,8 @@ class _Walk:
         # Beyond the limits, the walk therefore yields only the differences in words of a pair that it has seen before.
         pair = canonical_json(_plain(old)), canonical_json(_plain(new))
         self._visited += 1
-        is_too_much = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
-        if pair in self._open or (pair in self._seen and is_too_much):
+        is_over_limit = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
+        if pair in self._open or (pair in self._seen and is_over_limit):
             yield from _words(old, new, path)
             return
         self._open.add(pair)
@@ -133,8 +133,8 @@ class _Walk:
         changed = [key for key in sorted({*before, *after} - ANNOTATIONS) if not self._is_same(before, after, key)]
         if not _is_same_value(before.get("type"), after.get("type")):
             kinds = before.get("type"), after.get("type")
-            shown = [{key: node[key] for key in changed if key in node} for node in (before, after)]
-            values = list(kinds) if changed == ["type"] else shown
+            type_values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
+            values = list(kinds) if changed == ["type"] else type_values
             return self._step(path, "type", values[0], values[1], place, after)
         changed = [key for key in changed if key not in _BELOW or not _is_below(before, after, key)]
         alone = {key: value for key, value in before.items() if key not in changed}
@@ -152,16 +152,16 @@ class _Walk:
             if name in new:
                 yield from self._inside(old[name], new[name], (*place, "properties", name), _at(path, name))
         for name in (key for key in old if key not in new):
-            without = {**before, "properties": {key: node for key, node in old.items() if key != name}}
-            without["required"] = [key for key in required_before if key != name]
-            without.pop("additionalProperties", None)
+            without_property = {**before, "properties": {key: node for key, node in old.items() if key != name}}
+            without_property["required"] = [key for key in required_before if key != name]
+            without_property.pop("additionalProperties", None)
             if "additionalProperties" in after:  # it now governs the removed name, which no other difference tests
-                without["additionalProperties"] = self._renamed(after["additionalProperties"])
-            yield self._step(_at(path, name), "removed", old[name], None, place, without, is_old=True)
+                without_property["additionalProperties"] = self._renamed(after["additionalProperties"])
+            yield self._step(_at(path, name), "removed", old[name], None, place, without_property, is_old=True)
         for name in (key for key in new if key not in old):
-            given = {**before, "properties": {**old, name: self._renamed(new[name])}}
-            given["required"] = [*required_before, name] if name in required_after else required_before
-            step = self._step(_at(path, name), "added", None, new[name], place, given, is_old=True)
+            with_property = {**before, "properties": {**old, name: self._renamed(new[name])}}
+            with_property["required"] = [*required_before, name] if name in required_after else required_before
+            step = self._step(_at(path, name), "added", None, new[name], place, with_property, is_old=True)
             yield step._replace(unnamed=name) if name not in required_after and _is_open(before, place) else step
         for name in dict.fromkeys([*required_before, *required_after]):
             is_new = name in new and name not in old
@@ -170,15 +170,24 @@ class _Walk:
                 and not is_new
                 and (name in new or name not in old)
             ):
-                asked = [key for key in required_before if key != name] + ([name] if name in required_after else [])
+                new_required = [key for key in required_before if key != name] + (
+                    [name] if name in required_after else []
+                )
                 values = name in required_before, name in required_after
                 yield self._step(
-                    _at(path, name), "required", *values, place, {**before, "required": asked}, is_old=True
+                    _at(path, name), "required", *values, place, {**before, "required": new_required}, is_old=True
                 )
-        then, today = before.get("additionalProperties", True), after.get("additionalProperties", True)
-        if not (isinstance(then, dict) and isinstance(today, dict)) and not is_same_json(then, today):
-            alone = {**before, "additionalProperties": self._renamed(today)}
-            yield self._step(path, "additionalProperties", then, today, place, alone, is_old=True)
+        additional_before, additional_after = (
+            before.get("additionalProperties", True),
+            after.get("additionalProperties", True),
+        )
+        if not (isinstance(additional_before, dict) and isinstance(additional_after, dict)) and not is_same_json(
+            additional_before, additional_after
+        ):
+            alone = {**before, "additionalProperties": self._renamed(additional_after)}
+            yield self._step(
+                path, "additionalProperties", additional_before, additional_after, place, alone, is_old=True
+            )
 
     def _is_same(self, before: JsonSchema, after: JsonSchema, key: str) -> bool:
         if (key in before) != (key in after):
@@ -186,8 +195,8 @@ class _Walk:
         old, new = before.get(key), after.get(key)
         if key in ("required", "enum", "type"):
             return _is_same_value(old, new)
-        same = is_same_json(_plain(old, key), _plain(new, key))
-        return same and not (_has_reference(old) and self._old.get("$defs") != self._new.get("$defs"))
+        are_equal = is_same_json(_plain(old, key), _plain(new, key))
+        return are_equal and not (_has_reference(old) and self._old.get("$defs") != self._new.get("$defs"))
 
     def _step(
         self, path: str, keyword: str, before: Any, after: Any, place: Place, node: Any, *, is_old: bool = False
@@ -253,11 +262,11 @@ def with_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
         if schema is old:
             schema = copy.deepcopy(old) | {"$defs": copy.deepcopy(step.alone["$defs"])}
         node: Any = schema
-        given: Any = step.alone
+        alone_node: Any = step.alone
         for key in step.place:
-            node, given = _target(node, schema)[key], given[key]
+            node, alone_node = _target(node, schema)[key], alone_node[key]
         node = _target(node, schema)
-        node["properties"] = {**node.get("properties", {}), step.unnamed: given["properties"][step.unnamed]}
+        node["properties"] = {**node.get("properties", {}), step.unnamed: alone_node["properties"][step.unnamed]}
     return schema
 
 
@@ -286,12 +295,12 @@ def _resolved(node: Any, root: JsonSchema) -> Any:
         if not reference:
             return node
         target = at_pointer(root, reference)
-        beside = {key: value for key, value in node.items() if key != "$ref"}
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not isinstance(target, dict):
-            return beside
-        if target.keys() & beside.keys() - ANNOTATIONS:  # both have the same keyword, and both apply
-            return {**beside, "allOf": [*beside.get("allOf", []), {"$ref": reference}]}
-        node = {**target, **beside}
+            return siblings
+        if target.keys() & siblings.keys() - ANNOTATIONS:  # both have the same keyword, and both apply
+            return {**siblings, "allOf": [*siblings.get("allOf", []), {"$ref": reference}]}
+        node = {**target, **siblings}
     return node
 
 
@@ -349,21 +358,21 @@ def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, 
         return None
     if key == "prefixItems":
         return [(index, index) for index in range(len(old))]
-    left, pairs = list(range(len(new))), list[tuple[int, int]]()
+    unmatched, pairs = list(range(len(new))), list[tuple[int, int]]()
     for index, node in enumerate(old):  # the order of branches has no meaning
-        same = next((number for number in left if is_same_json(_plain(new[number]), _plain(node))), None)
-        if same is not None:
-            left.remove(same)
-            pairs.append((index, same))
+        equal_index = next((number for number in unmatched if is_same_json(_plain(new[number]), _plain(node))), None)
+        if equal_index is not None:
+            unmatched.remove(equal_index)
+            pairs.append((index, equal_index))
     changed = [index for index in range(len(old)) if index not in {number for number, _ in pairs}]
-    return [*pairs, *zip(changed, left, strict=True)] if len(changed) < 2 else None  # noqa: PLR2004 - one is clear
+    return [*pairs, *zip(changed, unmatched, strict=True)] if len(changed) < 2 else None  # noqa: PLR2004 - one is clear
 
 
 def _is_same_value(old: Any, new: Any) -> bool:
     """Return whether two values are equal, ignoring the order of lists."""
     if isinstance(old, list) and isinstance(new, list):
-        texts = [sorted(map(canonical_json, given)) for given in (old, new)]
-        return texts[0] == texts[1]
+        sorted_texts = [sorted(map(canonical_json, values)) for values in (old, new)]
+        return sorted_texts[0] == sorted_texts[1]
     return is_same_json(old, new)
 
 

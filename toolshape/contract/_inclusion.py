@@ -95,15 +95,15 @@ class Proof:
         return self._of_values(wide, narrow)
 
     def _includes_all(self, wide: JsonSchema, parts: list[Any], keyword: str, narrow: JsonSchema) -> bool:
-        rest = {key: value for key, value in wide.items() if key != keyword}
-        return all(self.includes(part, narrow) for part in (rest, *parts))
+        other_keywords = {key: value for key, value in wide.items() if key != keyword}
+        return all(self.includes(part, narrow) for part in (other_keywords, *parts))
 
     def _by_parts(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
         """Return whether ``wide`` includes the intersection of parts: it does if it includes any one part."""
-        rest = {key: value for key, value in narrow.items() if key != keyword}
-        if any(self.includes(wide, part) for part in (rest, *parts)):
+        other_keywords = {key: value for key, value in narrow.items() if key != keyword}
+        if any(self.includes(wide, part) for part in (other_keywords, *parts)):
             return True
-        merged = rest
+        merged = other_keywords
         for part in parts:
             if not isinstance(part, dict) or (merged.keys() & part.keys() - ANNOTATIONS):
                 return False
@@ -111,12 +111,14 @@ class Proof:
         return merged != narrow and self.includes(wide, merged)
 
     def _of_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - one per keyword
-        listed = _listed(narrow)
-        if listed is not None:
+        admitted_values = _listed(narrow)
+        if admitted_values is not None:
             if "$ref" not in str(wide) and is_same_json(wide, narrow):
                 return True
-            whole = {**wide, "$defs": self._wide_root.get("$defs", {})} if isinstance(self._wide_root, dict) else wide
-            return all(self._admits(whole, value) for value in listed)
+            wide_with_definitions = (
+                {**wide, "$defs": self._wide_root.get("$defs", {})} if isinstance(self._wide_root, dict) else wide
+            )
+            return all(self._admits(wide_with_definitions, value) for value in admitted_values)
         for keyword in ("anyOf", "oneOf"):
             if keyword in narrow:
                 return all(self._by_parts(wide, narrow, keyword, [branch]) for branch in narrow[keyword])
@@ -135,13 +137,15 @@ class Proof:
 
     def _one_branch(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         keyword = "anyOf" if "anyOf" in wide else "oneOf"
-        rest = {key: value for key, value in wide.items() if key != keyword}
+        other_keywords = {key: value for key, value in wide.items() if key != keyword}
         branches = wide[keyword]
         for index, branch in enumerate(branches):
-            if self.includes(branch, narrow) and self.includes(rest, narrow):
+            if self.includes(branch, narrow) and self.includes(other_keywords, narrow):
                 is_tagged = _tag(wide) is not None  # the tag selects the branch, so no other branch can match
-                others = [*branches[:index], *branches[index + 1 :]] if keyword == "oneOf" and not is_tagged else []
-                if all(are_disjoint(self._open(other), narrow, lambda node: node) for other in others):
+                other_branches = (
+                    [*branches[:index], *branches[index + 1 :]] if keyword == "oneOf" and not is_tagged else []
+                )
+                if all(are_disjoint(self._open(other), narrow, lambda node: node) for other in other_branches):
                     return True
         return False
 
@@ -173,57 +177,60 @@ class Proof:
             return False
         if "contains" in wide and not _same(wide, narrow, ("contains", "minContains", "maxContains"), is_whole=True):
             return False
-        first_wide, first_narrow = wide.get("prefixItems", []), narrow.get("prefixItems", [])
-        for index in range(max(len(first_wide), len(first_narrow))):
+        wide_prefix, narrow_prefix = wide.get("prefixItems", []), narrow.get("prefixItems", [])
+        for index in range(max(len(wide_prefix), len(narrow_prefix))):
             if index >= most:
                 break
-            if not self.includes(_at(first_wide, index, wide), _at(first_narrow, index, narrow)):
+            if not self.includes(_at(wide_prefix, index, wide), _at(narrow_prefix, index, narrow)):
                 return False
-        return most <= len(first_narrow) or self.includes(wide.get("items", True), narrow.get("items", True))
+        return most <= len(narrow_prefix) or self.includes(wide.get("items", True), narrow.get("items", True))
 
     def _objects(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         required = set(narrow.get("required", ()))
         if not set(wide.get("required", ())) <= required:
             return False
         least, most = max(narrow.get("minProperties", 0), len(required)), narrow.get("maxProperties", math.inf)
-        own = narrow.get("properties", {})
+        narrow_properties = narrow.get("properties", {})
         if narrow.get("additionalProperties") is False and not narrow.get("patternProperties"):
-            most = min(most, len(own))
+            most = min(most, len(narrow_properties))
         if wide.get("minProperties", 0) > least or wide.get("maxProperties", math.inf) < most:
             return False
         exact = ("dependentRequired", "dependentSchemas")
         if not all(is_same_json(wide[key], narrow.get(key, {})) for key in exact if key in wide):
             return False
-        patterns, own_patterns = wide.get("patternProperties") or {}, narrow.get("patternProperties") or {}
-        if patterns.keys() != own_patterns.keys():
+        patterns, narrow_patterns = wide.get("patternProperties") or {}, narrow.get("patternProperties") or {}
+        if patterns.keys() != narrow_patterns.keys():
             return False
-        if not all(self.includes(patterns[pattern], own_patterns[pattern]) for pattern in patterns):
+        if not all(self.includes(patterns[pattern], narrow_patterns[pattern]) for pattern in patterns):
             return False
-        return self._names(wide, narrow) and self._fields(wide, narrow, own)
+        return self._names(wide, narrow) and self._fields(wide, narrow, narrow_properties)
 
     def _names(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         if "propertyNames" not in wide:
             return True
         if "propertyNames" in narrow:
             return self.includes(wide["propertyNames"], narrow["propertyNames"])
-        only = list(narrow.get("properties", {})) if narrow.get("additionalProperties") is False else None
-        return only is not None and self.includes(wide["propertyNames"], {"enum": only})
+        known_names = list(narrow.get("properties", {})) if narrow.get("additionalProperties") is False else None
+        return known_names is not None and self.includes(wide["propertyNames"], {"enum": known_names})
 
     def _fields(self, wide: JsonSchema, narrow: JsonSchema, own: JsonSchema) -> bool:
-        others_wide, others_narrow = wide.get("additionalProperties", True), narrow.get("additionalProperties", True)
+        wide_additional, narrow_additional = (
+            wide.get("additionalProperties", True),
+            narrow.get("additionalProperties", True),
+        )
         for name in {**wide.get("properties", {}), **own}:
-            matching = _matching(wide, name)
-            if matching is None:
+            matches_pattern = _matching(wide, name)
+            if matches_pattern is None:
                 return False
             # Both nodes have the same patterns, and ``_objects`` has compared their schemas. This compares properties.
-            part_narrow = own.get(name, True if matching else others_narrow)
+            narrow_property = own.get(name, True if matches_pattern else narrow_additional)
             if name in wide.get("properties", {}):
-                part_wide = wide["properties"][name]
+                wide_property = wide["properties"][name]
             else:
-                part_wide = True if matching else others_wide
-            if part_narrow is not False and not self.includes(part_wide, part_narrow):
+                wide_property = True if matches_pattern else wide_additional
+            if narrow_property is not False and not self.includes(wide_property, narrow_property):
                 return False
-        return others_narrow is False or self.includes(others_wide, others_narrow)
+        return narrow_additional is False or self.includes(wide_additional, narrow_additional)
 
 
 def _matching(node: JsonSchema, name: str) -> bool | None:
@@ -258,10 +265,12 @@ def marked(node: Any, *, is_map: bool = False) -> Any:
         if numbers:
             text_format = DECIMAL if len(_without_annotations(numbers[0])) == 1 else LIMITED_DECIMAL
             text = {"type": "string", "format": text_format}
-            plain = [
+            plain_flags = [
                 isinstance(branch, dict) and _without_annotations(branch) == {"type": "string"} for branch in branches
             ]
-            schema["anyOf"] = [text if is_plain else branch for branch, is_plain in zip(branches, plain, strict=True)]
+            schema["anyOf"] = [
+                text if is_plain else branch for branch, is_plain in zip(branches, plain_flags, strict=True)
+            ]
     return schema
 
 
@@ -275,13 +284,13 @@ def _listed(node: JsonSchema) -> list[Any] | None:
         return [node["const"]]
     if "enum" in node:
         return list(node["enum"])
-    few: dict[str, list[Any]] = {"boolean": [True, False], "null": [None]}
-    return few.get(node["type"]) if isinstance(node.get("type"), str) else None
+    values_by_type: dict[str, list[Any]] = {"boolean": [True, False], "null": [None]}
+    return values_by_type.get(node["type"]) if isinstance(node.get("type"), str) else None
 
 
 def _kinds(node: JsonSchema) -> list[str]:
-    given = node.get("type", [kind for kind in _TYPES if kind != "integer"])
-    return given if isinstance(given, list) else [given]
+    kinds = node.get("type", [kind for kind in _TYPES if kind != "integer"])
+    return kinds if isinstance(kinds, list) else [kinds]
 
 
 def _wider(node: JsonSchema) -> set[str]:
@@ -312,25 +321,25 @@ def _same(wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is
 
 def _tag(node: JsonSchema) -> Any:
     """Return the name of the discriminator property, or ``None``."""
-    given = node.get("discriminator")
-    return given.get("propertyName") if isinstance(given, dict) else None
+    discriminator = node.get("discriminator")
+    return discriminator.get("propertyName") if isinstance(discriminator, dict) else None
 
 
 def _strings(wide: JsonSchema, narrow: JsonSchema) -> bool:
-    lengths = wide.get("minLength", 0) <= narrow.get("minLength", 0) and wide.get("maxLength", math.inf) >= narrow.get(
+    are_lengths_included = wide.get("minLength", 0) <= narrow.get("minLength", 0) and wide.get(
         "maxLength", math.inf
-    )
+    ) >= narrow.get("maxLength", math.inf)
     is_free = wide.get("format") in FREE_FORMATS
     content = ("pattern", "contentEncoding", "contentMediaType", "contentSchema")
-    return lengths and _same(wide, narrow, content) and (is_free or _same(wide, narrow, ("format",)))
+    return are_lengths_included and _same(wide, narrow, content) and (is_free or _same(wide, narrow, ("format",)))
 
 
 def _numbers(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) -> bool:
     low, high = _range(narrow, is_integer=is_integer)
     low_wide, high_wide = _range(wide, is_integer=is_integer)
     step = wide.get("multipleOf")
-    own = narrow.get("multipleOf", 1 if is_integer else None)
-    divides = step is None or (bool(step) and own is not None and _divides(step, own))
+    narrow_step = narrow.get("multipleOf", 1 if is_integer else None)
+    divides = step is None or (bool(step) and narrow_step is not None and _divides(step, narrow_step))
     return low_wide <= low and high_wide >= high and divides and _same(wide, narrow, ("format",))
 
 

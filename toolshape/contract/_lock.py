@@ -78,21 +78,21 @@ def make_contract(tools: Registry, providers: Iterable[str] = (), outputs: Itera
         tool.name: _locked(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
         for tool in tools
     }
-    answers: dict[str, Locked] = {}
+    locked_outputs: dict[str, Locked] = {}
     for output in outputs:
-        if output.name in answers:
+        if output.name in locked_outputs:
             raise UsageError(f"two outputs are called {output.name!r}: pass name= to one of them")
-        answers[output.name] = _locked_output(output, names)
-    return Contract(locked, names, answers)
+        locked_outputs[output.name] = _locked_output(output, names)
+    return Contract(locked, names, locked_outputs)
 
 
 def _locked_output(output: Output[Any], providers: Iterable[str]) -> Locked:
     record = record_of_output(output)
-    usual = chosen_rules() - NOT_OF_OUTPUTS
-    rules = None if record.rules == usual else tuple(sorted(record.rules))
-    sent = {name: _fingerprint(output.bind(get(name)).request()) for name in providers if _is_asked(name)}
+    default_rules = chosen_rules() - NOT_OF_OUTPUTS
+    rules = None if record.rules == default_rules else tuple(sorted(record.rules))
+    fingerprints = {name: _fingerprint(output.bind(get(name)).request()) for name in providers if _is_asked(name)}
     schema = record.spec.schema
-    return Locked(output.name, None, output.description, schema, None, (), (), rules, sent)
+    return Locked(output.name, None, output.description, schema, None, (), (), rules, fingerprints)
 
 
 def _is_asked(provider: str) -> bool:
@@ -105,12 +105,12 @@ def _fingerprint(request: JsonObject) -> str:
 
 def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
     """Return the coercion rules of each tool, or ``None`` for the default rules."""
-    bound, usual = lenient(tools).bind("json-schema"), chosen_rules()
+    bound, default_rules = lenient(tools).bind("json-schema"), chosen_rules()
     by_name: dict[str, tuple[str, ...] | None] = {}
     for wire_name, name in bound.names_by_wire_name().items():
         handler = bound_tools_of(bound).handlers.find(wire_name)
-        rules = usual if handler is None else handler.shape.settings.rules
-        by_name[name] = None if rules == usual else tuple(sorted(rules))
+        rules = default_rules if handler is None else handler.shape.settings.rules
+        by_name[name] = None if rules == default_rules else tuple(sorted(rules))
     return by_name
 
 
@@ -137,8 +137,8 @@ def dump_lock(contract: Contract) -> str:
 
 def _dumped(locked: Mapping[str, Locked]) -> JsonObject:
     return {
-        each.name: {key: value for key, value in each._asdict().items() if key != "name" and _is_said(key, value)}
-        for each in locked.values()
+        entry.name: {key: value for key, value in entry._asdict().items() if key != "name" and _is_said(key, value)}
+        for entry in locked.values()
     }
 
 
@@ -188,8 +188,10 @@ def load_lock(given: Path | str) -> Contract:
         file = _LockFile.model_validate(content)
         providers = set(file.providers)
         tools = {name: _read(f"tools.{name}", name, tool, providers) for name, tool in file.tools.items()}
-        asked = set(filter(_is_asked, providers))
-        outputs = {name: _read(f"outputs.{name}", name, given, asked) for name, given in file.outputs.items()}
+        answer_providers = set(filter(_is_asked, providers))
+        outputs = {
+            name: _read(f"outputs.{name}", name, given, answer_providers) for name, given in file.outputs.items()
+        }
         return Contract(tools, tuple(file.providers), outputs)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}; create it with toolshape lock") from error

@@ -94,20 +94,20 @@ def render_page(
     Raises:
         ExportError: A provider is unknown.
     """
-    at = {provider: _at(tools, provider) for provider in dict.fromkeys(providers)}
-    keys = {provider: f"p{number}" for number, provider in enumerate(at)}
-    groups = [_groups(tool, at) for tool in tools]
-    usual = _usual(tools, groups)
+    by_provider = {provider: _at(tools, provider) for provider in dict.fromkeys(providers)}
+    keys = {provider: f"p{number}" for number, provider in enumerate(by_provider)}
+    groups = [_groups(tool, by_provider) for tool in tools]
+    usual_outlines = _usual(tools, groups)
     answers = list(outputs)
     counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not answers else []
     counts += [f"{len(answers)} output{'s' * (len(answers) != 1)}"] if answers else []
     body = [
         f"<p>{text(' · '.join([*counts, *about]))}</p>",
         *_changes(changes),
-        *(["<h2>Tools by provider</h2>", *_overview(tools, at, keys)] if len(tools) or not answers else []),
+        *(["<h2>Tools by provider</h2>", *_overview(tools, by_provider, keys)] if len(tools) or not answers else []),
         f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
-        _outlines(usual),
-        *(_tool(number, tool, groups[number], at, keys, usual) for number, tool in enumerate(tools)),
+        _outlines(usual_outlines),
+        *(_tool(number, tool, groups[number], by_provider, keys, usual_outlines) for number, tool in enumerate(tools)),
         *(["<h2>Answers</h2>"] if answers else []),
         *(_answer(output, keys) for output in answers),
     ]
@@ -116,46 +116,46 @@ def render_page(
 
 def _answer(output: Output[Any], keys: Mapping[str, str]) -> str:
     """Render an output: its own schema, and the schema that each provider receives."""
-    inner = [f"<p>{text(output.description)}</p>"]
-    inner.append(
+    blocks = [f"<p>{text(output.description)}</p>"]
+    blocks.append(
         f"<details><summary>The output's own schema</summary>{_schema(map(escaped, _lines(output.schema)))}</details>"
     )
-    asked = [
+    asked_providers = [
         provider for provider in keys if get(provider).histories is not None
     ]  # toolshape sends no conversations to the other providers
-    inner += [_asked(output, provider, keys[provider]) for provider in asked]
+    blocks += [_asked(output, provider, keys[provider]) for provider in asked_providers]
     head = f"<b>{name(output.name)}</b>"
-    return f'<details class="tool entry"><summary>{head}</summary>{"".join(inner)}</details>'
+    return f'<details class="tool entry"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
 def _asked(output: Output[Any], provider: str, key: str) -> str:
     refused = list(check_answer(output, provider))
     if refused:
-        style, label, shown = "refused", "refused", _refusals(refused)
+        style, label, details = "refused", "refused", _refusals(refused)
     else:
         bound = output.bind(get(provider))
         report = list(bound.report())
         style = label = "strict" if bound.is_strict else "lenient"
         label += ", as a tool" if bound.tool else ""
-        said = "".join(f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding")
-        shown = f"{said}{_rewritten(output.schema, bound.schema)}{_losses(report)}"
+        finding_notes = "".join(f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding")
+        details = f"{finding_notes}{_rewritten(output.schema, bound.schema)}{_losses(report)}"
     head = f'<summary><b class="{key}">{text(provider)}</b> <span class="{style}">{label}</span></summary>'
-    return f'<details class="only-{key}">{head}{shown}</details>'
+    return f'<details class="only-{key}">{head}{details}</details>'
 
 
 def _at(tools: Registry, provider: str) -> _At:
-    refused: dict[str, list[RefusedTool]] = {}
+    refusals_by_tool: dict[str, list[RefusedTool]] = {}
     for refusal in check(tools, provider):
-        refused.setdefault(refusal.tool, []).append(refusal)
-    bound = tools.subset([tool.name for tool in tools if tool.name not in refused]).bind(get(provider))
-    report: dict[str, list[Entry]] = {}
+        refusals_by_tool.setdefault(refusal.tool, []).append(refusal)
+    bound = tools.subset([tool.name for tool in tools if tool.name not in refusals_by_tool]).bind(get(provider))
+    report_by_tool: dict[str, list[Entry]] = {}
     for entry in bound.report():
-        report.setdefault(entry.tool, []).append(entry)
+        report_by_tool.setdefault(entry.tool, []).append(entry)
     try:
         costs = {cost.tool: cost for cost in request_cost(bound, "").costs}
     except ExportError:  # too many tools for one request, which ``refused`` reports
         costs = {}
-    return _At(bound, refused, report, costs)
+    return _At(bound, refusals_by_tool, report_by_tool, costs)
 
 
 def _changes(changes: Diff | None) -> Iterator[str]:
@@ -164,10 +164,10 @@ def _changes(changes: Diff | None) -> Iterator[str]:
     yield f"<h2>Changes</h2><p>{text(str(changes).splitlines()[-1])}</p>"
     rows = []
     for change in changes.changes:
-        shown = "" if change.witness is None else code(change.witness)
+        witness_markup = "" if change.witness is None else code(change.witness)
         values = "".join(f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after))
         row = f'<tr class="{change.level}"><td>{change.level}<td>{name(change.tool)}<td>{code(change.path)}'
-        rows.append(f"{row}<td>{text(change.kind.replace('_', ' '))}{values}<td>{shown}")
+        rows.append(f"{row}<td>{text(change.kind.replace('_', ' '))}{values}<td>{witness_markup}")
     if rows:
         head = ("level", "tool", "place", "change", "before", "after", "example call")
         yield table("Changes", [f"<th>{label}" for label in head], rows, key="changes")
@@ -175,24 +175,28 @@ def _changes(changes: Diff | None) -> Iterator[str]:
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
     """Render a legend, and a table of the state of each tool at each provider, with links to the schemas."""
-    rows, shown = [], set()
+    rows, used_styles = [], set()
     for number, tool in enumerate(tools):
         row = f'<tr data-entry="t{number}"><th scope="row"><a href="#t{number}">{name(tool.name)}</a>'
         row += f"<td>{text(', '.join(sorted(tool.effects)) or 'none declared')}<td>{_approval(tool)}"
-        for provider, bound_at in at.items():
-            state = _state(tool, bound_at)
-            shown.add(state.style)
+        for provider, at_provider in at.items():
+            state = _state(tool, at_provider)
+            used_styles.add(state.style)
             row += f'<td class="{keys[provider]} {state.style}"><a href="#t{number}-{keys[provider]}">{state.label}</a>'
         rows.append(row)
-    legend = (f'<dt class="{key}">{label}<dd>{text(said)}' for key, (label, said) in _LEGEND.items() if key in shown)
+    legend = (
+        f'<dt class="{key}">{label}<dd>{text(explanation)}'
+        for key, (label, explanation) in _LEGEND.items()
+        if key in used_styles
+    )
     yield f'<dl class="legend">{"".join(legend)}</dl>'
     columns = [f'<th class="{keys[provider]}">{name(provider)}' for provider in at]
     yield table("Tools by provider", ["<th>tool", "<th>effects", "<th>approval", *columns], rows, key="pairs")
 
 
 def _approval(tool: Tool[..., Any]) -> str:
-    needed = record_of(tool).options.approve
-    return "for every call" if needed is True else "decided for each call" if needed else "not needed"
+    approve = record_of(tool).options.approve
+    return "for every call" if approve is True else "decided for each call" if approve else "not needed"
 
 
 def _state(tool: Tool[..., Any], at: _At) -> _State:
@@ -216,24 +220,29 @@ def _state(tool: Tool[..., Any], at: _At) -> _State:
 def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
     """Group the providers that receive the same schema, with the same strictness and the same differences."""
     groups: dict[tuple[str, str], list[_Sent]] = {}
-    for provider, bound_at in at.items():
-        entry, state = None, _state(tool, bound_at)
-        if tool.name in bound_at.refused:
-            inner = _refusals(bound_at.refused[tool.name])
+    for provider, at_provider in at.items():
+        entry, state = None, _state(tool, at_provider)
+        if tool.name in at_provider.refused:
+            markup = _refusals(at_provider.refused[tool.name])
         else:
-            exported = bound_at.bound.subset([tool.name]).export()
+            exported = at_provider.bound.subset([tool.name]).export()
             entry = exported[0] if exported else {}
-            losses = _losses(bound_at.report.get(tool.name, []))
-            inner = _reasons(state) + losses + _rewritten(tool.input_schema, sent_schema(entry))
-        groups.setdefault((state.label, inner), []).append((provider, entry))
-    return [_Group(inner, tuple(sent)) for (_, inner), sent in groups.items()]
+            losses = _losses(at_provider.report.get(tool.name, []))
+            markup = _reasons(state) + losses + _rewritten(tool.input_schema, sent_schema(entry))
+        groups.setdefault((state.label, markup), []).append((provider, entry))
+    return [_Group(markup, tuple(group_sent)) for (_, markup), group_sent in groups.items()]
 
 
 def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
     """Return the CSS rules that hide a group when the boxes of all its providers are unchecked."""
-    found = {tuple(keys[provider] for provider, _ in group.sent) for of_tool in groups for group in of_tool}
-    found |= {(key,) for key in keys.values()}  # the blocks of outputs, each for one provider
-    rules = ("".join(f":has(#{key}:not(:checked))" for key in own) + f" .only-{'-'.join(own)}" for own in sorted(found))
+    key_groups = {
+        tuple(keys[provider] for provider, _ in group.sent) for tool_groups in groups for group in tool_groups
+    }
+    key_groups |= {(key,) for key in keys.values()}  # the blocks of outputs, each for one provider
+    rules = (
+        "".join(f":has(#{key}:not(:checked))" for key in group_keys) + f" .only-{'-'.join(group_keys)}"
+        for group_keys in sorted(key_groups)
+    )
     return " ".join(f"body{rule} {{ display: none }}" for rule in rules)
 
 
@@ -246,50 +255,50 @@ def _tool(
     usual: Mapping[str, str],
 ) -> str:
     approval = _approval(tool)
-    inner = [f"<p>{text(tool.description)}</p>"]
+    blocks = [f"<p>{text(tool.description)}</p>"]
     if tool.effects or approval != "not needed":
         effects = ", ".join(sorted(tool.effects)) or "none declared"
-        inner.append(f"<p>effects: {text(effects)}; approval: {approval}</p>")
+        blocks.append(f"<p>effects: {text(effects)}; approval: {approval}</p>")
     findings = "".join(f"<li>{text(finding.path or 'the tool')}: {text(finding.message)}" for finding in tool.findings)
-    inner.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
-    inner.append(
+    blocks.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
+    blocks.append(
         f"<details><summary>The tool's own schema</summary>{_schema(map(escaped, _lines(tool.input_schema)))}</details>"
     )
-    inner += [_sent(f"t{number}", tool, group, at, keys) for group in groups]
-    inner.append(_entries(tool, groups, at, usual))
+    blocks += [_sent(f"t{number}", tool, group, at, keys) for group in groups]
+    blocks.append(_entries(tool, groups, at, usual))
     head = f"<b>{name(tool.name)}</b> {text(tool.title or '')}"
-    return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(inner)}</details>'
+    return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
 def _sent(place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
     """Render the block of a group: its providers, the state of the tool, and the schema that they receive."""
     state = _state(tool, at[group.sent[0][0]])
-    own = [keys[provider] for provider, _ in group.sent]
+    group_keys = [keys[provider] for provider, _ in group.sent]
     names = " ".join(f'<b class="{keys[provider]}">{text(provider)}</b>' for provider, _ in group.sent)
-    targets = "".join(f'<span id="{place}-{key}"></span>' for key in own)
+    targets = "".join(f'<span id="{place}-{key}"></span>' for key in group_keys)
     head = f'<summary>{names} <span class="{state.style}">{state.label}</span></summary>'
-    inner = f"{head}{targets}{group.inner}"
-    return f'<details class="only-{"-".join(own)}">{inner}</details>'
+    content = f"{head}{targets}{group.inner}"
+    return f'<details class="only-{"-".join(group_keys)}">{content}</details>'
 
 
 def _entries(tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _At], usual: Mapping[str, str]) -> str:
     """Render the length of the entry for each provider, and each entry whose fields are unusual for its provider."""
-    sizes, others = [], []
-    for provider, entry in (sent for group in groups for sent in group.sent):
+    sizes, unusual = [], []
+    for provider, entry in (provider_entry for group in groups for provider_entry in group.sent):
         if entry is None:
             continue
         if (cost := at[provider].costs.get(tool.name)) is not None:
             sizes.append(f"{provider} {cost.characters} ({cost.share:.0%} of all tools)")
-        if (shown := _outline(tool, entry)) != usual[provider]:
-            others.append(f"<p>{text(provider)}: {code(shown)}</p>")
-    return f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(others)}" if sizes else "".join(others)
+        if (outline := _outline(tool, entry)) != usual[provider]:
+            unusual.append(f"<p>{text(provider)}: {code(outline)}</p>")
+    return f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(unusual)}" if sizes else "".join(unusual)
 
 
 def _usual(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
     """Return the most frequent outline of an entry at each provider."""
     outlines: dict[str, Counter[str]] = {}
-    for tool, of_tool in zip(tools, groups, strict=True):
-        for provider, entry in (sent for group in of_tool for sent in group.sent):
+    for tool, tool_groups in zip(tools, groups, strict=True):
+        for provider, entry in (provider_entry for group in tool_groups for provider_entry in group.sent):
             if entry is not None:
                 outlines.setdefault(provider, Counter())[_outline(tool, entry)] += 1
     return {provider: counts.most_common(1)[0][0] for provider, counts in outlines.items()}
@@ -298,8 +307,8 @@ def _usual(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
 def _outlines(usual: Mapping[str, str]) -> str:
     """Render the usual entry of each provider."""
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
-    shown = table("Entries", ["<th>provider", "<th>entry of a tool"], rows)
-    return f"<details><summary>The form of an entry, by provider</summary>{shown}</details>" if rows else ""
+    outline_table = table("Entries", ["<th>provider", "<th>entry of a tool"], rows)
+    return f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>" if rows else ""
 
 
 def _outline(tool: Tool[..., Any], entry: Any) -> str:
@@ -325,9 +334,9 @@ def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
         else [("", item) for item in value]
     )
     first, last = "{}" if isinstance(value, dict) else "[]"
-    inner = [_lines(item, indent + " ", key) for key, item in pairs]
-    body = [line for item in inner[:-1] for line in (*item[:-1], f"{item[-1]},")]
-    return [f"{indent}{prefix}{first}", *body, *inner[-1], f"{indent}{last}"]
+    inner_lines = [_lines(item, indent + " ", key) for key, item in pairs]
+    body = [line for item in inner_lines[:-1] for line in (*item[:-1], f"{item[-1]},")]
+    return [f"{indent}{prefix}{first}", *body, *inner_lines[-1], f"{indent}{last}"]
 
 
 def _schema(lines: Iterable[str]) -> str:
@@ -342,19 +351,19 @@ def _rewritten(own: Any, sent: Any) -> str:
     if sent == own:
         return "<p>The schema is sent as it is.</p>"
     before, after = _lines(own), _lines(sent)
-    whole = _schema(map(escaped, after))
-    changes = _schema(_marked(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
-    if len(changes) > len(whole):
-        return f"<h3>Schema</h3>{whole}"
-    return f"<h3>Changes of the schema</h3>{changes}"
+    full_block = _schema(map(escaped, after))
+    changed_block = _schema(_marked(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
+    if len(changed_block) > len(full_block):
+        return f"<h3>Schema</h3>{full_block}"
+    return f"<h3>Changes of the schema</h3>{changed_block}"
 
 
 def _marked(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a diff as HTML, with each run of added or removed lines marked."""
-    for sign, run in itertools.groupby(lines, key=lambda line: line[0]):
-        written = escaped("\n".join(run))
+    for sign, run_lines in itertools.groupby(lines, key=lambda line: line[0]):
+        markup = escaped("\n".join(run_lines))
         mark = {"+": "ins", "-": "del"}.get(sign)
-        yield written if mark is None else f"<{mark}>{written}</{mark}>"
+        yield markup if mark is None else f"<{mark}>{markup}</{mark}>"
 
 
 def _reasons(state: _State) -> str:

@@ -26,8 +26,8 @@ class BrokenCalls(NamedTuple):
     unreadable: int
 
     def __str__(self) -> str:
-        named = ", ".join(f"{count} of {tool}" for tool, count in sorted(self.by_tool.items()) if tool)
-        parts = [f"{self.broken} of {self.calls} recorded calls break{f': {named}' if named else ''}"]
+        tool_counts = ", ".join(f"{count} of {tool}" for tool, count in sorted(self.by_tool.items()) if tool)
+        parts = [f"{self.broken} of {self.calls} recorded calls break{f': {tool_counts}' if tool_counts else ''}"]
         parts += [f"{self.not_compared} not compared"] if self.not_compared else []
         parts += [f"{self.unreadable} lines are not trace records"] if self.unreadable else []
         return "; ".join(parts)
@@ -41,13 +41,13 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
         replayed: The replay of a trace with the current tools. Record the trace with ``keep="all"``: calls that failed
             while the trace was recorded do not count as broken.
     """
-    refused = [replay for replay in replayed.changes if replay.kind in _BREAKING]
+    refusals = [replay for replay in replayed.changes if replay.kind in _BREAKING]
     by_change = [
-        sum(replay.tool == change.tool and _breaks(change, replay.paths) for replay in refused)
+        sum(replay.tool == change.tool and _breaks(change, replay.paths) for replay in refusals)
         for change in found.changes
     ]
     return BrokenCalls(
-        calls=replayed.calls, broken=len(refused), by_tool=Counter(replay.tool for replay in refused),
+        calls=replayed.calls, broken=len(refusals), by_tool=Counter(replay.tool for replay in refusals),
         by_change=tuple(by_change), not_compared=replayed.not_compared, unreadable=len(replayed.unreadable),
     )  # fmt: skip
 

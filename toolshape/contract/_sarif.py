@@ -40,8 +40,8 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
 
 
 def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject:
-    names = [change.after] if change.kind == "tool_renamed" else [change.tool]
-    tool = next((tools[name] for name in names if name in tools), None)
+    current_names = [change.after] if change.kind == "tool_renamed" else [change.tool]
+    tool = next((tools[name] for name in current_names if name in tools), None)
     uri, line = (None if tool is None else _place(tool)) or (_uri(Path(lock)), 1)
     place = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
     properties = {"level": change.level, "tool": change.tool, "path": change.path, "witness": change.witness}
@@ -59,13 +59,17 @@ def _place(tool: Tool[..., Any]) -> tuple[str, int] | None:
     """Return the URI (relative below the working directory) and the line of a tool's function, or ``None``."""
     if tool.function is None:
         return None
-    given: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))
-    code = getattr(given if hasattr(given, "__code__") else type(given).__call__, "__code__", None)
+    function: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))
+    code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
     return None if code is None else (_uri(Path(code.co_filename)), code.co_firstlineno)
 
 
 def _uri(path: Path) -> str:
-    here = Path.cwd()
+    working_directory = Path.cwd()
     if not path.is_absolute():
         return quote(path.as_posix())
-    return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()
+    return (
+        quote(path.relative_to(working_directory).as_posix())
+        if path.is_relative_to(working_directory)
+        else path.as_uri()
+    )

@@ -89,15 +89,17 @@ class _Candidates:
             if "enum" in branch:
                 yield from branch["enum"]
                 continue
-            others = self._branches(wide, self._wide_root)
-            if any(is_same_json(branch, other) for other in others):
+            wide_branches = self._branches(wide, self._wide_root)
+            if any(is_same_json(branch, other) for other in wide_branches):
                 yield self._any(branch)  # an equal branch admits this value
                 if "oneOf" not in str(wide):  # oneOf refuses a value that a second branch admits as well
                     continue
-                others = [other for other in others if not is_same_json(branch, other)]
-            others += [other[key] for other in others for key in _CONDITIONS if isinstance(other.get(key), dict)]
+                wide_branches = [other for other in wide_branches if not is_same_json(branch, other)]
+            wide_branches += [
+                other[key] for other in wide_branches for key in _CONDITIONS if isinstance(other.get(key), dict)
+            ]
             yield from islice(_constants(branch, wide), _MOST_CONSTANTS)
-            for other in [node for node in others if {*_kinds(node)} & _wider(branch)] or others:
+            for other in [node for node in wide_branches if {*_kinds(node)} & _wider(branch)] or wide_branches:
                 for kind in _kinds(branch):
                     yield from islice(self._of_kind(kind, branch, other, depth), _MOST_BELOW if depth else None)
             yield self._any(branch)
@@ -114,14 +116,16 @@ class _Candidates:
             return [{}] if node is not False else []
         if depth > _DEEPEST:
             return [{}]
-        rest = {key: value for key, value in node.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
-        branches = [rest]
+        other_keywords = {key: value for key, value in node.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
+        branches = [other_keywords]
         if isinstance(node.get("$ref"), str):
             branches = self._beside(branches, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
-                inner = [branch for choice in node[keyword] for branch in self._branches(choice, root, depth + 1)]
-                branches = self._beside(branches, inner)
+                inner_branches = [
+                    branch for choice in node[keyword] for branch in self._branches(choice, root, depth + 1)
+                ]
+                branches = self._beside(branches, inner_branches)
         for part in node.get("allOf", ()):
             branches = self._beside(branches, self._branches(part, root, depth + 1))
         return branches
@@ -169,12 +173,12 @@ class _Candidates:
             if isinstance(node.get(key), (int, float))
         ]
         steps = [node["multipleOf"] for node in (narrow, wide) if node.get("multipleOf")]
-        around = [bound + step for bound in bounds for step in (0, -1, 1)]
+        nearby = [bound + step for bound in bounds for step in (0, -1, 1)]
         if not is_integer:
-            around += [bound + step for bound in bounds for step in (-0.5, 0.5, -1e-6, 1e-6)]
-        around += [step * times for step in steps for times in (1, 2, 3, -1)]
-        around += [step / 2 for step in steps] + [step + 1 for step in steps]
-        for number in (*around, *_NUMBERS, *(() if is_integer else _FRACTIONS)):
+            nearby += [bound + step for bound in bounds for step in (-0.5, 0.5, -1e-6, 1e-6)]
+        nearby += [step * times for step in steps for times in (1, 2, 3, -1)]
+        nearby += [step / 2 for step in steps] + [step + 1 for step in steps]
+        for number in (*nearby, *_NUMBERS, *(() if is_integer else _FRACTIONS)):
             if is_integer and float(number).is_integer():
                 yield int(number)
             elif not is_integer:
@@ -185,25 +189,25 @@ class _Candidates:
     def _arrays(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         base = self._any({**narrow, "type": "array"})
         yield base
-        first = narrow.get("prefixItems", [])
-        for index in range(max(len(first), len(wide.get("prefixItems", [])))):
+        prefix = narrow.get("prefixItems", [])
+        for index in range(max(len(prefix), len(wide.get("prefixItems", [])))):
             for value in self._below(_item(narrow, index), _item(wide, index), depth):
-                yield [*self._filled(narrow, index), value, *self._filled(narrow, len(first))[index + 1 :]]
+                yield [*self._filled(narrow, index), value, *self._filled(narrow, len(prefix))[index + 1 :]]
         items = narrow.get("items", True)
         if items is not False:
-            wide_items = _item(wide, max(len(first), len(wide.get("prefixItems", []))))
-            least = max(narrow.get("minItems", 0), len(first) + 1)
+            wide_items = _item(wide, max(len(prefix), len(wide.get("prefixItems", []))))
+            least = max(narrow.get("minItems", 0), len(prefix) + 1)
             for value in self._below(items, wide_items, depth):
                 yield [*self._filled(narrow, least - 1), value]
         for size in _sizes(narrow, wide, "minItems", "maxItems"):
             yield self._filled(narrow, size)
         if wide.get("uniqueItems") and items is not False:
-            yield [*self._filled(narrow, len(first)), *[self._any(items)] * 2]
+            yield [*self._filled(narrow, len(prefix)), *[self._any(items)] * 2]
 
     def _filled(self, node: JsonSchema, size: int) -> list[Any]:
-        wanted = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
-        made = self._any(wanted)
-        items = list(made) if isinstance(made, list) else []
+        sized_schema = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
+        generated_items = self._any(sized_schema)
+        items = list(generated_items) if isinstance(generated_items, list) else []
         while len(items) < size and len(items) < _LONGEST and not node.get("uniqueItems"):
             items.append(self._any(_item(node, len(items))))
         return items[:size]
@@ -211,63 +215,66 @@ class _Candidates:
     def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         properties: JsonObject = narrow.get("properties", {})
         required = list(narrow.get("required", ()))
-        least = {name: self._any(properties.get(name, {})) for name in required}
-        yield least
+        minimal_object = {name: self._any(properties.get(name, {})) for name in required}
+        yield minimal_object
         yield self._any({**narrow, "type": "object"})
-        whole = {**{name: self._any(schema) for name, schema in properties.items() if schema is not False}, **least}
-        yield whole
-        others = narrow.get("additionalProperties", True)
+        full_object = {
+            **{name: self._any(schema) for name, schema in properties.items() if schema is not False},
+            **minimal_object,
+        }
+        yield full_object
+        additional = narrow.get("additionalProperties", True)
         for name, schema in properties.items():
-            given = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
-            for value in self._below(schema, given, depth):
-                yield {**least, name: value}
+            wide_schema = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
+            for value in self._below(schema, wide_schema, depth):
+                yield {**minimal_object, name: value}
         for name in (key for key in wide.get("properties", {}) if key not in properties):
-            given = _free(narrow, name)
-            for value in () if given is False else self._below(given, wide["properties"][name], depth):
-                yield {**least, name: value}
+            wide_schema = _free(narrow, name)
+            for value in () if wide_schema is False else self._below(wide_schema, wide["properties"][name], depth):
+                yield {**minimal_object, name: value}
         for name in properties:
-            yield {key: value for key, value in whole.items() if key != name or key in required}
-        for name, more in self._dependents(narrow, wide):
-            yield {**least, name: self._any(properties.get(name, others)), **more}
-        yield from self._more_names(narrow, wide, least, depth)
+            yield {key: value for key, value in full_object.items() if key != name or key in required}
+        for name, dependents in self._dependents(narrow, wide):
+            yield {**minimal_object, name: self._any(properties.get(name, additional)), **dependents}
+        yield from self._more_names(narrow, wide, minimal_object, depth)
         for size in _sizes(narrow, wide, "minProperties", "maxProperties"):
             names = [*required, *(name for name in properties if name not in required)]
-            free = (f"x{number}" for number in range(size)) if others is not False else ()
-            chosen = list(islice((*names, *free), size))
-            yield {name: self._any(properties.get(name, others)) for name in chosen}
+            free_names = (f"x{number}" for number in range(size)) if additional is not False else ()
+            chosen = list(islice((*names, *free_names), size))
+            yield {name: self._any(properties.get(name, additional)) for name in chosen}
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
         """Yield each property that has dependents in ``wide``, with values for the dependents in ``narrow``."""
-        properties, others = narrow.get("properties", {}), narrow.get("additionalProperties", True)
+        properties, additional = narrow.get("properties", {}), narrow.get("additionalProperties", True)
         for keyword in ("dependentRequired", "dependentSchemas"):
-            for name, asked in (wide.get(keyword) or {}).items():
-                before = (narrow.get(keyword) or {}).get(name, [] if keyword == "dependentRequired" else {})
-                if isinstance(before, list):
-                    yield name, {key: self._any(properties.get(key, others)) for key in before}
+            for name, wide_value in (wide.get(keyword) or {}).items():
+                narrow_value = (narrow.get(keyword) or {}).get(name, [] if keyword == "dependentRequired" else {})
+                if isinstance(narrow_value, list):
+                    yield name, {key: self._any(properties.get(key, additional)) for key in narrow_value}
                     continue
-                kind = {"type": "object"}
-                inside = self.of({**before, **kind}, {**asked, **kind}, _DEEPEST)
-                yield from ((name, value) for value in islice(inside, _MOST_BELOW) if isinstance(value, dict))
-                generated_one = self._any({**before, **kind})
-                yield name, generated_one if isinstance(generated_one, dict) else {}
+                object_type = {"type": "object"}
+                dependent_values = self.of({**narrow_value, **object_type}, {**wide_value, **object_type}, _DEEPEST)
+                yield from ((name, value) for value in islice(dependent_values, _MOST_BELOW) if isinstance(value, dict))
+                generated_value = self._any({**narrow_value, **object_type})
+                yield name, generated_value if isinstance(generated_value, dict) else {}
 
     def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
-        others = narrow.get("additionalProperties", True)
+        additional = narrow.get("additionalProperties", True)
         for pattern, schema in (narrow.get("patternProperties") or {}).items():
             name = generated({"type": "string", "pattern": pattern}, self._chance)
             for value in self._below(schema, (wide.get("patternProperties") or {}).get(pattern, True), depth):
                 yield {**least, name: value}
-        if others is False:
+        if additional is False:
             return
         for pattern, schema in (wide.get("patternProperties") or {}).items():
             name = generated({"type": "string", "pattern": pattern}, self._chance)
-            for value in self._below(others, schema, depth):
+            for value in self._below(additional, schema, depth):
                 yield {**least, name: value}
-        named = self._any(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
-        for value in self._below(others, wide.get("additionalProperties", True), depth):
-            yield {**least, (named if isinstance(named, str) else "x_other"): value}
+        generated_name = self._any(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
+        for value in self._below(additional, wide.get("additionalProperties", True), depth):
+            yield {**least, (generated_name if isinstance(generated_name, str) else "x_other"): value}
         for name in _OTHER_NAMES:
-            yield {**least, name: self._any(others)}
+            yield {**least, name: self._any(additional)}
 
     def _below(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
         return islice(self.of(narrow, wide, depth + 1), _MOST_BELOW)
@@ -284,18 +291,18 @@ def _size(value: Any) -> int:
     """Return the size of a value: the number of its parts, plus one for each hundred characters of text."""
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + sum(map(_size, inner))
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, children))
 
 
 def _constants(*nodes: Any) -> Iterator[Any]:
     """Yield all constants in schemas, at any depth: a condition may depend on a constant."""
     for node in nodes:
-        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
         if isinstance(node, dict):
             yield from [node["const"]] if "const" in node else ()
             yield from node["enum"] if isinstance(node.get("enum"), list) else ()
-        for part in inner:
+        for part in children:
             if isinstance(part, (dict, list)):
                 yield from _constants(part)
 
@@ -306,8 +313,8 @@ def _wider(node: JsonSchema) -> set[str]:
 
 
 def _kinds(node: JsonSchema) -> list[str]:
-    given = node.get("type", ["null", "boolean", "string", "number", "array", "object"])
-    return given if isinstance(given, list) else [given]
+    kinds = node.get("type", ["null", "boolean", "string", "number", "array", "object"])
+    return kinds if isinstance(kinds, list) else [kinds]
 
 
 def _free(node: JsonSchema, name: str) -> Any:
@@ -320,8 +327,8 @@ def _free(node: JsonSchema, name: str) -> Any:
 
 
 def _item(node: JsonSchema, index: int) -> Any:
-    first = node.get("prefixItems", [])
-    return first[index] if index < len(first) else node.get("items", True)
+    prefix = node.get("prefixItems", [])
+    return prefix[index] if index < len(prefix) else node.get("items", True)
 
 
 def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST) -> list[int]:

@@ -38,8 +38,8 @@ class ExpectAnswer:
             UsageError: The value is not valid for the type, or ``match`` has another value.
             DefinitionError: The type cannot be an output.
         """
-        given = type(value) if output is None else output
-        self.output: Output[Any] = given if isinstance(given, Output) else Output(given)
+        output_or_type = type(value) if output is None else output
+        self.output: Output[Any] = output_or_type if isinstance(output_or_type, Output) else Output(output_or_type)
         if match not in ("exact", "subset"):
             raise UsageError(f'match= must be "exact" or "subset", not {match!r}')
         self.match = match
@@ -74,16 +74,16 @@ def judged_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAn
         refused = Difference(kind="refused_answer", tool=name, expected=shown(expected.value), actual=str(answer.error))
         return JudgedAnswer(0.0, (refused,), ())
     received = _written(record, answer.value)
-    found = list(_differing(expected, received))
+    differing = list(_differing(expected, received))
     differences = tuple(
         Difference(
             kind="value",
             tool=name,
             path=path_of_place(place),
-            expected=shown(wanted, place),
-            actual=shown(other, place),
+            expected=shown(expected_value, place),
+            actual=shown(actual_value, place),
         )
-        for place, wanted, other in found
+        for place, expected_value, actual_value in differing
     )
     coercions = tuple(
         coercion._replace(
@@ -92,23 +92,23 @@ def judged_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAn
         )
         for coercion in answer.coercions
     )
-    return JudgedAnswer(_score(expected, received, [place for place, _, _ in found]), differences, coercions)
+    return JudgedAnswer(_score(expected, received, [place for place, _, _ in differing]), differences, coercions)
 
 
 def _differing(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, Any, Any]]:
-    full = fill_matchers(expected.value, received, received)
-    if expected.match == "subset" and isinstance(full, dict) and isinstance(received, dict):
-        received = {name: received[name] for name in full if name in received}
-    yield from differing_places((expected.value, full, received))
+    filled = fill_matchers(expected.value, received, received)
+    if expected.match == "subset" and isinstance(filled, dict) and isinstance(received, dict):
+        received = {name: received[name] for name in filled if name in received}
+    yield from differing_places((expected.value, filled, received))
 
 
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
     """Return the share of an object's right fields. Any other answer scores 1 if it is right, and 0 otherwise."""
-    fields = {place[0] for place in wrong if place}
-    if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(fields) < len(set(wrong[:1])):
+    wrong_fields = {place[0] for place in wrong if place}
+    if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(wrong_fields) < len(set(wrong[:1])):
         return 0.0 if wrong else 1.0
-    counted = expected.value.keys() | fields | (received.keys() if expected.match == "exact" else set())
-    return 1 - len(fields) / len(counted) if counted else 1.0
+    compared_fields = expected.value.keys() | wrong_fields | (received.keys() if expected.match == "exact" else set())
+    return 1 - len(wrong_fields) / len(compared_fields) if compared_fields else 1.0
 
 
 def _canonical(record: OutputRecord, value: Any) -> Any:

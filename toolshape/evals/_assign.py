@@ -12,8 +12,8 @@ def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     if rows > columns:
-        turned = [[scores[row][column] for row in range(rows)] for column in range(columns)]
-        return sorted((row, column) for column, row in best_pairs(turned))
+        transposed = [[scores[row][column] for row in range(rows)] for column in range(columns)]
+        return sorted((row, column) for column, row in best_pairs(transposed))
     search = _Search(scores, columns)
     for row in range(1, rows + 1):
         search.add(row)
@@ -38,29 +38,35 @@ class _Search:
     def add(self, row: int) -> None:
         """Assign one more row: extend the path to a free column, then make the moves backwards along the path."""
         self.row_of[0], column = row, 0
-        least, used, before = [math.inf] * (self.columns + 1), [False] * (self.columns + 1), [0] * (self.columns + 1)
+        least_costs, used_columns, previous_columns = (
+            [math.inf] * (self.columns + 1),
+            [False] * (self.columns + 1),
+            [0] * (self.columns + 1),
+        )
         while self.row_of[column]:
-            used[column] = True
-            column = self.reach(column, least, used, before)
+            used_columns[column] = True
+            column = self.reach(column, least_costs, used_columns, previous_columns)
         while column:
-            self.row_of[column] = self.row_of[before[column]]
-            column = before[column]
+            self.row_of[column] = self.row_of[previous_columns[column]]
+            column = previous_columns[column]
 
     def reach(self, column: int, least: list[float], used: list[bool], before: list[int]) -> int:
         """Return the nearest unused column, and shift the potentials so that reaching it costs nothing."""
         row = self.row_of[column]
-        for other in range(1, self.columns + 1):
-            cost = -self.scores[row - 1][other - 1] - self.of_rows[row] - self.of_columns[other]
-            if not used[other] and cost < least[other]:
-                least[other], before[other] = cost, column
-        nearest = min((other for other in range(1, self.columns + 1) if not used[other]), key=least.__getitem__)
+        for candidate in range(1, self.columns + 1):
+            cost = -self.scores[row - 1][candidate - 1] - self.of_rows[row] - self.of_columns[candidate]
+            if not used[candidate] and cost < least[candidate]:
+                least[candidate], before[candidate] = cost, column
+        nearest = min(
+            (candidate for candidate in range(1, self.columns + 1) if not used[candidate]), key=least.__getitem__
+        )
         delta = least[nearest]
-        for other in range(self.columns + 1):
-            if used[other]:
-                self.of_rows[self.row_of[other]] += delta
-                self.of_columns[other] -= delta
+        for candidate in range(self.columns + 1):
+            if used[candidate]:
+                self.of_rows[self.row_of[candidate]] += delta
+                self.of_columns[candidate] -= delta
             else:
-                least[other] -= delta
+                least[candidate] -= delta
         return nearest
 
 
@@ -74,8 +80,8 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for row in range(rows - 1, -1, -1):
         for column in range(columns - 1, -1, -1):
-            both = scores[row][column] + best[row + 1][column + 1]
-            best[row][column] = max(both, best[row + 1][column], best[row][column + 1])
+            paired_score = scores[row][column] + best[row + 1][column + 1]
+            best[row][column] = max(paired_score, best[row + 1][column], best[row][column + 1])
     pairs: list[tuple[int, int]] = []
     row = column = 0
     while row < rows and column < columns:
@@ -99,7 +105,9 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
         scores: As for ``best_pairs``.
         steps: The step of each column, in ascending order.
     """
-    groups = [[column for column, other in enumerate(steps) if other == step] for step in dict.fromkeys(steps)]
+    groups = [
+        [column for column, column_step in enumerate(steps) if column_step == step] for step in dict.fromkeys(steps)
+    ]
     if all(len(group) == 1 for group in groups):
         return best_in_order(scores)
     rows = len(scores)
@@ -132,6 +140,6 @@ def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
     for row in range(1, len(scores) + 1):
         if any(scores[row - 1]):
             search.add(row)
-        pairs = ((other, column) for column, other in enumerate(search.row_of) if other and column)
-        sums.append(sum(padded[other - 1][column - 1] for other, column in pairs))
+        pairs = ((assigned_row, column) for column, assigned_row in enumerate(search.row_of) if assigned_row and column)
+        sums.append(sum(padded[assigned_row - 1][column - 1] for assigned_row, column in pairs))
     return sums

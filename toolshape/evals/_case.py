@@ -67,15 +67,15 @@ class Case:
                 f'order= must be "any" or "same", and extra= "none" or "any", not {self.order!r} and {self.extra!r}'
             )
         by_track = self.expected.values() if isinstance(self.expected, Mapping) else [self.expected]
-        strangers = [call for calls in by_track for call in calls if not _is_expected(call)]
-        if strangers:
-            raise UsageError(f"expected= takes Expect(tool, **arguments), not {strangers[0]!r}")
+        invalid_calls = [call for calls in by_track for call in calls if not _is_expected(call)]
+        if invalid_calls:
+            raise UsageError(f"expected= takes Expect(tool, **arguments), not {invalid_calls[0]!r}")
         answer: Any = self.answer
         if answer is not None and not isinstance(answer, ExpectAnswer):
             raise UsageError(f"answer= takes ExpectAnswer(value), not {answer!r}; results of tools go into answers=")
-        most: Any = self.most_steps
-        if not (type(most) is int and most > 0):
-            raise UsageError(f"most_steps= must be a positive integer, not {most!r}")
+        most_steps: Any = self.most_steps
+        if not (type(most_steps) is int and most_steps > 0):
+            raise UsageError(f"most_steps= must be a positive integer, not {most_steps!r}")
 
     def compare(self, bound: Bound, response: Any, *, track: str = "") -> Verdict:
         """Judge a response by the arguments that the functions would receive. No function is run.
@@ -139,7 +139,7 @@ def judged(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> 
     bound_tools = bound_tools_of(bound)
     handlers, beside = bound_tools.handlers, bound_tools.beside
     answer_tool = None if beside is None else beside.tool
-    made = [
+    actual_calls = [
         made_of(result.call, result.error, handlers, step)
         for step, plan in enumerate(plans)
         for result in plan.results
@@ -147,8 +147,8 @@ def judged(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> 
     ]
     tools = {shape.name: shape.tool for shape in handlers.shapes.values()}
     answer = None if case.answer is None else judged_answer(case.answer, plans[-1].results.output)
-    score, differences, right = _compared(case, expected_of(case, track), made, tools, answer)
-    coercions = tuple(coercion for at in right for coercion in shown_coercions(made[at]))
+    score, differences, paired_positions = _compared(case, expected_of(case, track), actual_calls, tools, answer)
+    coercions = tuple(coercion for position in paired_positions for coercion in shown_coercions(actual_calls[position]))
     coercions += () if answer is None else answer.coercions
     label: Label = "wrong" if differences else "right_after_coercion" if coercions else "right"
     return Verdict(
@@ -175,32 +175,32 @@ def _compared(
     Returns:
         The score, the differences, and the positions of the actual calls that are paired with an expected call.
     """
-    wanted = [call for call in expected if not call.is_forbidden]
-    table = [[pair_of(call, other) for other in made] for call in wanted]
-    pairs = _pairs(table, wanted, made, in_order=case.order == "same")
-    columns = [column for _, column in pairs]
-    rows = {row for row, _ in pairs}
-    strays = [column for column in range(len(made)) if column not in columns]
-    extra = sum(_stray(case, made[column], tools) is not None for column in strays)
+    expected_calls = [call for call in expected if not call.is_forbidden]
+    table = [[pair_of(call, actual_call) for actual_call in made] for call in expected_calls]
+    pairs = _pairs(table, expected_calls, made, in_order=case.order == "same")
+    paired_columns = [column for _, column in pairs]
+    paired_rows = {row for row, _ in pairs}
+    unpaired_columns = [column for column in range(len(made)) if column not in paired_columns]
+    extra_count = sum(_stray(case, made[column], tools) is not None for column in unpaired_columns)
     differences = [difference for row, column in pairs for difference in table[row][column].differences]
-    for row in (row for row in range(len(wanted)) if row not in rows):
-        late = next((column for column in strays if table[row][column].score == 1), None)
-        call, tool = wanted[row], tools.get(wanted[row].tool)
-        kind: DifferenceKind = "missing_call" if late is None else "order"
+    for row in (row for row in range(len(expected_calls)) if row not in paired_rows):
+        late_column = next((column for column in unpaired_columns if table[row][column].score == 1), None)
+        call, tool = expected_calls[row], tools.get(expected_calls[row].tool)
+        kind: DifferenceKind = "missing_call" if late_column is None else "order"
         differences.append(difference_at(kind, call.tool, tool, expected=call.arguments))
-        strays = [column for column in strays if column != late]
-    differences += [stray for column in strays if (stray := _stray(case, made[column], tools)) is not None]
+        unpaired_columns = [column for column in unpaired_columns if column != late_column]
+    differences += [stray for column in unpaired_columns if (stray := _stray(case, made[column], tools)) is not None]
     forbidden = [call for call in expected if call.is_forbidden]
-    happened = [call for call in made for rule in forbidden if is_happening(rule, call)]
+    violations = [call for call in made for forbidden_call in forbidden if is_happening(forbidden_call, call)]
     differences += [
-        difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given) for call in happened
+        difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given) for call in violations
     ]
-    total = max(len(wanted), len(pairs) + extra) + len(happened)
+    total = max(len(expected_calls), len(pairs) + extra_count) + len(violations)
     earned = sum(table[row][column].score for row, column in pairs)
     if answer is not None:
         differences += answer.differences
         total, earned = total + 1, earned + answer.score
-    return (earned / total if total else 1.0), differences, columns
+    return (earned / total if total else 1.0), differences, paired_columns
 
 
 def _stray(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
@@ -218,8 +218,8 @@ def _pairs(
     power = 2 if in_order else 1  # If the order matters, one right call outweighs two half-right calls.
     scores = [
         [
-            pair.score**power + (_SAME_TOOL if other.call.name == call.tool else 0)
-            for pair, other in zip(row, made, strict=True)
+            pair.score**power + (_SAME_TOOL if actual_call.call.name == call.tool else 0)
+            for pair, actual_call in zip(row, made, strict=True)
         ]
         for row, call in zip(table, wanted, strict=True)
     ]

@@ -68,16 +68,16 @@ def pair_of(expected: Expect, made: Made) -> Pair:
         reason = "" if made.error is None else str(made.error)
         difference = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
         return Pair(0.0, (replace(difference, actual=reason),))
-    full = _as_received(expected, made.tool, made)
-    differing = list(differing_places(_counted(expected, expected.arguments, full, made.received)))
+    expected_arguments = _as_received(expected, made.tool, made)
+    differing = list(differing_places(_counted(expected, expected.arguments, expected_arguments, made.received)))
     differences = tuple(
-        difference_at("value", expected.tool, made.tool, place, expected=wanted, actual=received)
-        for place, wanted, received in differing
+        difference_at("value", expected.tool, made.tool, place, expected=expected_value, actual=received)
+        for place, expected_value, received in differing
     )
-    wrong = {place[0] for place, _, _ in differing}
-    given = made.given.keys() if expected.match == "exact" else set()
-    counted = expected.arguments.keys() | given | wrong
-    return Pair(1.0 if not counted else 1 - len(wrong) / len(counted), differences)
+    wrong_names = {place[0] for place, _, _ in differing}
+    given_names = made.given.keys() if expected.match == "exact" else set()
+    compared_names = expected.arguments.keys() | given_names | wrong_names
+    return Pair(1.0 if not compared_names else 1 - len(wrong_names) / len(compared_names), differences)
 
 
 def _counted(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
@@ -106,8 +106,10 @@ def difference_at(
         expected: The expected value.
         actual: The actual value.
     """
-    shown = [None if value is None else _shown(value, tool, place) for value in (expected, actual)]
-    return Difference(kind=kind, tool=name, path=path_of_place(place), expected=shown[0], actual=shown[1])
+    masked_values = [None if value is None else _shown(value, tool, place) for value in (expected, actual)]
+    return Difference(
+        kind=kind, tool=name, path=path_of_place(place), expected=masked_values[0], actual=masked_values[1]
+    )
 
 
 def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
@@ -115,8 +117,8 @@ def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
 
     If any tool has secrets, the arguments are masked, because the call may have been meant for that tool.
     """
-    given = MASKED if has_secrets(tools.values()) else made.call.arguments_raw
-    return Difference(kind="unknown_tool", tool=made.call.wire_name, actual=given)
+    shown_arguments = MASKED if has_secrets(tools.values()) else made.call.arguments_raw
+    return Difference(kind="unknown_tool", tool=made.call.wire_name, actual=shown_arguments)
 
 
 def has_secrets(tools: Iterable[Tool[..., Any]]) -> bool:
@@ -181,17 +183,19 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     Raises:
         UsageError: The tool rejects one of the values.
     """
-    written = {name: value for name, value in call.arguments.items() if not is_matched(value)}
-    is_whole = call.match == "exact" and len(written) == len(call.arguments)
+    plain_arguments = {name: value for name, value in call.arguments.items() if not is_matched(value)}
+    is_complete = call.match == "exact" and len(plain_arguments) == len(call.arguments)
     try:
-        record_of(tool).validate_uncoerced(written)
+        record_of(tool).validate_uncoerced(plain_arguments)
     except CallError as error:
-        own = [problem for problem in error.problems if next(iter(location_of(problem.path)), None) in written]
-        if is_whole or own:
-            reported = error if is_whole else CallError(error.code, tool=call.tool, problems=own)
+        relevant_problems = [
+            problem for problem in error.problems if next(iter(location_of(problem.path)), None) in plain_arguments
+        ]
+        if is_complete or relevant_problems:
+            reported = error if is_complete else CallError(error.code, tool=call.tool, problems=relevant_problems)
             raise UsageError(f"{call.tool} rejects the expected arguments: {reported}") from error
     except Exception:  # A user's validator may raise anything on incomplete arguments.
-        if is_whole:
+        if is_complete:
             raise
 
 
@@ -199,10 +203,12 @@ def is_happening(forbidden: Expect, made: Made) -> bool:
     """Whether a call is forbidden: it calls the same tool, and every argument that ``forbidden`` names matches."""
     if made.call.name != forbidden.tool or made.tool is None:
         return False
-    full, received = forbidden.arguments, made.given
+    expected_arguments, received = forbidden.arguments, made.given
     if made.received is not None:
-        full, received = _as_received(forbidden, made.tool, made), made.received
-    return not any(True for _ in differing_places(_counted(forbidden, forbidden.arguments, full, received)))
+        expected_arguments, received = _as_received(forbidden, made.tool, made), made.received
+    return not any(
+        True for _ in differing_places(_counted(forbidden, forbidden.arguments, expected_arguments, received))
+    )
 
 
 def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
@@ -227,10 +233,12 @@ def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObje
     received, is_subset = made.received or {}, expected.match == "subset"
     # Both attempts can fail: the model's own arguments may need a coercion, which is off here, and the validated
     # arguments may contain values that the validator does not accept as input.
-    for came in (made.given, received):
-        filled = fill_matchers(expected.arguments, came, received)
-        if (written := _validated(tool, {**came, **filled} if is_subset else filled)) is not None:
-            return written
+    for actual_arguments in (made.given, received):
+        filled = fill_matchers(expected.arguments, actual_arguments, received)
+        if (
+            received_arguments := _validated(tool, {**actual_arguments, **filled} if is_subset else filled)
+        ) is not None:
+            return received_arguments
     if is_subset or is_matched(expected.arguments):
         # The tool rejects the actual values combined with the expected values, so compare without validation.
         return {**received, **fill_matchers(expected.arguments, received, received)}
@@ -253,19 +261,19 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
     if isinstance(expected, Matcher):
         return came
     if isinstance(expected, dict):
-        inner: JsonObject = came if isinstance(came, dict) else {}
-        others: JsonObject = received if isinstance(received, dict) else {}
+        actual_members: JsonObject = came if isinstance(came, dict) else {}
+        received_members: JsonObject = received if isinstance(received, dict) else {}
         filled = {
-            name: fill_matchers(value, inner.get(name, _LEFT_OUT), others.get(name, _LEFT_OUT))
+            name: fill_matchers(value, actual_members.get(name, _LEFT_OUT), received_members.get(name, _LEFT_OUT))
             for name, value in expected.items()
         }
         return {name: value for name, value in filled.items() if value is not _LEFT_OUT}
     if isinstance(expected, list):
         if isinstance(received, WrittenSet) and is_matched(expected):
             came = received = _aligned(expected, received)
-        nothing = [None] * len(expected)
-        items, whole = (value if _is_as_long(value, expected) else nothing for value in (came, received))
-        return [fill_matchers(*parts) for parts in zip(expected, items, whole, strict=True)]
+        placeholders = [None] * len(expected)
+        items, received_items = (value if _is_as_long(value, expected) else placeholders for value in (came, received))
+        return [fill_matchers(*parts) for parts in zip(expected, items, received_items, strict=True)]
     return expected
 
 
@@ -273,10 +281,10 @@ def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
     """Return the items of a set in the order of the expected items, or ``None`` if they do not match one to one."""
     if len(expected) != len(received):
         return None
-    table = [[float(_admits(wanted, item)) for item in received] for wanted in expected]
+    table = [[float(_admits(expected_item, item)) for item in received] for expected_item in expected]
     pairs = best_pairs(table)
-    is_whole = all(table[row][column] for row, column in pairs)
-    return [received[column] for _, column in pairs] if is_whole else None
+    is_one_to_one = all(table[row][column] for row, column in pairs)
+    return [received[column] for _, column in pairs] if is_one_to_one else None
 
 
 def _admits(expected: Any, received: Any) -> bool:
@@ -308,10 +316,12 @@ def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
         if received is _LEFT_OUT or not expected.accepts(received):
             yield place, expected, None if received is _LEFT_OUT else received
     elif isinstance(full, dict) and isinstance(received, dict) and (is_matched(expected) or not place):
-        inner = expected if isinstance(expected, dict) else {}
-        for name in dict.fromkeys((*inner, *full, *received)):
-            wanted, other = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
-            yield from differing_places((inner.get(name, wanted), wanted, other), (*place, name))
+        expected_members = expected if isinstance(expected, dict) else {}
+        for name in dict.fromkeys((*expected_members, *full, *received)):
+            expected_member, received_member = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
+            yield from differing_places(
+                (expected_members.get(name, expected_member), expected_member, received_member), (*place, name)
+            )
     elif (
         isinstance(expected, list)
         and is_matched(expected)
@@ -320,8 +330,8 @@ def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
     ):
         yield from _differing_items(expected, full, received, place)
     elif not is_same_value(full, received):
-        shown = expected if is_matched(expected) else full
-        yield place, None if shown is _LEFT_OUT else shown, None if received is _LEFT_OUT else received
+        shown_value = expected if is_matched(expected) else full
+        yield place, None if shown_value is _LEFT_OUT else shown_value, None if received is _LEFT_OUT else received
 
 
 def _differing_items(
@@ -332,9 +342,9 @@ def _differing_items(
         if _aligned(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received
         return
-    whole = full if _is_as_long(full, expected) else expected
-    for at, items in enumerate(zip(expected, whole, received, strict=True)):
-        yield from differing_places(items, (*place, at))
+    full_items = full if _is_as_long(full, expected) else expected
+    for index, items in enumerate(zip(expected, full_items, received, strict=True)):
+        yield from differing_places(items, (*place, index))
 
 
 def _is_as_long(given: Any, expected: list[Any]) -> bool:

@@ -85,26 +85,26 @@ async def evaluate(
             the expected arguments.
     """
     tracks = {"": tools} if isinstance(tools, Registry) else dict(tools)
-    asked = list(cases)
-    _check(tracks, asked, trials, limit)
-    gate = asyncio.Semaphore(limit)
-    others = () if record is None else (record,)
+    case_list = list(cases)
+    _check(tracks, case_list, trials, limit)
+    semaphore = asyncio.Semaphore(limit)
+    extra_observers = () if record is None else (record,)
 
     async def verdict_on(case: Case, track: str, name: str, trial: int) -> Verdict:
         registry = tracks[track]
-        async with gate:
-            made, seen = await _questioned(registry, case, models[name], track)
-        verdict = replace(made, model=name, trial=trial)
+        async with semaphore:
+            judgement, responses = await _questioned(registry, case, models[name], track)
+        verdict = replace(judgement, model=name, trial=trial)
         bound = registry.bind(models[name].provider, models[name].strict, output=_output_of(case))
-        for response in seen:
+        for response in responses:
             notes = {"case": case.name, "model": name, "trial": trial, "label": verdict.label}
             notes |= {"track": track} if track else {}
-            show(bound, response._replace(notes=notes), *others)
+            show(bound, response._replace(notes=notes), *extra_observers)
         if on_verdict is not None:
             on_verdict(verdict)
         return verdict
 
-    questions = itertools.product(asked, tracks, models, range(trials))
+    questions = itertools.product(case_list, tracks, models, range(trials))
     tasks = [asyncio.ensure_future(verdict_on(*question)) for question in questions]
     try:
         return Run(verdicts=tuple(await asyncio.gather(*tasks)))
@@ -120,19 +120,19 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
     Raises:
         UsageError: An argument is invalid.
     """
-    given: Any = tracks
-    if not given or not all(isinstance(track, str) and isinstance(tools, Registry) for track, tools in given.items()):
+    value: Any = tracks
+    if not value or not all(isinstance(track, str) and isinstance(tools, Registry) for track, tools in value.items()):
         raise UsageError(f"tools= must be a registry, or a mapping from names to registries, not {tracks!r}")
     if "" in tracks and len(tracks) > 1:
         raise UsageError("tools= has several sets of tools: each needs a name that is not empty")
-    if silent := [case.name for case in asked if not case.messages]:
-        raise UsageError(f"the case {silent[0]!r} has no messages: pass messages=")
-    if twice := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
-        raise UsageError(f"two cases are called {twice[0]!r}")
-    for number, what in ((trials, "trials"), (limit, "limit")):
-        given = number
-        if not (type(given) is int and given > 0):
-            raise UsageError(f"{what}= must be a positive integer, not {number!r}")
+    if empty_cases := [case.name for case in asked if not case.messages]:
+        raise UsageError(f"the case {empty_cases[0]!r} has no messages: pass messages=")
+    if repeated_names := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
+        raise UsageError(f"two cases are called {repeated_names[0]!r}")
+    for number, argument in ((trials, "trials"), (limit, "limit")):
+        value = number
+        if not (type(value) is int and value > 0):
+            raise UsageError(f"{argument}= must be a positive integer, not {number!r}")
     for case in asked:
         for track, tools in tracks.items():
             check_expected(expected_of(case, track), tools)
@@ -160,7 +160,7 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
 
     def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
         steps = len(plans) + 1
-        return Verdict(case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track), seen
+        return Verdict(case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track), responses
 
     provider = get(model.provider)
     output = _output_of(case)
@@ -169,7 +169,7 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
     if isinstance(case.messages, str):
         conversation.user(case.messages)
     plans: list[Plan] = []
-    seen: list[ObservedResponse] = []
+    responses: list[ObservedResponse] = []
     while True:
         request = conversation.request(provider, model=model.name, strict=model.strict, output=output)
         messages = request.pop(histories_of(provider).key)
@@ -180,13 +180,13 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
         try:
             plan = _unwatched(bound, response)
         except ResponseError as error:
-            seen.append(ObservedResponse(response, error))
+            responses.append(ObservedResponse(response, error))
             return failed_with(type(error).__name__ if has_secrets(bound.tools) else str(error))
         plans.append(plan)
-        seen.append(ObservedResponse(response, plan.results))
+        responses.append(ObservedResponse(response, plan.results))
         is_over = len(plans) == case.most_steps or plan.results.output is not None
         if is_over or not await asyncio.to_thread(_answer, plan, case):
-            return judged(case, plans, bound, track), seen
+            return judged(case, plans, bound, track), responses
         conversation += plan.results
 
 

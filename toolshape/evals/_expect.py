@@ -50,9 +50,9 @@ class Expect:
         return expected
 
     def __repr__(self) -> str:
-        shown = ", ".join([repr(self.tool), *(f"{name}={value!r}" for name, value in self.arguments.items())])
-        made_by = {"exact": "Expect", "subset": "Expect.subset", "name": "Expect.name_only"}[self.match]
-        return f"{'never' if self.is_forbidden else made_by}({shown})"
+        argument_list = ", ".join([repr(self.tool), *(f"{name}={value!r}" for name, value in self.arguments.items())])
+        constructor = {"exact": "Expect", "subset": "Expect.subset", "name": "Expect.name_only"}[self.match]
+        return f"{'never' if self.is_forbidden else constructor}({argument_list})"
 
 
 def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Expect:

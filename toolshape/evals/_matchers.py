@@ -58,14 +58,14 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
         value: The number.
         within: The largest allowed distance. The default is one millionth of the number.
     """
-    far = abs(value) * 1e-6 if within is None else within
+    tolerance = abs(value) * 1e-6 if within is None else within
 
     def accepts(given: Any) -> bool:
         number = _number_in(given)
         try:
             if isinstance(number, Decimal):
-                return abs(number - Decimal(str(value))) <= Decimal(str(far))
-            return number is not None and abs(number - value) <= far
+                return abs(number - Decimal(str(value))) <= Decimal(str(tolerance))
+            return number is not None and abs(number - value) <= tolerance
         except (ArithmeticError, ValueError):  # The integer is too large for a float, or the Decimal is NaN.
             return False
 
@@ -88,7 +88,7 @@ def containing(*items: Any) -> Matcher:
             return all(isinstance(item, str) and item in given for item in items)
         if isinstance(given, dict):
             return all(isinstance(item, str) and item in given for item in items)
-        return isinstance(given, list) and all(any(is_same_value(item, other) for other in given) for item in items)
+        return isinstance(given, list) and all(any(is_same_value(item, element) for element in given) for item in items)
 
     return Matcher(f"containing({', '.join(map(repr, items))})", accepts)
 

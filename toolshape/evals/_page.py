@@ -41,21 +41,23 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
     """
     columns = by_column(run.verdicts)
     keys = {column: f"m{number}" for number, column in enumerate(columns)}
-    only = " ".join(f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS)
-    only += " ".join(
+    filter_rules = " ".join(
+        f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS
+    )
+    filter_rules += " ".join(
         f"body:has(#only-{label}:checked) .case:not(:has(.{label})) {{ display: none }}" for label in _LABELS
     )
-    rights = {case: [_count(cases.get(case, [])) for cases in columns.values()] for case in run.cases}
-    ordered = sorted(run.cases, key=lambda case: all(right == total for right, total in rights[case]))
-    ids = {case: f"c{number}" for number, case in enumerate(ordered)}
+    right_counts = {case: [_count(cases.get(case, [])) for cases in columns.values()] for case in run.cases}
+    sorted_cases = sorted(run.cases, key=lambda case: all(right == total for right, total in right_counts[case]))
+    ids = {case: f"c{number}" for number, case in enumerate(sorted_cases)}
     body = [
         *_overview(shares, columns, keys),
         *(f"<p>{text(label)}: {text(comparison)}</p>" for label, comparison in comparisons),
         *_cases(ids, columns, keys),
         *_filters(run, keys),
-        *(_case(case, ids[case], columns, keys) for case in ordered),
+        *(_case(case, ids[case], columns, keys) for case in sorted_cases),
     ]
-    return page(title, body, style=_STYLE + only, keys=keys, skip=("verdicts", "Skip the tables"))
+    return page(title, body, style=_STYLE + filter_rules, keys=keys, skip=("verdicts", "Skip the tables"))
 
 
 def _count(own: Numbered) -> tuple[int, int]:
@@ -70,7 +72,7 @@ def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column
     rows = []
     for column, cases in columns.items():
         share = shares[column]
-        counts = Counter(verdict.label for own in cases.values() for _, verdict in own)
+        counts = Counter(verdict.label for numbered_verdicts in cases.values() for _, verdict in numbered_verdicts)
         row = f'<tr class="{keys[column]}"><th scope="row">{name(column)}<td>{share.right} of {share.total}'
         row += f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
         rows.append(row + "".join(f"<td>{counts[label]}" for label in _LABELS))
@@ -81,9 +83,9 @@ def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -
     """Write the table of the cases. A cell links to the first verdict that is not right, or else to the first."""
     head = ["<th>case", *(f'<th class="{keys[column]}">{name(column)}' for column in columns)]
     rows = []
-    for case, place in ids.items():
+    for case, entry_id in ids.items():
         cells = (_cell(cases.get(case, []), keys[column]) for column, cases in columns.items())
-        rows.append(f'<tr data-entry="{place}"><th scope="row">{name(case)}{"".join(cells)}')
+        rows.append(f'<tr data-entry="{entry_id}"><th scope="row">{name(case)}{"".join(cells)}')
     yield f"<h2>Cases</h2>{table('Cases', head, rows, key='cases')}"
 
 
@@ -111,17 +113,21 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
 
 def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> str:
     """Write a case with the verdicts of all models: verdicts that are not right come first, and expand the case."""
-    own = {column: cases[case] for column, cases in columns.items() if case in cases}
+    verdicts_by_column = {column: cases[case] for column, cases in columns.items() if case in cases}
     counts = ", ".join(
-        f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(of_column))}</span>'
-        for column, of_column in own.items()
+        f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(numbered_verdicts))}</span>'
+        for column, numbered_verdicts in verdicts_by_column.items()
     )
-    verdicts = [(number, column, verdict) for column, found in own.items() for number, verdict in found]
+    verdicts = [
+        (number, column, verdict)
+        for column, column_verdicts in verdicts_by_column.items()
+        for number, verdict in column_verdicts
+    ]
     verdicts.sort(key=lambda entry: entry[2].label in RIGHT)
     is_open = "" if all(verdict.label in RIGHT for _, _, verdict in verdicts) else " open"
-    inner = "".join(_verdict(number, verdict, keys[column]) for number, column, verdict in verdicts)
+    content = "".join(_verdict(number, verdict, keys[column]) for number, column, verdict in verdicts)
     head = f"<summary><b>{name(case)}</b> {counts}</summary>"
-    return f'<details class="case entry" id="{place}"{is_open}>{head}{inner}</details>'
+    return f'<details class="case entry" id="{place}"{is_open}>{head}{content}</details>'
 
 
 def _verdict(number: int, verdict: Verdict, key: str) -> str:
@@ -130,13 +136,15 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
     head = f"{text(column)}, trial {text(verdict.trial + 1)}: "
     head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'
     is_open = "" if verdict.label in RIGHT else " open"
-    inner = "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
+    content = "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
     if verdict.error:
-        inner += f"<p>{text(verdict.error)}</p>"
+        content += f"<p>{text(verdict.error)}</p>"
     steps = f" after {verdict.steps} responses" if verdict.steps > 1 else ""
-    inner += f"<p>finish: {text(verdict.finish)}{steps}</p>" if verdict.finish else ""
+    content += f"<p>finish: {text(verdict.finish)}{steps}</p>" if verdict.finish else ""
     label = html.escape(verdict.label)
-    return f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{inner}</details>'
+    return (
+        f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{content}</details>'
+    )
 
 
 def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:

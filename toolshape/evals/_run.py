@@ -103,10 +103,10 @@ class Run:
             model: The model. The default is all models.
             track: The name of a set of tools. The default is all sets.
         """
-        chosen = (
+        selected = (
             verdict for verdict in self.verdicts if model in (None, verdict.model) and track in (None, verdict.track)
         )
-        return Run(verdicts=tuple(chosen))
+        return Run(verdicts=tuple(selected))
 
     def share(self) -> Share:
         """Count the right trials. Failed trials count as not right."""
@@ -132,11 +132,11 @@ class Run:
         """
         by_model = self._is_paired("model", self.models, other.models)
         by_track = self._is_paired("track", self.tracks, other.tracks)
-        mine, theirs = (_shares(run, by_model=by_model, by_track=by_track) for run in (self, other))
-        both = mine.keys() & theirs.keys()
-        better = sum(mine[key] > theirs[key] for key in both)
-        worse = sum(mine[key] < theirs[key] for key in both)
-        return Comparison(better, worse, _sign_test(better, worse), len(both))
+        own_shares, other_shares = (_shares(run, by_model=by_model, by_track=by_track) for run in (self, other))
+        common_keys = own_shares.keys() & other_shares.keys()
+        better = sum(own_shares[key] > other_shares[key] for key in common_keys)
+        worse = sum(own_shares[key] < other_shares[key] for key in common_keys)
+        return Comparison(better, worse, _sign_test(better, worse), len(common_keys))
 
     @staticmethod
     def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -156,7 +156,7 @@ class Run:
         Args:
             title: The title of the page.
         """
-        shares = {column: own.share() for column, own in runs_by_column(self).items()}
+        shares = {column: column_run.share() for column, column_run in runs_by_column(self).items()}
         return render_page(self, title, shares, [*compared_tracks(self), *compared_models(self)])
 
     def to_json_lines(self) -> str:
@@ -177,35 +177,35 @@ class Run:
         rows = [["case", *map(str, columns)]]
         rows += [[case, *(_cell(column.get(case, ())) for column in columns.values())] for case in self.cases]
         rows.append(["all", *(str(_run_of(column).share()) for column in columns.values())])
-        first = [
+        first_differences = [
             _first_difference(case, name, column.get(case, ()))
             for case in self.cases
             for name, column in columns.items()
         ]
         tracks = [f"{label}: {comparison}" for label, comparison in compared_tracks(self)]
-        return "\n".join([*_aligned(rows), *filter(None, first), *tracks])
+        return "\n".join([*_aligned(rows), *filter(None, first_differences), *tracks])
 
 
 def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
     """For each model, compare the first track with every other track. Yield a label and the comparison."""
     by_model: dict[str, list[tuple[str, Run]]] = {}
-    for column, own in runs_by_column(run).items():
-        by_model.setdefault(column.model, []).append((column.track, own))
-    for model, ((first, mine), *others) in by_model.items():
-        of_model = f", {model}" if len(by_model) > 1 else ""
-        for track, theirs in others:
-            yield f"{first} beside {track}{of_model}", mine.compare(theirs)
+    for column, column_run in runs_by_column(run).items():
+        by_model.setdefault(column.model, []).append((column.track, column_run))
+    for model, ((first, first_run), *other_tracks) in by_model.items():
+        model_suffix = f", {model}" if len(by_model) > 1 else ""
+        for track, other_run in other_tracks:
+            yield f"{first} beside {track}{model_suffix}", first_run.compare(other_run)
 
 
 def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
     """For each track, compare the first model with every other model. Yield a label and the comparison."""
     by_track: dict[str, list[tuple[str, Run]]] = {}
-    for column, own in runs_by_column(run).items():
-        by_track.setdefault(column.track, []).append((column.model, own))
-    for track, ((first, mine), *others) in by_track.items():
-        of_track = f", {track}" if track else ""
-        for model, theirs in others:
-            yield f"{first} beside {model}{of_track}", mine.compare(theirs)
+    for column, column_run in runs_by_column(run).items():
+        by_track.setdefault(column.track, []).append((column.model, column_run))
+    for track, ((first, first_run), *other_models) in by_track.items():
+        track_suffix = f", {track}" if track else ""
+        for model, other_run in other_models:
+            yield f"{first} beside {model}{track_suffix}", first_run.compare(other_run)
 
 
 def runs_by_column(run: Run) -> dict[Column, Run]:
@@ -214,7 +214,7 @@ def runs_by_column(run: Run) -> dict[Column, Run]:
 
 
 def _run_of(column: Mapping[str, Numbered]) -> Run:
-    return Run(verdicts=tuple(verdict for own in column.values() for _, verdict in own))
+    return Run(verdicts=tuple(verdict for numbered_verdicts in column.values() for _, verdict in numbered_verdicts))
 
 
 def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
@@ -262,7 +262,7 @@ def _sign_test(better: int, worse: int) -> float:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
@@ -303,10 +303,10 @@ def _line(given: dict[str, Any]) -> str:
 
 def _of_json(line: str) -> Verdict:
     try:
-        given = _checked(json.loads(line), _VERDICT)
-        differences = tuple(Difference(**_checked(entry, _DIFFERENCE)) for entry in given.pop("differences"))
-        coercions = tuple(Coercion(**_checked(entry, _COERCION)) for entry in given.pop("coercions"))
-        return Verdict(**given, differences=differences, coercions=coercions)
+        members = _checked(json.loads(line), _VERDICT)
+        differences = tuple(Difference(**_checked(entry, _DIFFERENCE)) for entry in members.pop("differences"))
+        coercions = tuple(Coercion(**_checked(entry, _COERCION)) for entry in members.pop("coercions"))
+        return Verdict(**members, differences=differences, coercions=coercions)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise UsageError(f"not a verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
 

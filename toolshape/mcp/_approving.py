@@ -58,19 +58,19 @@ class Sealing(NamedTuple):
 
 async def asked(plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing) -> InputRequiredResult | None:
     """Return a request to approve the call of a plan; if that is impossible, deny the call and return ``None``."""
-    [waiting] = plan.pending
+    [pending_call] = plan.pending
     if not _can_ask(context):
-        plan.deny(waiting, "this call needs approval, and this client cannot ask its user")
+        plan.deny(pending_call, "this call needs approval, and this client cannot ask its user")
         return None
     # Each connection counts its request ids from the start: a random scope keeps the calls of two connections apart.
     controlled(plan.results).scope = f"mcp {uuid.uuid4().hex}"
-    text = _shown(waiting)
+    text = _shown(pending_call)
     try:
         state = await plan.apause(
             sealing.key, audience=sealing.audience, expires=sealing.expires, ledger=sealing.ledger
         )
     except UsageError as error:
-        plan.deny(waiting, f"this call needs approval, which cannot be requested: {error}")
+        plan.deny(pending_call, f"this call needs approval, which cannot be requested: {error}")
         return None
     question = ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=_FORM))
     return InputRequiredResult(input_requests={_QUESTION: question}, request_state=state)

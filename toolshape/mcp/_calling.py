@@ -46,16 +46,16 @@ class Connection:
         Raises:
             Exception: No server answers, or the server does not speak MCP. The SDK chooses the class.
         """
-        made = cls(client)
+        connection = cls(client)
         try:
-            await asyncio.wait({made._opened, made._held}, return_when=asyncio.FIRST_COMPLETED)
-            if made._held.done():
-                made._held.result()
+            await asyncio.wait({connection._opened, connection._held}, return_when=asyncio.FIRST_COMPLETED)
+            if connection._held.done():
+                connection._held.result()
         except BaseException as error:
-            made._held.cancel()
-            await asyncio.wait({made._held})
+            connection._held.cancel()
+            await asyncio.wait({connection._held})
             raise _only(error) from error.__cause__
-        return made
+        return connection
 
     async def _hold(self) -> None:
         async with self._client:
@@ -79,13 +79,13 @@ class Connection:
             return
         if result.structured_content is None and "structured_content" not in result.model_fields_set:
             raise RuntimeError(f"Tool {name} has an output schema but did not return structured content")
-        known = self._checks.get(name)
-        if known is None or known[0] is not schema:
+        cached_check = self._checks.get(name)
+        if cached_check is None or cached_check[0] is not schema:
             from toolshape._definitions.output_checker import compile_output_check  # noqa: PLC0415 - needs an extra
 
-            known = self._checks[name] = schema, compile_output_check(name, schema)
+            cached_check = self._checks[name] = schema, compile_output_check(name, schema)
         try:
-            known[1](json.dumps(result.structured_content), False)
+            cached_check[1](json.dumps(result.structured_content), False)
         except (ValueError, RecursionError) as error:
             raise RuntimeError(f"Invalid structured content returned by tool {name}: {error}") from error
 
@@ -120,17 +120,17 @@ class Connection:
 
     async def listed(self, most_pages: int) -> list[ListedTool]:
         """Request the server's list of tools, and read at most ``most_pages`` pages of the list."""
-        every: list[ListedTool] = []
+        all_tools: list[ListedTool] = []
         cursor: str | None = None
         capabilities = self._client.server_capabilities
         if capabilities.tools is None:
             return []
         for _ in range(most_pages):  # the list of a faulty server may never end
             tools, cursor = await self._page(cursor)
-            every += tools
+            all_tools += tools
             if cursor is None:
                 break
-        return every
+        return all_tools
 
     async def _page(self, cursor: str | None) -> tuple[list[ListedTool], str | None]:
         """Request one page of the list.
@@ -205,30 +205,30 @@ def _without_deep_tools(result: Any) -> Any:
     """Drop the tools of a list that are nested too deeply for the SDK; return any other result unchanged."""
     if not (isinstance(result, dict) and isinstance(result.get("tools"), list)):
         return result
-    kept = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
-    if len(kept) < len(result["tools"]):
+    kept_tools = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
+    if len(kept_tools) < len(result["tools"]):
         logging.getLogger("toolshape").warning("tools of an MCP server are left out: they are nested too deeply")
-    return {**result, "tools": kept}
+    return {**result, "tools": kept_tools}
 
 
 def _message_in(error: Exception) -> JsonObject | None:
     """Return the message that the SDK could not read, or ``None`` if it is not JSON-RPC."""
     faults = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
-    for given in (fault["input"] for fault in faults):
-        if isinstance(given, (str, bytes)):
+    for message in (fault["input"] for fault in faults):
+        if isinstance(message, (str, bytes)):
             try:
-                given = json.loads(given)  # noqa: PLW2901 - the same value, parsed
+                message = json.loads(message)  # noqa: PLW2901 - the same value, parsed
             except (ValueError, RecursionError):
                 continue
-        if isinstance(given, dict) and "jsonrpc" in given:
-            return given
+        if isinstance(message, dict) and "jsonrpc" in message:
+            return message
     return None
 
 
 def _only(error: BaseException) -> BaseException:
     """Unwrap an error from nested exception groups that hold only this error: task groups raise such groups."""
-    inside: Any = getattr(error, "exceptions", ())
-    return _only(inside[0]) if len(inside) == 1 else error
+    nested: Any = getattr(error, "exceptions", ())
+    return _only(nested[0]) if len(nested) == 1 else error
 
 
 def _broken(name: str) -> ToolError:

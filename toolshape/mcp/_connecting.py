@@ -76,8 +76,8 @@ def connect(
             rejects the whole list.
         Exception: No server answers, or the server does not speak MCP. The SDK chooses the class.
     """
-    given: Any = prefix
-    if prefix is not None and not (isinstance(given, str) and given):
+    given_prefix: Any = prefix
+    if prefix is not None and not (isinstance(given_prefix, str) and given_prefix):
         raise UsageError(f"prefix= must be a non-empty string, not {prefix!r}")
     if "name" in options:
         raise UsageError("name= would give all tools the same name: use prefix=")
@@ -87,11 +87,11 @@ def connect(
     if isinstance(server, Client):
         if client:
             raise UsageError("client= does not apply to a Client of your own: pass these arguments to the Client")
-        made = server
+        sdk_client = server
     else:
         target: Any = _as_the_sdk_takes_it(server)
-        made = Client(target, **client)
-    return _connected(made, prefix, trust, options)
+        sdk_client = Client(target, **client)
+    return _connected(sdk_client, prefix, trust, options)
 
 
 def _no_tool() -> None:
@@ -121,22 +121,22 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
 async def _connected(client: Client, prefix: str | None, trust: bool, options: ToolOptions) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
-    malformed: list[Connection] = []
-    client.message_handler = _heard(list_changed, client.message_handler, malformed)
+    connections: list[Connection] = []
+    client.message_handler = _heard(list_changed, client.message_handler, connections)
     connection = await Connection.opened(client)
-    malformed.append(connection)
-    following: list[asyncio.Future[None]] = []
+    connections.append(connection)
+    follow_tasks: list[asyncio.Future[None]] = []
     try:
-        taking_in = _TakingIn(connection, prefix, trust, options)
-        replaced(registry, await taking_in.tools() or ())
-        following.append(asyncio.ensure_future(_follow(registry, taking_in, list_changed)))
+        tool_source = _TakingIn(connection, prefix, trust, options)
+        replaced(registry, await tool_source.tools() or ())
+        follow_tasks.append(asyncio.ensure_future(_follow(registry, tool_source, list_changed)))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _says_changes(client):
-            following.append(asyncio.ensure_future(_listen(client, connection, list_changed)))
+            follow_tasks.append(asyncio.ensure_future(_listen(client, connection, list_changed)))
         yield registry
     finally:
-        for task in following:
+        for task in follow_tasks:
             task.cancel()
-        await asyncio.gather(*following, return_exceptions=True)
+        await asyncio.gather(*follow_tasks, return_exceptions=True)
         await connection.close()
 
 
@@ -213,14 +213,14 @@ class _TakingIn:
 
     async def tools(self) -> list[Tool[..., Any]] | None:
         """Request the list and return its tools, or ``None`` if the list has not changed."""
-        now = await self.connection.listed(_MOST_PAGES)
-        if now == self._listed:
+        current_list = await self.connection.listed(_MOST_PAGES)
+        if current_list == self._listed:
             return None
         by_name: dict[str, Tool[..., Any]] = {}
         outputs: dict[str, JsonObject] = {}
-        for listed in now:
+        for listed in current_list:
             try:
-                made = self._tool(listed)
+                tool = self._tool(listed)
             except (
                 DefinitionError,
                 ValueError,
@@ -228,13 +228,13 @@ class _TakingIn:
             ) as error:  # RecursionError: the entry is nested too deeply
                 logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
                 continue
-            if made.name in by_name:
-                logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is used", made.name)
-            by_name.setdefault(made.name, made)
-            if (schema := record_of(made).output.schema) is not None:
+            if tool.name in by_name:
+                logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is used", tool.name)
+            by_name.setdefault(tool.name, tool)
+            if (schema := record_of(tool).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)
         self.connection.expect(outputs)
-        self._listed = now
+        self._listed = current_list
         return list(by_name.values())
 
     def _tool(self, listed: ListedTool) -> Tool[..., Any]:

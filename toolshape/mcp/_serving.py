@@ -185,7 +185,7 @@ def server(
         checked_ledger(ledger, None)
     changes = Changes()
     serving = _Serving(tools, inject, approving.Sealing(secret, name, expires, ledger), changes)
-    made: Server[Any] = Server(
+    mcp_server: Server[Any] = Server(
         name,
         on_list_tools=serving.listed,
         on_call_tool=serving.answered,
@@ -193,15 +193,17 @@ def server(
         get_tool_input_schema=serving.input_schema,
         **options,
     )
-    made.middleware.append(
+    mcp_server.middleware.append(
         RequestStateBoundary(
             RequestStateSecurity(keys=[secret], ttl=max(expires.total_seconds(), 1)), default_audience=name
         )
     )
-    made.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
-    made.create_initialization_options = functools.partial(_with_changes, made.create_initialization_options)  # type: ignore[method-assign]  # transports do not enable list changes
+    mcp_server.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
+    mcp_server.create_initialization_options = functools.partial(
+        _with_changes, mcp_server.create_initialization_options
+    )  # type: ignore[method-assign]  # transports do not enable list changes
     tell_of_changes(tools, serving)
-    return made
+    return mcp_server
 
 
 def _check(tools: Any, inject: Any, expires: Any) -> None:
@@ -216,10 +218,10 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
 
 
 def _long(key: Any) -> bytes:
-    given = key.encode(errors="surrogatepass") if isinstance(key, str) else key
-    if not isinstance(given, (bytes, bytearray)) or len(given) < _SHORTEST_KEY:
+    key_bytes = key.encode(errors="surrogatepass") if isinstance(key, str) else key
+    if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
         raise UsageError("key= must be a secret string or bytes, at least 32 bytes long: use secrets.token_bytes(32)")
-    return bytes(given)
+    return bytes(key_bytes)
 
 
 def _with_changes(
@@ -297,11 +299,11 @@ class _Serving:
 
     def _list_of(self, revision: str) -> ListToolsResult:
         bound = self._bound(revision)
-        known = self._listed.get(revision)
-        if known is None or known[0] is not bound:
+        cached = self._listed.get(revision)
+        if cached is None or cached[0] is not bound:
             entries = [ListedTool.model_validate(entry) for entry in bound.export()]
-            known = self._listed[revision] = bound, ListToolsResult(tools=entries)
-        return known[1]
+            cached = self._listed[revision] = bound, ListToolsResult(tools=entries)
+        return cached[1]
 
     async def listed(
         self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
@@ -312,17 +314,17 @@ class _Serving:
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
         """If the revision of a client has no subscriptions, notify the client of changes while it is connected."""
         if context.protocol_version not in _SUBSCRIBED:
-            leave = self._changes.joined(context.session)
-            context.session._connection.exit_stack.callback(leave)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - mcp 2.3 has no public hook for the end of a connection
+            end_notifications = self._changes.joined(context.session)
+            context.session._connection.exit_stack.callback(end_notifications)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - mcp 2.3 has no public hook for the end of a connection
 
     async def answered(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         """Answer a call with its result, or with a request for the user's approval."""
         bound = self._bound(context.protocol_version)
-        number, name, given = context.request_id, params.name, params.arguments
-        raw = {"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
-        plan = plan_of_call(bound, WireCall(str(number), name, given, raw))
+        number, name, arguments = context.request_id, params.name, params.arguments
+        raw = {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        plan = plan_of_call(bound, WireCall(str(number), name, arguments, raw))
         try:
             if params.request_state is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 results = await self._resumed(context, bound, params)
@@ -345,8 +347,10 @@ class _Serving:
         return self._inject(context) if callable(self._inject) else self._inject
 
     async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
-        ready, inject = state.claimable(plan.results), self._injected(context)
-        progress = _Progress(context.session) if ready and ready[0][2].is_controlled else None  # others report none
+        claimable_calls, inject = state.claimable(plan.results), self._injected(context)
+        progress = (
+            _Progress(context.session) if claimable_calls and claimable_calls[0][2].is_controlled else None
+        )  # others report none
         if not (self._last[1] if self._last[0] is bound else self._is_awaited(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
@@ -378,13 +382,13 @@ class _Serving:
     ) -> Results:
         """Run or deny a call as the user decided."""
         sealing, progress = self._sealing, _Progress(context.session)
-        given: dict[str, Any] = {"inject": self._injected(context), "on_progress": progress}
-        given |= {"audience": sealing.audience, "ledger": sealing.ledger}
-        decided = params.request_state or "", sealing.key, approving.decisions(params)
+        options: dict[str, Any] = {"inject": self._injected(context), "on_progress": progress}
+        options |= {"audience": sealing.audience, "ledger": sealing.ledger}
+        decision_arguments = params.request_state or "", sealing.key, approving.decisions(params)
         if self._is_awaited(bound):
-            results = await self._tools.aresume(*decided, **given)
+            results = await self._tools.aresume(*decision_arguments, **options)
         else:
-            results = await asyncio.to_thread(self._tools.resume, *decided, **given)
+            results = await asyncio.to_thread(self._tools.resume, *decision_arguments, **options)
         await progress.all_sent()
         return results
 

@@ -85,10 +85,10 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     Args:
         schema: A JSON Schema as toolshape writes it. Its references point into its own ``$defs``.
     """
-    valid = Draft202012Validator(in_2020_12(schema))
+    validator = Draft202012Validator(in_2020_12(schema))
 
     def is_valid(value: Any) -> bool:
-        return valid.is_valid(value)
+        return validator.is_valid(value)
 
     return _values(schema, schema, 0).filter(is_valid)
 
@@ -120,8 +120,8 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     kinds = node.get("type")
     if kinds is None:
         return _ANYTHING
-    names = [name.lower() for name in (kinds if isinstance(kinds, list) else [kinds])]
-    strategy = st.one_of([_TYPED[name](node, root, depth) for name in names])
+    type_names = [name.lower() for name in (kinds if isinstance(kinds, list) else [kinds])]
+    strategy = st.one_of([_TYPED[name](node, root, depth) for name in type_names])
     return strategy | st.none() if node.get("nullable") else strategy
 
 
@@ -138,16 +138,18 @@ def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
     required = set(node.get("required", ()))
     unnamed = {name: node.get("additionalProperties", True) for name in sorted(required - properties.keys())}
     fields = {**unnamed, **properties}
-    given_fields = {name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required}
+    required_fields = {name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required}
     optional = {name: _values(inner, root, depth + 1) for name, inner in properties.items() if name not in required}
-    named = st.fixed_dictionaries(given_fields, optional={} if depth > _DEEPEST else optional)
+    named_members = st.fixed_dictionaries(required_fields, optional={} if depth > _DEEPEST else optional)
     additional = node.get("additionalProperties", not properties)
     if additional is False or depth > _DEEPEST:
-        return named
+        return named_members
     keys = _values({"type": "string", **_resolved(node.get("propertyNames", {}), root)}, root, depth + 1)
     extras = st.dictionaries(keys, _values(additional, root, depth + 1), max_size=2)
     return st.builds(
-        lambda more, own: {**{key: item for key, item in more.items() if key not in properties}, **own}, extras, named
+        lambda more, own: {**{key: item for key, item in more.items() if key not in properties}, **own},
+        extras,
+        named_members,
     )
 
 
@@ -163,8 +165,8 @@ def _arrays(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy
         head = st.integers(min(least, len(prefix)), min(most, len(prefix))).flatmap(lambda n: st.tuples(*prefix[:n]))
         if most <= len(prefix) or node.get("items") is False:
             return head.map(list)
-        rest = st.lists(_values(node.get("items", True), root, depth + 1), max_size=most - len(prefix))
-        return st.tuples(st.tuples(*prefix), rest).map(lambda both: [*both[0], *both[1]])
+        further_items = st.lists(_values(node.get("items", True), root, depth + 1), max_size=most - len(prefix))
+        return st.tuples(st.tuples(*prefix), further_items).map(lambda both: [*both[0], *both[1]])
     items = _values(node.get("items", True), root, depth + 1)
     if node.get("uniqueItems"):
         return st.lists(items, min_size=least, max_size=most, unique_by=lambda item: json.dumps(item, sort_keys=True))
@@ -257,20 +259,20 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     Raises:
         LawBrokenError: The schema and the model disagree on a value.
     """
-    made = as_tool(tool)
-    plain = WireTool(
-        wire_name=made.name,
-        description=made.description,
+    resolved_tool = as_tool(tool)
+    canonical_tool = WireTool(
+        wire_name=resolved_tool.name,
+        description=resolved_tool.description,
         is_strict=False,
         payload={},
-        lens=Lens(schema=record_of(made).definition.schema),
+        lens=Lens(schema=record_of(resolved_tool).definition.schema),
     )
-    laws = _laws_of_tool(made, plain)
+    laws = _laws_of_tool(resolved_tool, canonical_tool)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
     _profile(examples)(given(_changed(arguments))(laws.true))()
-    if not record_of(made).source.entry:
-        drawn = values_for(made.model.__pydantic_core_schema__)
-        _profile(examples)(given(drawn)(laws.true))()
+    if not record_of(resolved_tool).source.entry:
+        model_values = values_for(resolved_tool.model.__pydantic_core_schema__)
+        _profile(examples)(given(model_values)(laws.true))()
 
 
 def check_slips(
@@ -294,24 +296,26 @@ def check_slips(
         SilentlyWrongError: The tool misread a slip, or refused it without naming its place.
         ValueError: The tool rejects the passed arguments without coercions.
     """
-    made = as_tool(tool)
+    resolved_tool = as_tool(tool)
     counts: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
 
     def check(valid: Any) -> None:
-        for slip in slips(made, valid):
-            outcome, rules = check_slip(made, slip, coerce=coerce)
+        for slip in slips(resolved_tool, valid):
+            outcome, rules = check_slip(resolved_tool, slip, coerce=coerce)
             counts[slip.kind, outcome, rules] += 1
 
-    takes = record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))
+    validate = record_of(resolved_tool).compile_validation(ValidationSettings(resolved_tool.name, frozenset()))
     for valid in arguments:
         try:
-            takes(valid)
+            validate(valid)
         except CallError as error:
             raise ValueError(f"check_slips needs valid arguments, but the tool rejects these: {error}") from error
         check(valid)
     if not arguments:
         _profile(examples)(
-            given(values(record_of(made).definition.schema).filter(functools.partial(_is_right, takes)))(check)
+            given(values(record_of(resolved_tool).definition.schema).filter(functools.partial(_is_right, validate)))(
+                check
+            )
         )()
     return counts
 
@@ -354,8 +358,10 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
     @_profile(examples)
     @given(values(shown.lens.schema), st.text(max_size=40))
     def law(arguments: Any, text: str) -> None:
-        said = Completion("m", "0", text, (WireCall("call00001", shown.wire_name, arguments),), finish="tool_calls")
-        body: JsonObject = json.loads(json.dumps(server.respond(said)))
+        completion = Completion(
+            "m", "0", text, (WireCall("call00001", shown.wire_name, arguments),), finish="tool_calls"
+        )
+        body: JsonObject = json.loads(json.dumps(server.respond(completion)))
         folded: JsonObject = {}
         for event in server.unfold(copy.deepcopy(body)):
             provider.response.fold(folded, json.loads(json.dumps(event)))
@@ -426,19 +432,19 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
         LawBrokenError: A law is broken. The message names the law, the output and a minimal value.
         ExportError: The output cannot be exported to the provider.
     """
-    found, record = get(provider), record_of_output(output)
-    form = found.output
-    rules = found.schema if form is None or form.schema is None else form.schema
+    resolved, record = get(provider), record_of_output(output)
+    form = resolved.output
+    rules = resolved.schema if form is None or form.schema is None else form.schema
     has_lenient = form is None or not form.is_always_strict
     forms: list[Strictness] = [*([False] if has_lenient else []), *([True] if rules.strict is not None else [])]
     for strict in forms or ["auto"]:
-        shown, again = (_wire_form(found, output, strict) for _ in range(2))
-        plain = compile_answer_reading(
+        shown, again = (_wire_form(resolved, output, strict) for _ in range(2))
+        read_plain = compile_answer_reading(
             record.definition, Lens(schema=record.spec.schema), frozenset(), is_wrapped=record.is_wrapped
         )
-        laws = _Laws(record.spec.schema, functools.partial(_read_answer, plain), shown)
+        laws = _Laws(record.spec.schema, functools.partial(_read_answer, read_plain), shown)
         _check_laws(laws, again, examples)
-        _check_answers(found, output, strict, laws, examples)
+        _check_answers(resolved, output, strict, laws, examples)
 
 
 def _wire_form(provider: Provider, output: Output[Any], strict: Strictness) -> WireTool:
@@ -464,18 +470,18 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
     @_profile(examples)
     @given(values(laws.canonical))
     def law(value: Any) -> None:
-        meant, sent = laws.read(value), laws.out(value)
-        if meant is None or laws.read(laws.back(sent)) != meant:  # the law *sayable* checks these values
+        expected, sent = laws.read(value), laws.out(value)
+        if expected is None or laws.read(laws.back(sent)) != expected:  # the law *sayable* checks these values
             return
         written = json.dumps(sent)
         call = WireCall("call00001", bound.tool or "", json.loads(written))
-        said = Completion("m", "0", "" if bound.tool else written, (call,) if bound.tool else ())
-        body: JsonObject = json.loads(json.dumps(server.respond(said)))
+        completion = Completion("m", "0", "" if bound.tool else written, (call,) if bound.tool else ())
+        body: JsonObject = json.loads(json.dumps(server.respond(completion)))
         collector = bound.collector()
         for event in server.unfold(copy.deepcopy(body)):
             collector.feed(json.loads(json.dumps(event)))
         for answer in (bound.read(body), collector.close()):
-            if not answer.ok or {"value": answer.value} != meant:
+            if not answer.ok or {"value": answer.value} != expected:
                 raise LawBrokenError("folding", laws.shown, f"is read as {answer!r}: {answer.error}", value)
 
     law()
@@ -542,19 +548,28 @@ class _Laws:
                 )
 
     def sayable(self, value: Any) -> None:
-        meant = self.read(value)
-        if meant is None:  # the model rejects the value for a reason that the schema cannot express
+        expected = self.read(value)
+        if expected is None:  # the model rejects the value for a reason that the schema cannot express
             return
-        if self.read(value) != meant:  # a default changes each time, for example the time of day
+        if self.read(value) != expected:  # a default changes each time, for example the time of day
             return
-        shown = self.out(value)
-        error = next(self.showable.iter_errors(shown), None)
+        wire_value = self.out(value)
+        error = next(self.showable.iter_errors(wire_value), None)
         if error is not None and not self.closed:
-            raise LawBrokenError("sayable", self.shown, f"{error.message} (shown: {json.dumps(shown)[:500]})", value)
-        if error is None and not self.branches_alike and not self.narrow and self.read(self.back(shown)) != meant:
-            said = f"is mapped back to {json.dumps(self.back(shown))[:500]} (shown: {json.dumps(shown)[:500]})"
-            raise LawBrokenError("sayable", self.shown, said, value)
-        if not self.ambiguous and self.read(self.back(value)) != meant:
+            raise LawBrokenError(
+                "sayable", self.shown, f"{error.message} (shown: {json.dumps(wire_value)[:500]})", value
+            )
+        if (
+            error is None
+            and not self.branches_alike
+            and not self.narrow
+            and self.read(self.back(wire_value)) != expected
+        ):
+            message = (
+                f"is mapped back to {json.dumps(self.back(wire_value))[:500]} (shown: {json.dumps(wire_value)[:500]})"
+            )
+            raise LawBrokenError("sayable", self.shown, message, value)
+        if not self.ambiguous and self.read(self.back(value)) != expected:
             raise LawBrokenError(
                 "forgiving", self.shown, f"is mapped back to {json.dumps(self.back(value))[:500]}", value
             )
@@ -563,13 +578,13 @@ class _Laws:
 def _laws_of_tool(tool: Tool[..., Any], shown: WireTool) -> _Laws:
     canonical: JsonSchema = record_of(tool).definition.schema
     admitted = Draft202012Validator(canonical)
-    takes = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
+    validate = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
 
     def read(value: Any) -> Any:
         if record_of(tool).source.entry:
             return {"fields": value, "extra": None} if admitted.is_valid(value) else None
         try:
-            model, _ = takes(json.dumps(value))
+            model, _ = validate(json.dumps(value))
         except CallError:
             return None
         return {"fields": model.__dict__, "extra": model.__pydantic_extra__}

@@ -54,13 +54,13 @@ def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
         tool: The tool.
         arguments: Valid arguments, as JSON.
     """
-    takes = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
-    seen: set[str] = set()
-    null = {name: None for name in arguments if _is_taken(takes, {**arguments, name: None})}
+    validate = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
+    seen_payloads: set[str] = set()
+    null = {name: None for name in arguments if _is_taken(validate, {**arguments, name: None})}
     for slip in (*_all(tool.name, arguments), Slip("null", dict.fromkeys(arguments), null)):
         key = f"{type(slip.payload)} {slip.payload!r}"
-        if key not in seen and not _is_taken(takes, slip.payload):
-            seen.add(key)
+        if key not in seen_payloads and not _is_taken(validate, slip.payload):
+            seen_payloads.add(key)
             yield slip
 
 
@@ -88,18 +88,20 @@ def check_slip(
         SilentlyWrongError: The tool neither coerces nor refuses the slip in this way.
     """
     settings = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
-    meant = _meant(tool, slip.intended)
+    expected_fields = _meant(tool, slip.intended)
     try:
-        got, coercions = record_of(tool).compile_validation(settings)(slip.payload)
+        validated, coercions = record_of(tool).compile_validation(settings)(slip.payload)
     except CallError as error:
         if not _names_the_place(error, slip):
             raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error
         return "refused", ()
     if not coercions:
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
-    if _fields(got) != meant and repr(_fields(got)) != repr(meant):  # NaN as a default does not equal itself
+    if _fields(validated) != expected_fields and repr(_fields(validated)) != repr(
+        expected_fields
+    ):  # NaN as a default does not equal itself
         raise SilentlyWrongError(
-            tool.name, slip, f"coerced to {_fields(got)!r} by {[coercion.rule for coercion in coercions]}"
+            tool.name, slip, f"coerced to {_fields(validated)!r} by {[coercion.rule for coercion in coercions]}"
         )
     return "coerced", tuple(dict.fromkeys(coercion.rule for coercion in coercions))
 
@@ -224,8 +226,8 @@ def _in_object(arguments: JsonObject, location: Location, value: JsonObject) -> 
                 paths = (path_of((*location, wrong_name)), path_of((*location, name)))
                 yield Slip("misspelt", _with(arguments, location, renamed), arguments, paths)
         pairs = ", ".join(f"{json.dumps(key)}: {json.dumps(inner)}" for key, inner in value.items())
-        twice = f"{{{json.dumps(name)}: {json.dumps(item)}, {pairs}}}"
-        yield Slip("doubled", _text_with(arguments, location, twice), arguments, (path_of((*location, name)),))
+        doubled_text = f"{{{json.dumps(name)}: {json.dumps(item)}, {pairs}}}"
+        yield Slip("doubled", _text_with(arguments, location, doubled_text), arguments, (path_of((*location, name)),))
 
 
 def _misspelt(name: str) -> Iterable[str]:

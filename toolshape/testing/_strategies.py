@@ -88,15 +88,19 @@ class _Drawn:
 
     def map(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         keys = self.of(node["keys_schema"], depth + 1) if "keys_schema" in node else _SAMPLES["str"]
-        texts = keys.map(lambda key: key if isinstance(key, str) else json.dumps(key))
-        odd = st.sampled_from(["1_0", "+1", " 1", "1.0", "nan", "true", "True", "20261231", "2026-01-02"])
+        text_keys = keys.map(lambda key: key if isinstance(key, str) else json.dumps(key))
+        odd_keys = st.sampled_from(["1_0", "+1", " 1", "1.0", "nan", "true", "True", "20261231", "2026-01-02"])
         inner = self.of(node["values_schema"], depth + 1) if "values_schema" in node else _SAMPLES["any"]
-        return st.dictionaries(texts | odd, inner, max_size=0 if depth > _DEEPEST else 2)
+        return st.dictionaries(text_keys | odd_keys, inner, max_size=0 if depth > _DEEPEST else 2)
 
     def fields(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
-        given = node["fields"]
-        listed = list(given.items()) if isinstance(given, Mapping) else [(field["name"], field) for field in given]
-        strategies = [self.field(name, field, depth) for name, field in listed]
+        field_schemas = node["fields"]
+        named_fields = (
+            list(field_schemas.items())
+            if isinstance(field_schemas, Mapping)
+            else [(field["name"], field) for field in field_schemas]
+        )
+        strategies = [self.field(name, field, depth) for name, field in named_fields]
         return st.tuples(*strategies).map(_merged)
 
     def field(self, name: str, field: Node, depth: int) -> st.SearchStrategy[Any]:
@@ -104,18 +108,18 @@ class _Drawn:
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
         paths: list[Any] = [alias] if not isinstance(alias, list) else alias if isinstance(alias[0], list) else [alias]
-        every = [[name], *([path] if isinstance(path, str) else path for path in paths)]
+        all_paths = [[name], *([path] if isinstance(path, str) else path for path in paths)]
         is_left_out = depth > _DEEPEST or field["schema"]["type"] == "default" or field.get("required") is False
-        named = st.one_of([inner.map(functools.partial(_at, tuple(path))) for path in every])
-        return st.just({}) | named if is_left_out else named
+        named_value = st.one_of([inner.map(functools.partial(_at, tuple(path))) for path in all_paths])
+        return st.just({}) | named_value if is_left_out else named_value
 
     def tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         parts = [self.of(item, depth + 1) for item in node["items_schema"]]
         variadic_index = node.get("variadic_item_index")
         if variadic_index is None:
             return st.tuples(*parts).map(list)
-        before, rest, after = parts[:variadic_index], parts[variadic_index], parts[variadic_index + 1 :]
-        return st.tuples(st.tuples(*before), st.lists(rest, max_size=2), st.tuples(*after)).map(
+        before, variadic_item, after = parts[:variadic_index], parts[variadic_index], parts[variadic_index + 1 :]
+        return st.tuples(st.tuples(*before), st.lists(variadic_item, max_size=2), st.tuples(*after)).map(
             lambda drawn: [*drawn[0], *drawn[1], *drawn[2]]
         )
 

@@ -54,9 +54,9 @@ class Change:
 
     def as_json(self) -> JsonObject:
         """Convert the change to JSON."""
-        written = {name: getattr(self, name) for name in ("kind", "line", "call", "tool", "provider", "model")}
-        written |= {"is_regression": self.is_regression, "before": self.before, "after": self.after}
-        return {**written, "paths": list(self.paths), "stages": None if self.stages is None else self.stages.as_json()}
+        members = {name: getattr(self, name) for name in ("kind", "line", "call", "tool", "provider", "model")}
+        members |= {"is_regression": self.is_regression, "before": self.before, "after": self.after}
+        return {**members, "paths": list(self.paths), "stages": None if self.stages is None else self.stages.as_json()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,23 +79,25 @@ def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
         change = _change(recorded, "now_unreadable", -1, "", before, str(error))
         return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
     if recorded.error:
-        is_kept = recorded.response is not None
+        has_response = recorded.response is not None
         change = _change(recorded, "now_readable", -1, "", recorded.error, f"{len(replayed)} calls")
-        return Compared(changes=(change,) if is_kept else (), calls=0, not_compared=int(not is_kept))
+        return Compared(changes=(change,) if has_response else (), calls=0, not_compared=int(not has_response))
     if len(replayed) != len(recorded.outcome):
         change = _change(recorded, "other_calls", -1, "", len(recorded.outcome), len(replayed))
         return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
     patterns = split_patterns(recorded.redact)
     changes: list[Change] = []
     not_compared = 0
-    for at, now in enumerate(replayed):
-        if recorded.outcome[at].get("is_answer"):  # an answer cannot be compared: the registry does not hold its output
+    for position, stages in enumerate(replayed):
+        if recorded.outcome[position].get(
+            "is_answer"
+        ):  # an answer cannot be compared: the registry does not hold its output
             not_compared += 1
             continue
-        own = None if now.resolved is None else _hidden(tools, now.resolved, patterns)
-        of_call = _of_call(recorded, at, now, own)
-        not_compared += of_call is None
-        changes += of_call or ()
+        hidden = None if stages.resolved is None else _hidden(tools, stages.resolved, patterns)
+        call_changes = _of_call(recorded, position, stages, hidden)
+        not_compared += call_changes is None
+        changes += call_changes or ()
     return Compared(changes=tuple(changes), calls=len(replayed), not_compared=not_compared)
 
 
@@ -169,8 +171,8 @@ def _hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
 def _change(
     recorded: RecordedResponse, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any
 ) -> Change:
-    given = {"provider": recorded.provider, "model": recorded.model, "before": before, "after": after}
-    return Change(kind=kind, line=recorded.number, call=call, tool=tool, **given, **more)
+    shared_fields = {"provider": recorded.provider, "model": recorded.model, "before": before, "after": after}
+    return Change(kind=kind, line=recorded.number, call=call, tool=tool, **shared_fields, **more)
 
 
 def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
@@ -211,24 +213,27 @@ class _Differing(NamedTuple):
 def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing | None:
     if now.resolved is not None and then["tool"] is not None and now.resolved != then["tool"]:
         return _Differing("other_tool", then["tool"], now.resolved)
-    got, gets = then["arguments"], now.validated if own is None else masked(now.validated, own)
+    recorded_arguments, current_arguments = (
+        then["arguments"],
+        now.validated if own is None else masked(now.validated, own),
+    )
     problems = _problems(now, own)
-    if got is not None and now.refused is not None:
-        return _Differing("now_refused", got, _said(now), [path for path, _ in problems])
-    if got is None and now.refused is None:
-        return _Differing("now_accepted", then.get("error"), gets)
+    if recorded_arguments is not None and now.refused is not None:
+        return _Differing("now_refused", recorded_arguments, _said(now), [path for path, _ in problems])
+    if recorded_arguments is None and now.refused is None:
+        return _Differing("now_accepted", then.get("error"), current_arguments)
     if now.refused is not None:
         before = then["error"]
         is_same_error = before["code"] == now.refused.code and [*map(tuple, before["problems"])] == problems
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
-    paths = list(_differing(got, gets))
+    paths = list(_differing(recorded_arguments, current_arguments))
     if own is not None and not now.is_whole:  # The trace does not record names that the schema does not know.
         paths = [path for path in paths if known_path(path, own)]
     if paths:
-        return _Differing("other_value", got, gets, paths)
-    before, rules = _coercions(then, now, own)
-    return None if rules == before else _Differing("other_coercion", before, rules)
+        return _Differing("other_value", recorded_arguments, current_arguments, paths)
+    before, current_coercions = _coercions(then, now, own)
+    return None if current_coercions == before else _Differing("other_coercion", before, current_coercions)
 
 
 def _coercions(

@@ -44,8 +44,8 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
     # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as received.
     answer = _answer_of(bound, redact)
-    known = ("*", *hidden, *([] if answer is None else [answer.name]))
-    is_elsewhere = any(name not in known for name, _ in redact)
+    known_names = ("*", *hidden, *([] if answer is None else [answer.name]))
+    is_elsewhere = any(name not in known_names for name, _ in redact)
     some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
     some_are_hidden = some_are_hidden or (answer is not None and answer.hidden.is_needed)
     body = _named_piece(seen.response) if seen.stream else _data(seen.response)
@@ -132,20 +132,20 @@ def _data(response: Any) -> Any:
 
 def _request_id(response: Any, body: Any) -> str | None:
     """Return the provider's id of the request: from the SDK object, or from a member of the body."""
-    for given in (getattr(response, "_request_id", None), *(member(body, name) for name in _IDS)):
-        if isinstance(given, str) and given:
-            return given
-    headers = member(member(body, "ResponseMetadata") or {}, "RequestId")  # botocore
-    return headers if isinstance(headers, str) else None
+    for candidate in (getattr(response, "_request_id", None), *(member(body, name) for name in _IDS)):
+        if isinstance(candidate, str) and candidate:
+            return candidate
+    request_id = member(member(body, "ResponseMetadata") or {}, "RequestId")  # botocore
+    return request_id if isinstance(request_id, str) else None
 
 
 def _named_piece(pieces: Sequence[Any]) -> Any:
     """Return the first object of a stream that names a model: an event, or the message or response inside it."""
     for piece in pieces:
         event = None if isinstance(piece, (str, bytes, bytearray)) else plain(piece)
-        for held in (event, member(event, "message"), member(event, "response")):
-            if model_of(held) is not None:
-                return held
+        for candidate in (event, member(event, "message"), member(event, "response")):
+            if model_of(candidate) is not None:
+                return candidate
     return None
 
 
@@ -180,23 +180,23 @@ def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> 
     record: JsonObject = {"id": call.id, "wire_name": call.wire_name}
     if answer is not None and answer.is_called(result):
         return {**record, "kept": digest_of(call.arguments_raw)}
-    own = hidden[call.name]
-    if not own.is_needed:
+    hidden_places = hidden[call.name]
+    if not hidden_places.is_needed:
         is_cut = error is not None and error.code == "truncated_arguments"
         return {**record, "arguments_raw": _text_or_json(call.arguments_raw), "is_cut": is_cut}
     arguments = call.arguments if _is_read(result) else None
     if arguments is None:
         return {**record, "kept": digest_of(call.arguments_raw)}
-    shown = kept(arguments, own)
-    return {**record, "arguments": shown, "is_whole": shown == arguments}
+    kept_arguments = kept(arguments, hidden_places)
+    return {**record, "arguments": kept_arguments, "is_whole": kept_arguments == arguments}
 
 
 def _is_read(result: Result) -> bool:
     """Whether the arguments were read without repair. In repaired arguments, the hidden parts are not known."""
     if result.error is not None and result.error.code in ("malformed_arguments", "truncated_arguments"):
         return False
-    given = result.call.arguments_raw
-    return not isinstance(given, (str, bytes)) or _has_each_key_once(given)
+    raw_arguments = result.call.arguments_raw
+    return not isinstance(raw_arguments, (str, bytes)) or _has_each_key_once(raw_arguments)
 
 
 def _has_each_key_once(text: str | bytes) -> bool:
@@ -216,16 +216,18 @@ def _outcome(
 ) -> JsonObject:
     call, error = result.call, result.error
     is_answer = answer is not None and answer.is_called(result)
-    own = answer.hidden if answer is not None and is_answer else None if call.name is None else hidden[call.name]
+    hidden_places = (
+        answer.hidden if answer is not None and is_answer else None if call.name is None else hidden[call.name]
+    )
     arguments = result.arguments
     outcome: JsonObject = {
         "id": call.id,
         "tool": call.name,
-        "wire_name": "" if own is None and some_are_hidden else call.wire_name,
+        "wire_name": "" if hidden_places is None and some_are_hidden else call.wire_name,
         "ok": result.ok,
-        "arguments": arguments if own is None or arguments is None else masked(arguments, own),
+        "arguments": arguments if hidden_places is None or arguments is None else masked(arguments, hidden_places),
         "coercions": [
-            [coercion.path if own is None else known_path(coercion.path, own), coercion.rule]
+            [coercion.path if hidden_places is None else known_path(coercion.path, hidden_places), coercion.rule]
             for coercion in result.coercions
         ],
         "elapsed": round(result.elapsed, 6),
@@ -236,7 +238,8 @@ def _outcome(
         outcome["edited"] = True
     if error is not None:
         problems = [
-            [problem.path if own is None else known_path(problem.path, own), problem.rule] for problem in error.problems
+            [problem.path if hidden_places is None else known_path(problem.path, hidden_places), problem.rule]
+            for problem in error.problems
         ]
         outcome["error"] = {"code": error.code, "problems": problems}
     return outcome

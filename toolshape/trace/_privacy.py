@@ -96,15 +96,15 @@ def hidden_in(of: str, secrets: Secrets, patterns: Iterable[Pattern]) -> Hidden:
         UsageError: A pattern names this tool or output, and a field that does not exist.
     """
     schema = secrets.schema
-    own = [(name, fields) for name, fields in patterns if name in ("*", of)]
-    for name, fields in own:
+    matching_patterns = [(name, fields) for name, fields in patterns if name in ("*", of)]
+    for name, fields in matching_patterns:
         missing = _missing(schema, fields)
         if name != "*" and missing:
             hint = did_you_mean(missing, property_names(nodes_at(schema, ())))
             message = f"redact= names {name}.{'.'.join(fields)}, but {name} has no field {missing!r}"
             raise UsageError(f"{message}{f' ({hint})' if hint else ''}")
-    there = tuple(fields for _, fields in own if not _missing(schema, fields))
-    return Hidden(secrets=secrets, fields=there)
+    existing_fields = tuple(fields for _, fields in matching_patterns if not _missing(schema, fields))
+    return Hidden(secrets=secrets, fields=existing_fields)
 
 
 def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
@@ -137,11 +137,11 @@ def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
         if isinstance(value, (dict, list)) and hidden.covers(place):
             return MASKED
         if isinstance(value, dict):
-            shown = {}
+            replaced_members = {}
             for name, item in value.items():
                 key = name if hidden.knows((*place, name)) else f"?{next(numbers)}"
-                shown[key] = inner(item, (*place, name))
-            return shown
+                replaced_members[key] = inner(item, (*place, name))
+            return replaced_members
         if isinstance(value, list):
             return [inner(item, (*place, number)) for number, item in enumerate(value)]
         return _stand_in(value) if hidden.hides(place) else value

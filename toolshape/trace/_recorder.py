@@ -63,8 +63,8 @@ def record_to(
     Raises:
         UsageError: ``keep`` or a place in ``redact`` is invalid.
     """
-    given: Any = keep
-    if given not in ("failed", "all"):
+    keep_value: Any = keep
+    if keep_value not in ("failed", "all"):
         raise UsageError(f'keep= must be "failed" or "all", not {keep!r}')
     if isinstance(redact, str):
         raise UsageError(f"redact= must be a list of places: write [{redact!r}]")
@@ -78,18 +78,18 @@ def definitions_path(path: Path, fingerprint: str) -> Path:
 
 def _keep_definitions(path: Path, bound: Bound) -> None:
     """Write the tool definitions once, in the provider's form. Renaming a temporary file makes the write atomic."""
-    place = definitions_path(path, bound.fingerprint)
-    if place.exists():
+    definitions_file = definitions_path(path, bound.fingerprint)
+    if definitions_file.exists():
         return
     try:
         exported = bound.export()
     except ExportError:  # There are more tools than a request can hold, so only some of them were sent.
         exported = []
     text = json.dumps({"provider": bound.provider.name, "strict": bound.strict, "tools": exported}, default=str)
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=place.parent, delete=False, encoding="utf-8") as file:
+    definitions_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=definitions_file.parent, delete=False, encoding="utf-8") as file:
         file.write(text)
-    Path(file.name).replace(place)
+    Path(file.name).replace(definitions_file)
 
 
 def _append(path: Path, line: bytes) -> None:

@@ -89,19 +89,19 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
         UsageError: The file does not exist, none of its lines can be read, or the tools cannot be loaded. Or the
             executor broke. If ``executor`` is a callable, this means that several executors broke in a row.
     """
-    place = Path(path).absolute()
+    trace_file = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
         raise UsageError("the workers of an executor import the tools: pass tools= as 'module:name'")
-    if not place.is_file():
-        raise UsageError(f"there is no file {place}")
-    length = place.stat().st_size
+    if not trace_file.is_file():
+        raise UsageError(f"there is no file {trace_file}")
+    length = trace_file.stat().st_size
     size = min(_SPAN, max(length // _LEAST_SPANS, _SHORTEST_SPAN))
-    spans = spans_of(str(place), length, size)
-    given = tools if isinstance(tools, Registry) else absolute(tools)
-    parts = over_spans(functools.partial(_replayed, given), spans, executor)
+    spans = spans_of(str(trace_file), length, size)
+    registry_or_target = tools if isinstance(tools, Registry) else absolute(tools)
+    parts = over_spans(functools.partial(_replayed, registry_or_target), spans, executor)
     merged = _merged(parts)
     if merged.unreadable and not merged.responses:
-        raise UsageError(f"no line of {place} can be read: {why_unreadable(_first_line(place))}")
+        raise UsageError(f"no line of {trace_file} can be read: {why_unreadable(_first_line(trace_file))}")
     return merged
 
 

@@ -68,22 +68,26 @@ def over_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Execu
     if executor is None:
         yield from map(work, spans)
         return
-    done = breaks = 0
-    while done < len(spans):
-        finished = done
+    done_count = breaks = 0
+    while done_count < len(spans):
+        finished = done_count
         try:
             with _made(executor) as pool:
-                for result in _in_order(pool, work, spans[done:]):
-                    done += 1
+                for result in _in_order(pool, work, spans[done_count:]):
+                    done_count += 1
                     yield result
         except _LostError as error:
-            breaks = 1 if done > finished else breaks + 1
-            last = f"the last finished span ends at byte {spans[done - 1].end}" if done else "no span was finished"
+            breaks = 1 if done_count > finished else breaks + 1
+            progress = (
+                f"the last finished span ends at byte {spans[done_count - 1].end}"
+                if done_count
+                else "no span was finished"
+            )
             if isinstance(executor, Executor):
-                message = f"the executor broke ({last}): pass a callable that makes executors"
+                message = f"the executor broke ({progress}): pass a callable that makes executors"
                 raise UsageError(message) from error.__cause__
             if breaks == _MOST_BREAKS:
-                message = f"{breaks} executors broke in a row ({last})"
+                message = f"{breaks} executors broke in a row ({progress})"
                 raise UsageError(message) from error.__cause__
 
 
@@ -110,11 +114,11 @@ def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) 
         _LostError: The executor broke. The results before the break were yielded.
     """
     waiting: list[Future[Any]] = []
-    left = iter(spans)
+    remaining_spans = iter(spans)
     try:
         while True:
             with _lost():
-                for span in left:
+                for span in remaining_spans:
                     waiting.append(pool.submit(work, span))
                     if len(waiting) == _MOST_IN_TURN:
                         break

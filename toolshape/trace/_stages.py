@@ -93,26 +93,26 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
         UsageError: The line is not a line of a trace, or has another version.
     """
     try:
-        given = json.loads(line)
-        version = given["version"]
+        members = json.loads(line)
+        version = members["version"]
         if version != VERSION:
             raise UsageError(f"line {number} has version {version!r}, but this toolshape reads version {VERSION}")
         return RecordedResponse(
             number=number,
-            provider=given["provider"],
-            strict=_STRICTNESS[given["strict"]],
-            model=given["model"],
-            request_id=given["request_id"],
-            tools=given["tools"],
-            response=_response(given),
-            calls=tuple(given.get("calls", ())),
-            outcome=tuple(given["outcome"]),
-            error=given.get("error", ""),
-            stream=None if "stream" not in given else "ended" if given["stream_ended"] else "open",
-            redact=tuple(given.get("redact", ())),
-            notes=given.get("notes", {}),
-            continues=given.get("continues", False),
-            answer=given.get("answer"),
+            provider=members["provider"],
+            strict=_STRICTNESS[members["strict"]],
+            model=members["model"],
+            request_id=members["request_id"],
+            tools=members["tools"],
+            response=_response(members),
+            calls=tuple(members.get("calls", ())),
+            outcome=tuple(members["outcome"]),
+            error=members.get("error", ""),
+            stream=None if "stream" not in members else "ended" if members["stream_ended"] else "open",
+            redact=tuple(members.get("redact", ())),
+            notes=members.get("notes", {}),
+            continues=members.get("continues", False),
+            answer=members.get("answer"),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"line {number} is not a line of a trace ({error!r})") from error
@@ -134,14 +134,14 @@ def read_trace(lines: Iterable[bytes]) -> Iterator[RecordedResponse]:
     Raises:
         UsageError: A line is not a line of a trace or has another version, or no line can be read.
     """
-    has_read, first = False, b""
+    has_read, first_line = False, b""
     for number, line in enumerate(lines, start=1):
         if is_whole_line(line):
             has_read = True
             yield parse_line(line, number)
-        first = first or line.strip()
-    if first and not has_read:
-        raise UsageError(f"no line of this trace can be read: {why_unreadable(first)}")
+        first_line = first_line or line.strip()
+    if first_line and not has_read:
+        raise UsageError(f"no line of this trace can be read: {why_unreadable(first_line)}")
 
 
 def is_whole_line(line: bytes) -> bool:
@@ -183,11 +183,14 @@ def compute_stages(recorded: RecordedResponse, tools: Registry) -> tuple[Stages,
     bound = tools.bind(get(recorded.provider), recorded.strict)
     if recorded.calls or recorded.response is None:
         return tuple(
-            (_of_raw if "arguments_raw" in given else _of_canonical)(bound, given, recorded, at)
-            for at, given in enumerate(recorded.calls)
+            (_of_raw if "arguments_raw" in recorded_call else _of_canonical)(bound, recorded_call, recorded, position)
+            for position, recorded_call in enumerate(recorded.calls)
         )
     plan = _plan(bound, recorded)
-    return tuple(_of_call(bound, call, plan.results[at].error, _at(recorded, at)) for at, call in enumerate(plan.calls))
+    return tuple(
+        _of_call(bound, call, plan.results[position].error, _at(recorded, position))
+        for position, call in enumerate(plan.calls)
+    )
 
 
 def _plan(bound: Bound, entry: RecordedResponse) -> Plan:

@@ -137,8 +137,8 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write one message; in a user's message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
-    if len(message.parts) == 1 and isinstance(only := message.parts[0], TextPart) and only.raw is None:
-        return [{"role": role, "content": only.text}]
+    if len(message.parts) == 1 and isinstance(only_part := message.parts[0], TextPart) and only_part.raw is None:
+        return [{"role": role, "content": only_part.text}]
     return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
 
 

@@ -37,13 +37,13 @@ def read(body: Any) -> Reading | None:
     # server_tool_use blocks are the provider's own calls, which it runs itself.
     calls = [read_call(block) for block in content if member(block, "type") == "tool_use"]
     # A message may not have empty content, so a response without content is not sent back.
-    sent, calls = with_call_ids(
+    sent_blocks, calls = with_call_ids(
         [with_object_arguments(block) for block in plain(content)],
         calls,
         lambda block: block.get("type") == "tool_use",
         lambda block, call_id: {**block, "id": call_id},
     )
-    assistant = [{"role": "assistant", "content": sent}] if content else []
+    assistant = [{"role": "assistant", "content": sent_blocks}] if content else []
     ends_in_call = bool(content) and member(content[-1], "type") == "tool_use"
     return Reading(assistant, calls, member(body, "stop_reason"), ends_in_call=ends_in_call)
 
@@ -58,13 +58,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     # position among the calls.
     content = body.setdefault("content", [])
     body.setdefault("type", "message")
-    places: dict[Any, int] = body.setdefault("x-blocks", {})
-    positions: dict[int, int] = body.setdefault("x-calls", {})
-    at = places.get(event.get("index"), -1)
+    content_positions: dict[Any, int] = body.setdefault("x-blocks", {})
+    call_positions: dict[int, int] = body.setdefault("x-calls", {})
+    at = content_positions.get(event.get("index"), -1)
     if kind == "content_block_start":
-        places[event.get("index")] = len(content)
+        content_positions[event.get("index")] = len(content)
         if event["content_block"].get("type") == "tool_use":
-            positions[len(content)] = len(positions)
+            call_positions[len(content)] = len(call_positions)
         content.append(_begun(event["content_block"]))
     elif kind == "content_block_delta" and 0 <= at < len(content):
         _join(content[at], event["delta"])
@@ -72,8 +72,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         text = content[at].get("input")
         if isinstance(text, str):
             content[at]["input"] = as_json(text or "{}")
-        if at in positions:
-            return hold_unless_whole(body, positions[at], read_call(content[at]), text)
+        if at in call_positions:
+            return hold_unless_whole(body, call_positions[at], read_call(content[at]), text)
     elif kind == "message_delta":
         body.update({key: value for key, value in event["delta"].items() if value is not None})
         return release_held(body, FINISHES.get(str(body.get("stop_reason")), "other"))

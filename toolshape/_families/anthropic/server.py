@@ -41,7 +41,7 @@ ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL"
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request. A tool with a type other than "custom" is Anthropic's own."""
-    given = listed(body.get("tools"))
+    entries = listed(body.get("tools"))
     tools = [
         SentTool(
             path=f"tools[{at}]",
@@ -53,7 +53,7 @@ def read_request(body: JsonObject) -> RequestRead:
             is_strict=entry.get("strict") is True,
             entry=entry,
         )
-        for at, entry in enumerate(given)
+        for at, entry in enumerate(entries)
         if isinstance(entry, dict) and entry.get("type") in (None, "custom")
     ]
     choice = mapping(body.get("tool_choice"))
@@ -63,7 +63,7 @@ def read_request(body: JsonObject) -> RequestRead:
         body=body,
         tools=tuple(tools),
         messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
-        native=len(given) - len(tools),
+        native=len(entries) - len(tools),
         mode=mode_of(CHOICES, choice.get("type")),
         names=names,
         parallel=not parallel if isinstance(parallel, bool) else None,
@@ -87,9 +87,9 @@ def respond(said: Completion) -> JsonObject:
     """Write a message. Arguments that are not an object become text in a stream, and an empty object otherwise."""
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
     for call in said.calls:
-        given = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}
-        content.append(write_call(call.id, call.wire_name, given))
-    read, written = said.usage or (1, 1)
+        arguments = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}
+        content.append(write_call(call.id, call.wire_name, arguments))
+    input_tokens, output_tokens = said.usage or (1, 1)
     return {
         "id": f"msg_{said.id}",
         "type": "message",
@@ -98,7 +98,7 @@ def respond(said: Completion) -> JsonObject:
         "content": content,
         "stop_reason": _FINISHES[said.finish],
         "stop_sequence": None,
-        "usage": {"input_tokens": read, "output_tokens": written},
+        "usage": {"input_tokens": input_tokens, "output_tokens": output_tokens},
     }
 
 
@@ -108,14 +108,17 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None, "usage": usage}}
     yield {"type": "ping"}
     for index, block in enumerate(body["content"]):
-        begun = {**block, **{key: empty for key, empty in _STREAMED.get(block["type"], {}).items() if key in block}}
-        yield {"type": "content_block_start", "index": index, "content_block": begun}
+        started_block = {
+            **block,
+            **{key: empty for key, empty in _STREAMED.get(block["type"], {}).items() if key in block},
+        }
+        yield {"type": "content_block_start", "index": index, "content_block": started_block}
         for delta in _deltas(block):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     delta = {"stop_reason": body["stop_reason"], "stop_sequence": body.get("stop_sequence")}
-    written = body.get("usage", {}).get("output_tokens", 1)
-    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": written}}
+    output_tokens = body.get("usage", {}).get("output_tokens", 1)
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": output_tokens}}
     yield {"type": "message_stop"}
 
 
@@ -136,9 +139,9 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
             yield {"type": "signature_delta", "signature": block["signature"]}
     if block["type"] not in ("tool_use", "server_tool_use"):
         return
-    given = block["input"]
+    arguments = block["input"]
     yield {"type": "input_json_delta", "partial_json": ""}
-    for piece in pieces(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)):
+    for piece in pieces(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
         yield {"type": "input_json_delta", "partial_json": piece}
 
 

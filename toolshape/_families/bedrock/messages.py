@@ -56,12 +56,12 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return 
         return ProviderPart(kind="", raw=block, path=path)
     if isinstance(block.get("text"), str):
         return TextPart(text=block["text"], raw=block, path=path)
-    if isinstance(use := block.get("toolUse"), dict) and use.get("type") != "server_tool_use":
+    if isinstance(tool_use := block.get("toolUse"), dict) and tool_use.get("type") != "server_tool_use":
         return call_part(read_call(block), path)
     if isinstance(result := block.get("toolResult"), dict):
         return _result(result, block, path)
-    if isinstance(thought := block.get("reasoningContent"), dict):
-        text = thought.get("reasoningText", {})
+    if isinstance(reasoning := block.get("reasoningContent"), dict):
+        text = reasoning.get("reasoningText", {})
         return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
     if inner_text := _said(block):
         return TextPart(text=inner_text, raw=block, path=path)
@@ -116,21 +116,21 @@ for _kind, _forms in _KINDS.items():
 
 def _media(block: JsonObject) -> Image | File | None:
     """Return the image, document, video or audio file whose bytes are in the block."""
-    guarded = block.get("guardContent")
-    block = guarded if isinstance(guarded, dict) else block
+    guard_content = block.get("guardContent")
+    block = guard_content if isinstance(guard_content, dict) else block
     for kind, forms in _KINDS.items():
-        given = block.get(kind)
-        if not isinstance(given, dict):
+        media_block = block.get(kind)
+        if not isinstance(media_block, dict):
             continue
         try:
-            data = bytes_of(given["source"]["bytes"])
+            data = bytes_of(media_block["source"]["bytes"])
         except (KeyError, TypeError, ValueError):
             return None
-        form = str(given.get("format") or "")
+        form = str(media_block.get("format") or "")
         media_type = forms.get(form, f"{'application' if kind == 'document' else kind}/{form}")
         if kind == "image":
             return Image(data, media_type)
-        name = given.get("name") or ("file" if kind == "document" else f"{kind}.{form}")
+        name = media_block.get("name") or ("file" if kind == "document" else f"{kind}.{form}")
         return File(data, media_type, str(name))
     return None
 
@@ -148,8 +148,8 @@ def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
         texts = [as_text(parts)]
     code = "tool_error" if result.get("status") == "error" else None
     is_text = None if len(content) != 1 else "text" in content[0]
-    more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": block, "path": path}
-    return result_part(result.get("toolUseId"), "", "\n".join(map(str, texts)), **more)
+    fields: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": block, "path": path}
+    return result_part(result.get("toolUseId"), "", "\n".join(map(str, texts)), **fields)
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
@@ -262,16 +262,16 @@ HISTORIES = Histories(
 
 
 def read_call(block: Any) -> WireCall:
-    use = member(block, "toolUse")
-    return WireCall(member(use, "toolUseId") or "", member(use, "name"), member(use, "input"), block)
+    tool_use = member(block, "toolUse")
+    return WireCall(member(tool_use, "toolUseId") or "", member(tool_use, "name"), member(tool_use, "input"), block)
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
     """Return a block that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
-    use = block.get("toolUse")
-    if not use or not isinstance(use.get("input"), str):
+    tool_use = block.get("toolUse")
+    if not tool_use or not isinstance(tool_use.get("input"), str):
         return block
-    return {**block, "toolUse": {**use, "input": {"INVALID_JSON": use["input"]}}}
+    return {**block, "toolUse": {**tool_use, "input": {"INVALID_JSON": tool_use["input"]}}}
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:

@@ -24,13 +24,13 @@ def keywords(output: OutputSchema) -> JsonObject:
 def sent(body: JsonObject) -> SentOutput | None:
     """Read the schema; if it is not JSON text, return it unchanged."""
     form = mapping(mapping(body.get("outputConfig")).get("textFormat"))
-    named = mapping(mapping(form.get("structure")).get("jsonSchema"))
+    named_schema = mapping(mapping(form.get("structure")).get("jsonSchema"))
     if form.get("type") != "json_schema":
         return None
-    schema: Any = named.get("schema")
+    schema: Any = named_schema.get("schema")
     with contextlib.suppress(TypeError, ValueError):
         schema = json.loads(schema)
-    return SentOutput("outputConfig.textFormat.structure.jsonSchema.schema", schema, named.get("name"))
+    return SentOutput("outputConfig.textFormat.structure.jsonSchema.schema", schema, named_schema.get("name"))
 
 
 OUTPUT = OutputForm(

@@ -38,14 +38,14 @@ def read(body: Any) -> Reading | None:
     content: list[Any] = list(member(message, "content") or [])
     calls = [read_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
-    sent, calls = with_call_ids(
+    sent_blocks, calls = with_call_ids(
         [with_object_arguments(_without_type(block)) for block in content],
         calls,
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
     )
     return Reading(
-        [{**message, "role": "assistant", "content": sent}],
+        [{**message, "role": "assistant", "content": sent_blocks}],
         calls,
         member(body, "stopReason"),
         ends_in_call=ends_in_call,
@@ -61,15 +61,15 @@ def _without_type(block: Any) -> Any:
 
 def _is_call(block: Any) -> bool:
     """Return whether a block is a call to answer, not a call that the provider runs itself."""
-    use = member(block, "toolUse")
-    return use is not None and member(use, "type") != "server_tool_use"
+    tool_use = member(block, "toolUse")
+    return tool_use is not None and member(tool_use, "type") != "server_tool_use"
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. Until the stop event of a call's block, the input of the call is the text received so far."""
     message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
     content = message["content"]
-    positions: dict[int, int] = body.setdefault("x-calls", {})
+    call_positions: dict[int, int] = body.setdefault("x-calls", {})
     start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
     if stop_reason := _stop_reason(event):
         body["stopReason"] = stop_reason
@@ -81,16 +81,16 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if "toolUse" in content[at]:
             content[at]["toolUse"].setdefault("input", "")
         if _is_call(content[at]):
-            positions.setdefault(at, len(positions))
+            call_positions.setdefault(at, len(call_positions))
     elif delta is not None:
         _join(content[at], delta.get("delta", {}))
     elif stop is not None and "toolUse" in content[at]:
-        use = content[at]["toolUse"]
-        text = use["input"]
+        tool_use = content[at]["toolUse"]
+        text = tool_use["input"]
         if isinstance(text, str):
-            use["input"] = as_json(text or "{}")
-        if at in positions:
-            return hold_unless_whole(body, positions[at], read_call(content[at]), text)
+            tool_use["input"] = as_json(text or "{}")
+        if at in call_positions:
+            return hold_unless_whole(body, call_positions[at], read_call(content[at]), text)
     return release_held(body, FINISHES.get(str(stop_reason), "other")) if stop_reason else ()
 
 
@@ -115,8 +115,8 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
     """Return the object that a reasoning delta extends: ``reasoningText``, or its parent for redacted content."""
-    thought: JsonObject = block.setdefault("reasoningContent", {})
-    return thought if "redactedContent" in value else thought.setdefault("reasoningText", {})
+    reasoning: JsonObject = block.setdefault("reasoningContent", {})
+    return reasoning if "redactedContent" in value else reasoning.setdefault("reasoningText", {})
 
 
 def text_delta(event: JsonObject) -> TextDelta:

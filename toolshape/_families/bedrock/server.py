@@ -46,10 +46,10 @@ def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request."""
     config = mapping(body.get("toolConfig"))
     tools: list[SentTool] = []
-    native = 0
+    native_count = 0
     for at, entry in enumerate(listed(config.get("tools"))):
         spec = mapping(entry).get("toolSpec")
-        native += "systemTool" in mapping(entry)
+        native_count += "systemTool" in mapping(entry)
         if not isinstance(spec, dict):
             continue
         path = f"toolConfig.tools.{at}.toolSpec"
@@ -70,7 +70,7 @@ def read_request(body: JsonObject) -> RequestRead:
         body=body,
         tools=tuple(tools),
         messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
-        native=native,
+        native=native_count,
         mode=None if names else "required" if "any" in choice else "auto" if "auto" in choice else None,
         names=names,
         is_strict=any(tool.is_strict for tool in tools),
@@ -86,8 +86,8 @@ def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def _thinks(request: RequestRead) -> bool:
-    given = mapping(request.body.get("additionalModelRequestFields"))
-    return mapping(given.get("thinking")).get("type") == "enabled"
+    model_fields = mapping(request.body.get("additionalModelRequestFields"))
+    return mapping(model_fields.get("thinking")).get("type") == "enabled"
 
 
 def respond(said: Completion) -> JsonObject:
@@ -95,11 +95,15 @@ def respond(said: Completion) -> JsonObject:
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
     content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]
-    read, written = said.usage or (1, 1)
+    input_tokens, output_tokens = said.usage or (1, 1)
     return {
         "output": {"message": {"role": "assistant", "content": content}},
         "stopReason": "malformed_tool_use" if is_malformed else _FINISHES[said.finish],
-        "usage": {"inputTokens": read, "outputTokens": written, "totalTokens": read + written},
+        "usage": {
+            "inputTokens": input_tokens,
+            "outputTokens": output_tokens,
+            "totalTokens": input_tokens + output_tokens,
+        },
         "metrics": {"latencyMs": 1},
     }
 
@@ -109,13 +113,13 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     message = body["output"]["message"]
     yield {"messageStart": {"role": message["role"]}}
     for index, block in enumerate(message["content"]):
-        place = {"contentBlockIndex": index}
-        if use := block.get("toolUse"):
-            start = {"toolUse": {key: value for key, value in use.items() if key != "input"}}
-            yield {"contentBlockStart": {**place, "start": start}}
+        index_field = {"contentBlockIndex": index}
+        if tool_use := block.get("toolUse"):
+            start = {"toolUse": {key: value for key, value in tool_use.items() if key != "input"}}
+            yield {"contentBlockStart": {**index_field, "start": start}}
         for delta in _deltas(block):
-            yield {"contentBlockDelta": {**place, "delta": delta}}
-        yield {"contentBlockStop": place}
+            yield {"contentBlockDelta": {**index_field, "delta": delta}}
+        yield {"contentBlockStop": index_field}
     yield {"messageStop": {"stopReason": body["stopReason"]}}
     yield {"metadata": {key: body[key] for key in ("usage", "metrics") if key in body}}
 
@@ -125,15 +129,15 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
         for piece in pieces(block["text"]):
             yield {"text": piece}
     elif "toolUse" in block:
-        given = block["toolUse"]["input"]
-        for piece in pieces(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)):
+        arguments = block["toolUse"]["input"]
+        for piece in pieces(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
             yield {"toolUse": {"input": piece}}
     elif "reasoningContent" in block:
-        thought = block["reasoningContent"]
-        for key, value in thought.get("reasoningText", {}).items():
+        reasoning = block["reasoningContent"]
+        for key, value in reasoning.get("reasoningText", {}).items():
             yield {"reasoningContent": {key: value}}
-        if "redactedContent" in thought:
-            yield {"reasoningContent": {"redactedContent": thought["redactedContent"]}}
+        if "redactedContent" in reasoning:
+            yield {"reasoningContent": {"redactedContent": reasoning["redactedContent"]}}
 
 
 _TYPES = {

@@ -42,9 +42,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event: a call starts, its arguments arrive in pieces, and it ends. Events name the call by its index."""
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
-    places: dict[Any, int] = body.setdefault("x-places", {})
+    call_positions: dict[Any, int] = body.setdefault("x-places", {})
     calls = message.get("tool_calls", [])
-    at = places.get(event.get("index"), len(calls) - 1)
+    at = call_positions.get(event.get("index"), len(calls) - 1)
     kind = event.get("type")
     delta = event.get("delta") or {}
     piece = delta.get("message") or {}
@@ -52,11 +52,11 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         message.setdefault("tool_plan", "")
         append_text(message, "tool_plan", piece.get("tool_plan", ""))
     elif kind == "tool-call-start":
-        begun = copied(piece["tool_calls"])
-        begun.setdefault("function", {}).setdefault("arguments", "")
-        places[event.get("index")] = len(calls)
+        started_call = copied(piece["tool_calls"])
+        started_call.setdefault("function", {}).setdefault("arguments", "")
+        call_positions[event.get("index")] = len(calls)
         message["tool_calls"] = calls
-        calls.append(begun)
+        calls.append(started_call)
     elif kind == "tool-call-delta":
         append_text(calls[at]["function"], "arguments", piece["tool_calls"]["function"]["arguments"])
     elif kind == "tool-call-end":

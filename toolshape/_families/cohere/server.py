@@ -39,10 +39,10 @@ ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request."""
-    read = openai_server.read_counted_request(body, CHOICES)
+    request = openai_server.read_counted_request(body, CHOICES)
     if body.get("strict_tools") is not True:
-        return read
-    return read._replace(tools=tuple(tool._replace(is_strict=True) for tool in read.tools))
+        return request
+    return request._replace(tools=tuple(tool._replace(is_strict=True) for tool in request.tools))
 
 
 def respond(said: Completion) -> JsonObject:
@@ -54,8 +54,8 @@ def respond(said: Completion) -> JsonObject:
         message["tool_calls"] = [write_call(call.id, call.wire_name, arguments_text(call)) for call in said.calls]
     else:
         message["content"] = [{"type": "text", "text": said.text}]
-    read, written = said.usage or (1, 1)
-    counts = {"input_tokens": read, "output_tokens": written}
+    input_tokens, output_tokens = said.usage or (1, 1)
+    counts = {"input_tokens": input_tokens, "output_tokens": output_tokens}
     cost = {"billed_units": counts, "tokens": counts}
     return {"id": said.id, "finish_reason": _FINISHES[said.finish], "message": message, "usage": cost}
 
@@ -67,11 +67,11 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     for piece in pieces(message.get("tool_plan") or ""):
         yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
     for index, call in enumerate(message.get("tool_calls") or ()):
-        begun = {**call, "function": {**call["function"], "arguments": ""}}
-        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": begun}}}
+        started_call = {**call, "function": {**call["function"], "arguments": ""}}
+        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": started_call}}}
         for piece in pieces(call["function"]["arguments"]):
-            more = {"function": {"arguments": piece}}
-            yield {"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": more}}}
+            call_delta = {"function": {"arguments": piece}}
+            yield {"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": call_delta}}}
         yield {"type": "tool-call-end", "index": index}
     for index, block in enumerate(message.get("content") or ()):
         kind = block["type"]
@@ -79,8 +79,8 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
         for piece in pieces(block[kind]):
             yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {kind: piece}}}}
         yield {"type": "content-end", "index": index}
-    end = {"finish_reason": body["finish_reason"], "usage": body.get("usage")}
-    yield {"type": "message-end", "id": body.get("id"), "delta": end}
+    end_delta = {"finish_reason": body["finish_reason"], "usage": body.get("usage")}
+    yield {"type": "message-end", "id": body.get("id"), "delta": end_delta}
 
 
 def error(refusal: Refusal) -> ErrorReply:

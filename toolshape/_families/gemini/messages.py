@@ -44,11 +44,11 @@ def _either(node: JsonObject, camel: str, snake: str) -> Any:
 
 
 def read(item: JsonObject, path: str) -> Message:
-    given = item.get("parts")
-    if given is None and item.get("content") is not None:
+    raw_parts = item.get("parts")
+    if raw_parts is None and item.get("content") is not None:
         raise ValueError("a Gemini message has 'parts', not 'content'")
-    pieces = [given] if isinstance(given, (dict, str)) else content_list(given, "parts")
-    parts = [_part(entry, f"parts[{at}]") for at, entry in enumerate(pieces)]
+    entries = [raw_parts] if isinstance(raw_parts, (dict, str)) else content_list(raw_parts, "parts")
+    parts = [_part(entry, f"parts[{at}]") for at, entry in enumerate(entries)]
     role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
@@ -76,14 +76,14 @@ def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return fo
 
 
 def _media(part: JsonObject) -> Image | File | None:
-    data, file = _either(part, "inlineData", "inline_data"), _either(part, "fileData", "file_data")
-    source = data if isinstance(data, dict) else file
+    data, file_data = _either(part, "inlineData", "inline_data"), _either(part, "fileData", "file_data")
+    source = data if isinstance(data, dict) else file_data
     if not isinstance(source, dict):
         return None
     media_type = str(_either(source, "mimeType", "mime_type") or "application/octet-stream")
     url = _either(source, "fileUri", "file_uri")
-    given = _either(source, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
-    is_image, name = media_type.startswith("image/"), str(given or "file")
+    display_name = _either(source, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
+    is_image, name = media_type.startswith("image/"), str(display_name or "file")
     if isinstance(url, str):
         return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
     try:
@@ -95,19 +95,19 @@ def _media(part: JsonObject) -> Image | File | None:
 
 def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
     """Read a function response. Unwrap its only key if that is ``output`` or ``error`` (documented), or ``result``."""
-    given = response.get("response")
-    value, code = given, None
-    if isinstance(given, dict) and given.keys() in ({"output"}, {"error"}, {"result"}):
-        [(key, value)] = given.items()
+    output = response.get("response")
+    value, code = output, None
+    if isinstance(output, dict) and output.keys() in ({"output"}, {"error"}, {"result"}):
+        [(key, value)] = output.items()
         code = "tool_error" if key == "error" else None
     is_text = isinstance(value, str)
     text = value if isinstance(value, str) else "" if value is None else write_json(value)
-    pieces = [_part(inner, "") for inner in response.get("parts") or ()]
-    media: list[Part] = [inner.media for inner in pieces if isinstance(inner, MediaPart)]
+    inner_parts = [_part(inner, "") for inner in response.get("parts") or ()]
+    media: list[Part] = [inner.media for inner in inner_parts if isinstance(inner, MediaPart)]
     parts = (*([Text(text)] if text else []), *media) if media else ()
     text = as_text(parts) if parts else text
-    more: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
-    return result_part(response.get("id"), response.get("name"), text, **more)
+    fields: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
+    return result_part(response.get("id"), response.get("name"), text, **fields)
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
@@ -150,12 +150,14 @@ def piece(part: Part) -> JsonObject:
 def read_system(request: JsonObject) -> list[Message]:
     """Read the system instruction of a request, or of the SDK's ``config``: a string, a content or a list of parts."""
     config = plain(request.get("config"))
-    for place in (request, config if isinstance(config, dict) else {}):
-        given = _either(place, "systemInstruction", "system_instruction")
-        if isinstance(given, dict):
-            given = given.get("parts", [given] if "text" in given else [])
-        if given:
-            return system_texts(given if isinstance(given, (str, list)) else [given], "systemInstruction")
+    for holder in (request, config if isinstance(config, dict) else {}):
+        instruction = _either(holder, "systemInstruction", "system_instruction")
+        if isinstance(instruction, dict):
+            instruction = instruction.get("parts", [instruction] if "text" in instruction else [])
+        if instruction:
+            return system_texts(
+                instruction if isinstance(instruction, (str, list)) else [instruction], "systemInstruction"
+            )
     return []
 
 

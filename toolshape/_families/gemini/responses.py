@@ -49,10 +49,10 @@ def read(body: Any) -> Reading | None:
         [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
     )
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
-        sent, calls = with_call_ids(
+        sent_parts, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )
-        assistant = [{**assistant[0], "parts": sent}]
+        assistant = [{**assistant[0], "parts": sent_parts}]
     return Reading(assistant, calls, None if finish is None else str(getattr(finish, "value", finish)))
 
 
@@ -63,21 +63,21 @@ def _with_id(part: JsonObject, call_id: str) -> JsonObject:
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. A call arrives whole, or in pieces with JSON paths while ``willContinue`` is set."""
-    done: list[Completed] = []
+    completed: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
     if event.get("error"):
         candidate["finishReason"] = "ERROR"
-    for received in event.get("candidates") or ():
-        if received.get("index", 0) != 0:
+    for event_candidate in event.get("candidates") or ():
+        if event_candidate.get("index", 0) != 0:
             continue
-        for part in (received.get("content") or {}).get("parts") or ():
-            done += _join(body, parts, part)
+        for part in (event_candidate.get("content") or {}).get("parts") or ():
+            completed += _join(body, parts, part)
         for key in ("finishReason", "finish_reason"):
-            if received.get(key):
-                candidate["finishReason"] = received[key]
-                done = done if received[key] != "MAX_TOKENS" else []
-    return done
+            if event_candidate.get(key):
+                candidate["finishReason"] = event_candidate[key]
+                completed = completed if event_candidate[key] != "MAX_TOKENS" else []
+    return completed
 
 
 def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
@@ -87,20 +87,20 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
         parts.append(dict(part))
         return []
     # "x-open" is a call that the next part continues; "x-calls" counts the calls so far.
-    opened = body.get("x-open")
-    if opened is None or call.get("name"):
-        opened = {**{key: value for key, value in part.items() if key != "function_call"}}
-        opened["functionCall"] = {key: call[key] for key in ("id", "name", "args") if call.get(key) is not None}
-        parts.append(opened)
+    open_call = body.get("x-open")
+    if open_call is None or call.get("name"):
+        open_call = {**{key: value for key, value in part.items() if key != "function_call"}}
+        open_call["functionCall"] = {key: call[key] for key in ("id", "name", "args") if call.get(key) is not None}
+        parts.append(open_call)
         body["x-calls"] = body.get("x-calls", 0) + 1
     for piece in call.get("partialArgs") or ():
-        _put(opened["functionCall"].setdefault("args", {}), piece)
-    body["x-open"] = opened if call.get("willContinue") else None
+        _put(open_call["functionCall"].setdefault("args", {}), piece)
+    body["x-open"] = open_call if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if "args" in opened["functionCall"]:  # parsed again, as ``read_json`` keeps the digits of numbers
-        opened["functionCall"]["args"] = read_json(write_json(opened["functionCall"]["args"]))
-    return [(body["x-calls"] - 1, read_call(opened))]
+    if "args" in open_call["functionCall"]:  # parsed again, as ``read_json`` keeps the digits of numbers
+        open_call["functionCall"]["args"] = read_json(write_json(open_call["functionCall"]["args"]))
+    return [(body["x-calls"] - 1, read_call(open_call))]
 
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""")
@@ -116,26 +116,26 @@ def _put(arguments: JsonObject, piece: JsonObject) -> None:
     ]
     value = next((piece[key] for key in _VALUES if key in piece), None)
     value = None if "nullValue" in piece else value
-    place: Any = arguments
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
+    container: Any = arguments
+    for step, next_step in zip(steps, [*steps[1:], None], strict=True):
         if isinstance(step, int):
-            make_room(place, step, lambda: None)
-        before = place[step] if isinstance(step, int) else place.get(step)
-        if following is None and isinstance(before, str) and isinstance(value, str):
-            before = None  # append_text would copy a string that a variable refers to
-            append_text(place, step, value)
-        elif following is None:
-            place[step] = value
+            make_room(container, step, lambda: None)
+        existing = container[step] if isinstance(step, int) else container.get(step)
+        if next_step is None and isinstance(existing, str) and isinstance(value, str):
+            existing = None  # append_text would copy a string that a variable refers to
+            append_text(container, step, value)
+        elif next_step is None:
+            container[step] = value
         else:
-            place[step] = before if before is not None else [] if isinstance(following, int) else {}
-            place = place[step]
+            container[step] = existing if existing is not None else [] if isinstance(next_step, int) else {}
+            container = container[step]
 
 
 def text_delta(event: JsonObject) -> TextDelta:
     """Return the text of an event's parts; the text of thoughts counts as reasoning."""
     texts = {False: "", True: ""}
-    for received in event.get("candidates") or ():
-        if received.get("index", 0) == 0:
-            for part in (received.get("content") or {}).get("parts") or ():
+    for candidate in event.get("candidates") or ():
+        if candidate.get("index", 0) == 0:
+            for part in (candidate.get("content") or {}).get("parts") or ():
                 texts[bool(part.get("thought"))] += part.get("text") or ""
     return TextDelta(texts[False], texts[True])

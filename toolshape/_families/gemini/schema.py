@@ -43,13 +43,13 @@ JSON_SCHEMA = (
 
 def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
     """Move the keywords beside ``anyOf`` into its first branch, because ``anyOf`` must stand alone."""
-    beside = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
-    if "anyOf" not in node or not beside:
+    sibling_keywords = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
+    if "anyOf" not in node or not sibling_keywords:
         return None
-    first, *others = node["anyOf"]
-    text = " ".join(schema["description"] for schema in (beside, first) if schema.get("description"))
-    first = {**first, **beside, **({"description": text} if text else {})}
-    return Change(node={"anyOf": [first, *others]})
+    first_branch, *other_branches = node["anyOf"]
+    text = " ".join(schema["description"] for schema in (sibling_keywords, first_branch) if schema.get("description"))
+    first_branch = {**first_branch, **sibling_keywords, **({"description": text} if text else {})}
+    return Change(node={"anyOf": [first_branch, *other_branches]})
 
 
 # types.Schema is a subset of OpenAPI 3.0. The server answers any other keyword with "Cannot find field" (zed#44875),
@@ -122,8 +122,8 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     Without the switch, the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
     """
     keywords = vertex_request(tools, choice)
-    with_functions = {_has_functions(tool) for tool in tools}
-    if with_functions == {True, False}:
+    has_functions = {_has_functions(tool) for tool in tools}
+    if has_functions == {True, False}:
         keywords["config"].setdefault("toolConfig", {})["includeServerSideToolInvocations"] = True
     return keywords
 
@@ -140,22 +140,22 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")
-    calling: JsonObject = {}
+    calling_config: JsonObject = {}
     if choice.names:
-        calling = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
+        calling_config = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
     elif choice.mode is not None:
-        calling = {"mode": MODES[choice.mode]}
-    if choice.is_strict and calling.get("mode", "AUTO") == "AUTO":
-        calling = {"mode": "VALIDATED"}
-    if calling and not any(map(_has_functions, tools)):
+        calling_config = {"mode": MODES[choice.mode]}
+    if choice.is_strict and calling_config.get("mode", "AUTO") == "AUTO":
+        calling_config = {"mode": "VALIDATED"}
+    if calling_config and not any(map(_has_functions, tools)):
         # A tool choice needs functions: with Gemini's own tools alone, the server returns a 400 (laravel/ai#259,
         # 2026-03).
-        if calling["mode"] == "ANY":
+        if calling_config["mode"] == "ANY":
             raise unsupported(choice, "choice", "Gemini cannot be forced to call its own tools: leave out choice=")
-        calling = {}
+        calling_config = {}
     config: JsonObject = {"tools": tools}
-    if calling:
-        config["toolConfig"] = {"functionCallingConfig": calling}
+    if calling_config:
+        config["toolConfig"] = {"functionCallingConfig": calling_config}
     return {"config": config}
 
 

@@ -61,27 +61,27 @@ def _either(node: JsonObject, camel: str, snake: str) -> Any:
 def read_request(body: JsonObject) -> RequestRead:
     """Read the declarations and the calling mode of a request. The two fields for parameters have different rules."""
     tools: list[SentTool] = []
-    native = 0
+    native_count = 0
     for at, entry in enumerate(listed(body.get("tools"))):
-        members = mapping(entry)
-        declared = _either(members, "functionDeclarations", "function_declarations")
-        native += declared is None
-        for number, declaration in enumerate(listed(declared)):
+        tool_entry = mapping(entry)
+        declarations = _either(tool_entry, "functionDeclarations", "function_declarations")
+        native_count += declarations is None
+        for number, declaration in enumerate(listed(declarations)):
             path = f"tools[{at}].function_declarations[{number}]"
             tools.append(_declared(mapping(declaration), path, number))
     config = mapping(_either(body, "toolConfig", "tool_config"))
-    calling = mapping(_either(config, "functionCallingConfig", "function_calling_config"))
-    word = str(calling.get("mode", "")).upper()
-    mode = "auto" if word == "VALIDATED" else mode_of(MODES, word)
-    names = texts(listed(_either(calling, "allowedFunctionNames", "allowed_function_names")))
+    calling_config = mapping(_either(config, "functionCallingConfig", "function_calling_config"))
+    mode_word = str(calling_config.get("mode", "")).upper()
+    mode = "auto" if mode_word == "VALIDATED" else mode_of(MODES, mode_word)
+    names = texts(listed(_either(calling_config, "allowedFunctionNames", "allowed_function_names")))
     return RequestRead(
         body=body,
         tools=tuple(tools),
         messages=tuple(content for content in listed(body.get("contents")) if isinstance(content, dict)),
-        native=native,
+        native=native_count,
         mode=None if names and mode == "required" else mode,
         names=names if mode == "required" else (),
-        is_strict=calling.get("mode") == "VALIDATED",
+        is_strict=calling_config.get("mode") == "VALIDATED",
     )
 
 
@@ -110,8 +110,12 @@ def respond(said: Completion) -> JsonObject:
         parts.append(part | {"thoughtSignature": _signature(call.id)} if at == 0 else part)
     finish = "MALFORMED_FUNCTION_CALL" if is_malformed else _FINISHES[said.finish]
     candidate: JsonObject = {"content": {"parts": parts, "role": "model"}, "finishReason": finish, "index": 0}
-    read, written = said.usage or (1, 1)
-    counts = {"promptTokenCount": read, "candidatesTokenCount": written, "totalTokenCount": read + written}
+    input_tokens, output_tokens = said.usage or (1, 1)
+    counts = {
+        "promptTokenCount": input_tokens,
+        "candidatesTokenCount": output_tokens,
+        "totalTokenCount": input_tokens + output_tokens,
+    }
     return {
         "candidates": [candidate],
         "usageMetadata": counts,
@@ -139,8 +143,8 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
         parts += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
     for part in parts[:-1]:
         yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
-    end = {**candidate, "content": {"parts": parts[-1:], "role": "model"}}
-    yield {**base, "candidates": [end if parts else candidate]}
+    last_candidate = {**candidate, "content": {"parts": parts[-1:], "role": "model"}}
+    yield {**base, "candidates": [last_candidate if parts else candidate]}
 
 
 STATUSES = {
@@ -218,8 +222,8 @@ def body_of(keywords: JsonObject) -> JsonObject:
     config = mapping(keywords.get("config"))
     body = {key: value for key, value in keywords.items() if key != "config"}
     body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}
-    inner = {key: value for key, value in config.items() if key not in REQUEST_FIELDS}
-    return {**body, "generationConfig": inner} if inner else body
+    generation_config = {key: value for key, value in config.items() if key not in REQUEST_FIELDS}
+    return {**body, "generationConfig": generation_config} if generation_config else body
 
 
 SERVER = Server(

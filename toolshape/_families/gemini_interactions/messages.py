@@ -38,8 +38,8 @@ def read(item: JsonObject, path: str) -> Message:
     role: Any = "assistant"
     if kind in ("user_input", "model_output"):
         content = item.get("content")
-        pieces = content if isinstance(content, list) else [] if content is None else [content]
-        parts = tuple(_piece(entry, f"content[{at}]") for at, entry in enumerate(pieces))
+        entries = content if isinstance(content, list) else [] if content is None else [content]
+        parts = tuple(_piece(entry, f"content[{at}]") for at, entry in enumerate(entries))
         return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
     if kind == "function_call":
         part: MessagePart = call_part(read_call(item), "")
@@ -89,15 +89,15 @@ def _piece(piece: Any, path: str) -> MessagePart:
 
 
 def _result(item: JsonObject) -> ToolResultPart:
-    given = item.get("result")
+    result = item.get("result")
     parts: tuple[Part, ...] = ()
-    is_text = isinstance(given, str)
-    text = given if isinstance(given, str) else "" if given is None else write_json(given)
-    if isinstance(given, list):
-        inner = [_piece(entry, "") for entry in given]
-        is_text = len(inner) == 1 and isinstance(inner[0], TextPart)
-        parts = () if is_text else result_pieces(inner)
-        text = joined_text(inner, "tool") if is_text else as_text(parts)
+    is_text = isinstance(result, str)
+    text = result if isinstance(result, str) else "" if result is None else write_json(result)
+    if isinstance(result, list):
+        inner_parts = [_piece(entry, "") for entry in result]
+        is_text = len(inner_parts) == 1 and isinstance(inner_parts[0], TextPart)
+        parts = () if is_text else result_pieces(inner_parts)
+        text = joined_text(inner_parts, "tool") if is_text else as_text(parts)
     code = "tool_error" if item.get("is_error") else None
     return result_part(
         item.get("call_id"), item.get("name"), text, code=code, is_text=is_text or None, parts=parts, raw=item
@@ -145,8 +145,8 @@ def piece(part: Part) -> JsonObject:
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
     kind = kind_of(part)
-    where = {"uri": part.url} if part.url else {"data": encoded(part)}
-    return {"type": "document" if kind == "file" else kind, "mime_type": part.media_type, **where}
+    location = {"uri": part.url} if part.url else {"data": encoded(part)}
+    return {"type": "document" if kind == "file" else kind, "mime_type": part.media_type, **location}
 
 
 def read_system(request: JsonObject) -> list[Message]:

@@ -33,7 +33,7 @@ def read(body: Any) -> Reading | None:
         return None
     steps = member(body, "steps")
     calls = [read_call(step) for step in steps if member(step, "type") == "function_call"]
-    sent, calls = with_call_ids(
+    sent_steps, calls = with_call_ids(
         [
             with_object_arguments(step) for step in plain(steps) if "type" in step
         ],  # an item without a type is not a step
@@ -41,7 +41,7 @@ def read(body: Any) -> Reading | None:
         lambda step: step.get("type") == "function_call",
         lambda step, call_id: {**step, "id": call_id},
     )
-    return Reading(sent, calls, member(body, "status"))
+    return Reading(sent_steps, calls, member(body, "status"))
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -49,28 +49,28 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     kind = event.get("event_type") or event.get("type")
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")
-    places: dict[Any, int] = body.setdefault("x-places", {})
-    positions: dict[int, int] = body.setdefault("x-calls", {})
-    at = places.get(event.get("index"), -1)
+    step_positions: dict[Any, int] = body.setdefault("x-places", {})
+    call_positions: dict[int, int] = body.setdefault("x-calls", {})
+    at = step_positions.get(event.get("index"), -1)
     if kind == "error":
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
         body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
         return release_held(body, FINISHES.get(str(body["status"]), "error"))
     elif kind == "step.start":
-        places[event.get("index")] = len(steps)
+        step_positions[event.get("index")] = len(steps)
         if event["step"].get("type") == "function_call":
-            positions[len(steps)] = len(positions)
+            call_positions[len(steps)] = len(call_positions)
         steps.append(dict(event["step"]))
         if steps[-1].get("type") == "function_call" and not steps[-1].get("arguments"):
             steps[-1]["arguments"] = ""
     elif kind == "step.delta" and 0 <= at < len(steps):
         _join(steps[at], event["delta"])
-    elif kind == "step.stop" and at in positions:
+    elif kind == "step.stop" and at in call_positions:
         text = steps[at]["arguments"]
         if isinstance(text, str):
             steps[at]["arguments"] = as_json(text or "{}")
-        return hold_unless_whole(body, positions[at], read_call(steps[at]), text)
+        return hold_unless_whole(body, call_positions[at], read_call(steps[at]), text)
     return ()
 
 
@@ -91,12 +91,12 @@ def text_delta(event: JsonObject) -> TextDelta:
     kind = event.get("event_type") or event.get("type")
     if kind == "step.start":
         step = event.get("step") or {}
-        blocks, thoughts = step.get("content") or (), step.get("summary") or ()
+        blocks, summaries = step.get("content") or (), step.get("summary") or ()
         is_output = step.get("type") == "model_output"
-        return TextDelta("".join(map(_text, blocks)) if is_output else "", "".join(map(_text, thoughts)))
+        return TextDelta("".join(map(_text, blocks)) if is_output else "", "".join(map(_text, summaries)))
     delta = (event.get("delta") or {}) if kind == "step.delta" else {}
-    thought = _text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
-    return TextDelta(delta.get("text") or "", thought)
+    thinking = _text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
+    return TextDelta(delta.get("text") or "", thinking)
 
 
 def _text(block: Any) -> str:

@@ -25,10 +25,10 @@ ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", var
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request."""
-    given = listed(body.get("tools"))
+    entries = listed(body.get("tools"))
     tools = tuple(
         sent_function(entry, f"tools[{at}]", at, entry)
-        for at, entry in enumerate(given)
+        for at, entry in enumerate(entries)
         if isinstance(entry, dict) and entry.get("type") == "function"
     )
     choice = mapping(body.get("generation_config")).get("tool_choice")
@@ -38,14 +38,14 @@ def read_request(body: JsonObject) -> RequestRead:
     )
     names = texts(listed(allowed.get("tools"))) if mode == "required" else ()
     steps = body.get("input")
-    given_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)
+    raw_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)
     if isinstance(steps, str):
-        given_steps = [{"type": "user_input", "content": [{"type": "text", "text": steps}]}]
+        raw_steps = [{"type": "user_input", "content": [{"type": "text", "text": steps}]}]
     return RequestRead(
         body=body,
         tools=tools,
-        messages=tuple(step for step in given_steps if isinstance(step, dict)),
-        native=len(given) - len(tools),
+        messages=tuple(step for step in raw_steps if isinstance(step, dict)),
+        native=len(entries) - len(tools),
         mode=None if names else mode,
         names=names,
         is_strict=choice == "validated",
@@ -67,7 +67,7 @@ def respond(said: Completion) -> JsonObject:
         status = "failed"
     elif said.finish == "length":
         status = "incomplete"
-    read, written = said.usage or (1, 1)
+    input_tokens, output_tokens = said.usage or (1, 1)
     return {
         "id": f"v1_{seed}",
         "object": "interaction",
@@ -76,20 +76,24 @@ def respond(said: Completion) -> JsonObject:
         "model": said.model,
         "status": status,
         "steps": steps,
-        "usage": {"total_input_tokens": read, "total_output_tokens": written, "total_tokens": read + written},
+        "usage": {
+            "total_input_tokens": input_tokens,
+            "total_output_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
+        },
     }
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
     """Split an interaction into its events: each step starts, arrives in pieces if possible, and stops."""
-    begun = {**body, "steps": [], "status": "in_progress"}
-    yield {"event_type": "interaction.created", "interaction": begun}
+    started_body = {**body, "steps": [], "status": "in_progress"}
+    yield {"event_type": "interaction.created", "interaction": started_body}
     steps: list[JsonObject] = body.get("steps") or []
     for index, step in enumerate(steps):
         deltas: list[JsonObject] = list(_deltas(step))
-        bare: JsonObject = {key: value for key, value in step.items() if key not in _IN_PIECES or not deltas}
-        empty: JsonObject = {"arguments": {}} if deltas and "arguments" in step else {}
-        yield {"event_type": "step.start", "index": index, "step": {**bare, **empty}}
+        bare_step: JsonObject = {key: value for key, value in step.items() if key not in _IN_PIECES or not deltas}
+        empty_arguments: JsonObject = {"arguments": {}} if deltas and "arguments" in step else {}
+        yield {"event_type": "step.start", "index": index, "step": {**bare_step, **empty_arguments}}
         for delta in deltas:
             yield {"event_type": "step.delta", "index": index, "delta": delta}
         yield {"event_type": "step.stop", "index": index}

@@ -22,8 +22,8 @@ def error(refusal: Refusal) -> ErrorReply:
     """Write the headers and the body of an error; a validation error also states the path of the fault."""
     headers = {"mistral-correlation-id": request_id(refusal.message)}
     if refusal.status == _UNPROCESSABLE:
-        place = ["body", *(refusal.param or "").split(".")]
-        return headers, {"detail": [{"type": refusal.code or "value_error", "loc": place, "msg": refusal.message}]}
+        location = ["body", *(refusal.param or "").split(".")]
+        return headers, {"detail": [{"type": refusal.code or "value_error", "loc": location, "msg": refusal.message}]}
     kind = "invalid_request_error" if refusal.status < 500 else "internal_server_error"  # noqa: PLR2004 - HTTP's
     body = {"object": "error", "message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code}
     return headers, body

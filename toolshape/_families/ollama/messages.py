@@ -31,11 +31,11 @@ def read(item: JsonObject, path: str) -> Message:
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, ToolResultPart):
-            texts = text_of(item.get("content"))
+            text = text_of(item.get("content"))
             media = [image.media for image in _images(images) if isinstance(image, MediaPart)]
-            more = (Text(texts), *media) if media else ()
+            parts_with_images = (Text(text), *media) if media else ()
             part = ToolResultPart(  # noqa: PLW2901 - the same part, with its images
-                id=part.id, wire_name=part.wire_name, text=part.text, code=part.code, parts=more, raw=item
+                id=part.id, wire_name=part.wire_name, text=part.text, code=part.code, parts=parts_with_images, raw=item
             )
         parts.append(part)
     if message.role != "tool":
@@ -46,8 +46,8 @@ def read(item: JsonObject, path: str) -> Message:
 def _images(images: Any) -> list[MessagePart]:
     """Read images from base64. A path stays as it is, because only the client can read it."""
     parts: list[MessagePart] = []
-    given: list[Any] = images if isinstance(images, list) else []
-    for at, image in enumerate(given):
+    entries: list[Any] = images if isinstance(images, list) else []
+    for at, image in enumerate(entries):
         data = image.get("value") if isinstance(image, dict) else image
         try:
             content = bytes_of(data)
@@ -80,9 +80,9 @@ def write(message: Message) -> list[WireMessage]:
     """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     messages: list[WireMessage] = [write_result_part(part) if part.raw is None else part.raw for part in results]
-    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
-    if others or not results:
-        messages.append(_written(message.role, others))
+    other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
+    if other_parts or not results:
+        messages.append(_written(message.role, other_parts))
     return messages
 
 

@@ -36,11 +36,11 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     message = member(body, "message")
-    given = [read_call(call) for call in member(message, "tool_calls") or ()]
-    calls = [call for call in given if not openai_bodies.is_stray(call)]
+    all_calls = [read_call(call) for call in member(message, "tool_calls") or ()]
+    calls = [call for call in all_calls if not openai_bodies.is_stray(call)]
     sent = openai_bodies.with_content(openai_bodies.as_assistant(plain(message)))
-    if len(calls) < len(given):
-        sent = openai_bodies.without_strays(sent, given)
+    if len(calls) < len(all_calls):
+        sent = openai_bodies.without_strays(sent, all_calls)
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
         items, calls = with_call_ids(
             plain(sent["tool_calls"]),
@@ -61,15 +61,15 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if piece.get(key):
             message.setdefault(key, "")
             append_text(message, key, piece[key])
-    begun = len(message.get("tool_calls", ()))
+    call_count = len(message.get("tool_calls", ()))
     if piece.get("tool_calls"):
         message.setdefault("tool_calls", []).extend(piece["tool_calls"])
     if event.get("error"):
         body["done_reason"] = "error"
     body.update({key: value for key, value in event.items() if key != "message"})
     body.setdefault("done", False)
-    new = list(enumerate(map(read_call, piece.get("tool_calls") or ()), begun))
-    return new if event.get("done_reason") != "length" else new[:-1]
+    new_calls = list(enumerate(map(read_call, piece.get("tool_calls") or ()), call_count))
+    return new_calls if event.get("done_reason") != "length" else new_calls[:-1]
 
 
 def text_delta(event: JsonObject) -> TextDelta:

@@ -52,8 +52,8 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
 def client_keywords(node: JsonSchema, at: Place) -> str | None:
     """Check that a parameter has only the four keywords that the client keeps; the client silently drops all others."""
     properties = node.get("properties", {}).items() if at.is_root else ()
-    lost = [(name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS]
-    return f"the client drops {lost[0][1]} of {lost[0][0]!r}" if lost else None
+    dropped = [(name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS]
+    return f"the client drops {dropped[0][1]} of {dropped[0][0]!r}" if dropped else None
 
 
 CLIENT = (*SERVER, everywhere(rewrites.null_as_type), everywhere(plain_fields))

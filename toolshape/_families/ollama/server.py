@@ -41,7 +41,7 @@ def respond(said: Completion) -> JsonObject:
         message["tool_calls"] = [
             write_call(call.id, call.wire_name, call.arguments, index=at) for at, call in enumerate(calls)
         ]
-    read, written = said.usage or (1, 1)
+    input_tokens, output_tokens = said.usage or (1, 1)
     return {
         "model": said.model,
         "created_at": "2026-01-01T00:00:00Z",
@@ -50,9 +50,9 @@ def respond(said: Completion) -> JsonObject:
         "done_reason": _FINISHES.get(said.finish, "stop"),
         "total_duration": 1,
         "load_duration": 1,
-        "prompt_eval_count": read,
+        "prompt_eval_count": input_tokens,
         "prompt_eval_duration": 1,
-        "eval_count": written,
+        "eval_count": output_tokens,
         "eval_duration": 1,
     }
 

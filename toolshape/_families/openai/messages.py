@@ -81,17 +81,17 @@ def read(item: JsonObject, path: str) -> Message:
 
 def _others(item: JsonObject) -> list[MessagePart]:
     """Read all other members of a message, except empty ones: some gateways send every key, even without a value."""
-    others = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
-    return [_other(key, item[key]) for key in others]
+    keys = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
+    return [_other(key, item[key]) for key in keys]
 
 
 def _other(key: str, value: Any) -> MessagePart:
     """Read another member. A refusal becomes the assistant's text, and so does the transcript of its speech."""
-    words = (
+    text = (
         value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
     )
-    if isinstance(words, str) and words:
-        return TextPart(text=words, raw={key: value}, path=key)
+    if isinstance(text, str) and text:
+        return TextPart(text=text, raw={key: value}, path=key)
     return ProviderPart(kind=key, raw={key: value}, path=key)
 
 
@@ -104,11 +104,11 @@ def _calls(item: JsonObject) -> list[MessagePart]:
             part if part.id or part.wire_name else ProviderPart(kind="tool_calls", raw={}, path=part.path)
             for part in parts
         ]
-    legacy = item.get("function_call")
-    if not isinstance(legacy, dict) or not legacy.get("name"):
+    legacy_call = item.get("function_call")
+    if not isinstance(legacy_call, dict) or not legacy_call.get("name"):
         return []
-    name, arguments = str(legacy["name"]), legacy.get("arguments")
-    return [ToolCallPart(id="", wire_name=name, arguments_raw=arguments, raw=legacy, path="function_call")]
+    name, arguments = str(legacy_call["name"]), legacy_call.get("arguments")
+    return [ToolCallPart(id="", wire_name=name, arguments_raw=arguments, raw=legacy_call, path="function_call")]
 
 
 def _reasoning(item: JsonObject) -> Iterable[MessagePart]:
@@ -158,14 +158,14 @@ _URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video
 
 def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one return for each kind
     if kind in _URLS:
-        given, (family, media_type) = piece.get(kind), _URLS[kind]
-        return media_of(str(given["url"] if isinstance(given, dict) else given), kind=family, media_type=media_type)
+        source, (family, media_type) = piece.get(kind), _URLS[kind]
+        return media_of(str(source["url"] if isinstance(source, dict) else source), kind=family, media_type=media_type)
     if kind == "input_audio":
-        given = piece["input_audio"]
-        if isinstance(given, dict):
-            return sound_of(given["data"], str(given.get("format") or "wav"))
-        is_url = str(given).startswith(("data:", "http://", "https://"))  # Mistral writes a URL, or base64
-        return media_of(given, kind="file", media_type="audio/mpeg") if is_url else sound_of(given, "mp3")
+        source = piece["input_audio"]
+        if isinstance(source, dict):
+            return sound_of(source["data"], str(source.get("format") or "wav"))
+        is_url = str(source).startswith(("data:", "http://", "https://"))  # Mistral writes a URL, or base64
+        return media_of(source, kind="file", media_type="audio/mpeg") if is_url else sound_of(source, "mp3")
     if kind == "file" and isinstance(piece.get("file"), dict):
         file = piece["file"]
         if not isinstance(file.get("file_data"), str):
@@ -238,9 +238,9 @@ def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]
     """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     messages = _results(results, form)
-    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
-    if others or not results:
-        messages.append(_written(message.role, others, form))
+    other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
+    if other_parts or not results:
+        messages.append(_written(message.role, other_parts, form))
     return messages
 
 
@@ -262,9 +262,9 @@ def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessag
 
 def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
     arguments = arguments_text(call) if form.arguments == "text" else arguments_object(call)
-    written = write_call(call.id, call.wire_name, arguments)
+    wire_call = write_call(call.id, call.wire_name, arguments)
     is_sent = call.id and (call.has_id or form.sends_made_up_ids)
-    return written if is_sent else {key: value for key, value in written.items() if key != "id"}
+    return wire_call if is_sent else {key: value for key, value in wire_call.items() if key != "id"}
 
 
 def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireMessage:
@@ -278,9 +278,9 @@ def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireM
                 calls.append(_write_call_part(part, form) if part.raw is None else part.raw)
         elif not _is_content(part) and isinstance(part.raw, dict) and "type" not in part.raw:
             message.update(part.raw)
-    pieces = [part for part in parts if _is_content(part)]
-    if pieces:
-        message["content"] = _content_of(pieces, role)
+    content_parts = [part for part in parts if _is_content(part)]
+    if content_parts:
+        message["content"] = _content_of(content_parts, role)
     if calls:
         message["tool_calls"] = calls
     return message
@@ -401,10 +401,10 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """
     answers: list[WireMessage] = []
     media: list[JsonObject] | None = None
-    for call, _, error, _, _, said, _, parts, _, _ in results:
-        text = said
-        if error is not None or "Error [" in said:
-            text = marked_text(said, None if error is None else error.code)
+    for call, _, error, _, _, raw_text, _, parts, _, _ in results:
+        text = raw_text
+        if error is not None or "Error [" in raw_text:
+            text = marked_text(raw_text, None if error is None else error.code)
         raw = call.raw
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
             answers.append(write_result(call.id, text))
@@ -442,10 +442,10 @@ def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
 
 def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
     """Return the message of a result in the form of a vendor; ``has_id``: the model gave the call its id."""
-    named = {form.name_key: name} if form.name_key else {}
+    name_field = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
-        return {**message, **named}
-    return {**{key: value for key, value in message.items() if key != "tool_call_id"}, **named}
+        return {**message, **name_field}
+    return {**{key: value for key, value in message.items() if key != "tool_call_id"}, **name_field}
 
 
 def _write_legacy_result(name: str, text: str) -> WireMessage:

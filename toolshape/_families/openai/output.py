@@ -19,12 +19,12 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 def named_schema(output: OutputSchema) -> JsonObject:
     """Write a schema with its name; add its description and its strict flag if it has them."""
-    named: JsonObject = {"name": output.name, "schema": output.schema}
+    fields: JsonObject = {"name": output.name, "schema": output.schema}
     if output.description:
-        named["description"] = output.description
+        fields["description"] = output.description
     if output.is_strict:
-        named["strict"] = True
-    return named
+        fields["strict"] = True
+    return fields
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
@@ -37,10 +37,10 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 def sent(body: JsonObject) -> SentOutput | None:
     """Read the output schema of a request, and whether it is strict: OpenAI enforces only a strict schema."""
-    given = mapping(body.get("response_format"))
-    if given.get("type") != "json_schema":
+    response_format = mapping(body.get("response_format"))
+    if response_format.get("type") != "json_schema":
         return None
-    return named_sent(mapping(given.get("json_schema")), "response_format.json_schema")
+    return named_sent(mapping(response_format.get("json_schema")), "response_format.json_schema")
 
 
 def named_sent(named: JsonObject, path: str) -> SentOutput:

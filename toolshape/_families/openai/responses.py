@@ -68,20 +68,22 @@ def _read_any(body: Any) -> Reading | None:
     if message is None:
         raise ResponseError("the chat completion has no choices[0].message", body=body)
     # Calls are read whatever finish_reason says: a forced call has arrived with "stop".
-    listed = member(message, "tool_calls")
-    listed_calls = [read_call(call) for call in listed] if isinstance(listed, list) else []
-    finish, legacy = member(choices[0], "finish_reason"), member(message, "function_call")
+    raw_calls = member(message, "tool_calls")
+    listed_calls = [read_call(call) for call in raw_calls] if isinstance(raw_calls, list) else []
+    finish, legacy_call = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: ignore the call, and do not send it back.
     calls = [call for call in listed_calls if not is_stray(call)]
-    if not calls and legacy is not None and member(legacy, "name"):  # some send an empty name
-        calls = [WireCall("", member(legacy, "name"), member(legacy, "arguments"), legacy)]
+    if not calls and legacy_call is not None and member(legacy_call, "name"):  # some send an empty name
+        calls = [WireCall("", member(legacy_call, "name"), member(legacy_call, "arguments"), legacy_call)]
     assistant = as_assistant(_as_sent(message))
     if len(calls) < len(listed_calls):
         assistant = without_strays(assistant, listed_calls)
     if not all(is_plain_id(call.id) for call in calls) and assistant.get("tool_calls"):
-        sent = [plain(call) for call in assistant["tool_calls"]]
-        sent, calls = with_call_ids(sent, calls, lambda _: True, lambda call, call_id: {**call, "id": call_id})
-        assistant = {**assistant, "tool_calls": sent}
+        sent_calls = [plain(call) for call in assistant["tool_calls"]]
+        sent_calls, calls = with_call_ids(
+            sent_calls, calls, lambda _: True, lambda call, call_id: {**call, "id": call_id}
+        )
+        assistant = {**assistant, "tool_calls": sent_calls}
     return Reading([assistant], calls, finish)
 
 
@@ -102,8 +104,8 @@ def with_content(message: WireMessage) -> WireMessage:
             [content] if isinstance(content, dict) and content else None if is_nothing(content) else str(content)
         )
         return with_content({**message, "content": replacement})
-    kept = [block for block in content if member(block, "type") not in ("tool_use", "tool_result")]
-    return message if len(kept) == len(content) else {**message, "content": kept}
+    kept_blocks = [block for block in content if member(block, "type") not in ("tool_use", "tool_result")]
+    return message if len(kept_blocks) == len(content) else {**message, "content": kept_blocks}
 
 
 def is_stray(call: WireCall) -> bool:
@@ -113,9 +115,9 @@ def is_stray(call: WireCall) -> bool:
 
 def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessage:
     """Return the message without its stray calls, and without the list of calls if no other call remains."""
-    real = [item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)]
-    rest = {key: value for key, value in message.items() if key != "tool_calls"}
-    return {**rest, "tool_calls": real} if real else rest
+    real_calls = [item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)]
+    other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
+    return {**other_fields, "tool_calls": real_calls} if real_calls else other_fields
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -125,36 +127,36 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     call may continue.
     """
     choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
-    places: dict[Any, int] = body.setdefault("x-places", {})
+    call_positions: dict[Any, int] = body.setdefault("x-places", {})
     calls = choice["message"].get("tool_calls", [])
-    begun, finish = len(calls), None
+    call_count, finish = len(calls), None
     if event.get("error") and not event.get("choices"):
         choice["finish_reason"] = "error"
-    for received in event.get("choices") or ():
-        if received.get("index", 0) != 0:
+    for event_choice in event.get("choices") or ():
+        if event_choice.get("index", 0) != 0:
             continue
-        delta = received.get("delta") or received.get("message") or {}
+        delta = event_choice.get("delta") or event_choice.get("message") or {}
         for key, value in delta.items():
             if key != "tool_calls":
                 _join(choice["message"], key, value)
         for part in delta.get("tool_calls") or ():
-            _join_call(places, calls, part)
+            _join_call(call_positions, calls, part)
         if calls:
             choice["message"]["tool_calls"] = calls
-        if received.get("finish_reason"):
-            choice["finish_reason"] = finish = received["finish_reason"]
+        if event_choice.get("finish_reason"):
+            choice["finish_reason"] = finish = event_choice["finish_reason"]
     if finish is not None:
         return _at_the_end(choice["message"], FINISHES.get(str(finish), "other"))
     # If this event began new calls, check the call that was the last before this event, and all new calls but the last.
-    before = range(max(begun - 1, 0), len(calls) - 1) if len(calls) > begun else ()
-    return [(at, read_call(calls[at])) for at in before if is_whole(calls[at]["function"]["arguments"])]
+    candidates = range(max(call_count - 1, 0), len(calls) - 1) if len(calls) > call_count else ()
+    return [(at, read_call(calls[at])) for at in candidates if is_whole(calls[at]["function"]["arguments"])]
 
 
 def _at_the_end(message: WireMessage, finish: Finish) -> list[Completed]:
     """Return the calls of a response that has ended. If the response ended early, return only the whole calls."""
-    calls, legacy = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
-    if not calls and isinstance(legacy, dict) and legacy.get("name"):
-        calls = [WireCall("", legacy["name"], legacy["arguments"], legacy)]
+    calls, legacy_call = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
+    if not calls and isinstance(legacy_call, dict) and legacy_call.get("name"):
+        calls = [WireCall("", legacy_call["name"], legacy_call["arguments"], legacy_call)]
     return [(at, call) for at, call in enumerate(calls) if finish not in EARLY or is_whole(call.arguments)]
 
 
@@ -165,17 +167,17 @@ def _join(message: WireMessage, key: str, value: Any) -> None:
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
         append_text(message, key, value)  # first: append_text copies a text that a variable refers to
         return
-    before = message.get(key)
+    existing = message.get(key)
     if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first
-        message[key] = before if before is not None and value in (None, "") else value
+        message[key] = existing if existing is not None and value in (None, "") else value
     elif key == "function_call" and isinstance(value, dict):  # the legacy form
-        if not isinstance(before, dict):
-            before = message[key] = {"name": "", "arguments": ""}
+        if not isinstance(existing, dict):
+            existing = message[key] = {"name": "", "arguments": ""}
         for part in ("name", "arguments"):
             if isinstance(value.get(part), str):
-                append_text(before, part, value[part])
-    elif isinstance(before, list) and isinstance(value, list):
-        before.extend(value)
+                append_text(existing, part, value[part])
+    elif isinstance(existing, list) and isinstance(value, list):
+        existing.extend(value)
     else:
         message[key] = list(value) if isinstance(value, list) else value
 
@@ -189,23 +191,25 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     # ``places`` maps both ids and indices to positions in ``calls``. A known id decides first, then the index. A
     # fragment begins another call at a known index if its id is new, or if its name differs from the name there. A
     # fragment without index, id and name continues the last call.
-    by_id = ("id", part.get("id")) if part.get("id") else None
-    at = places.get(by_id, places.get(index, -1) if index is not None else -1)
-    begun = calls[at]["function"]["name"] if at >= 0 else ""
+    id_key = ("id", part.get("id")) if part.get("id") else None
+    at = places.get(id_key, places.get(index, -1) if index is not None else -1)
+    known_name = calls[at]["function"]["name"] if at >= 0 else ""
     is_new_id = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
-    is_other = function.get("name") and (is_new_id or (begun and function["name"] != begun))
+    is_other = function.get("name") and (is_new_id or (known_name and function["name"] != known_name))
     if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
         at = len(calls) - 1
     if at < 0 and not part.get("id") and not function.get("name"):
         return  # a stray call, which some gateways send
     if at < 0 or is_other:
         places[index] = len(calls)
-        if by_id is not None:
-            places[by_id] = len(calls)
-        kept = {key: value for key, value in part.items() if key not in ("index", "function") and value is not None}
+        if id_key is not None:
+            places[id_key] = len(calls)
+        other_fields = {
+            key: value for key, value in part.items() if key not in ("index", "function") and value is not None
+        }
         arguments = function.get("arguments")
-        begun_function = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
-        calls.append({"type": "function", **kept, "function": begun_function})
+        started_function = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
+        calls.append({"type": "function", **other_fields, "function": started_function})
         return
     call = calls[at]
     call["id"] = call.get("id") or part.get("id")
@@ -220,25 +224,25 @@ def _as_sent(message: Any) -> WireMessage:
     """Return the message with content that requests accept, and without the fields that the SDK's ``parse`` adds."""
     if isinstance(message, dict):
         return with_content(message)
-    sent: WireMessage = with_content(plain(message))
-    sent.pop("parsed", None)
-    for call in sent.get("tool_calls") or ():
+    sent_message: WireMessage = with_content(plain(message))
+    sent_message.pop("parsed", None)
+    for call in sent_message.get("tool_calls") or ():
         call.get("function", {}).pop("parsed_arguments", None)
-    return sent
+    return sent_message
 
 
 def text_delta(event: JsonObject) -> TextDelta:
     """Return the text and the reasoning of an event, by the rules for whole messages: a refusal counts as text."""
     text = thinking = ""
-    for received in event.get("choices") or ():
-        if received.get("index", 0) != 0:
+    for event_choice in event.get("choices") or ():
+        if event_choice.get("index", 0) != 0:
             continue
-        delta = received.get("delta") or received.get("message") or {}
-        given = {key: value for key, value in delta.items() if value and key not in _WITHOUT_TEXT}
-        if given.keys() == {"content"} and isinstance(given["content"], str):  # nearly every event
-            text += given["content"]
+        delta = event_choice.get("delta") or event_choice.get("message") or {}
+        fields = {key: value for key, value in delta.items() if value and key not in _WITHOUT_TEXT}
+        if fields.keys() == {"content"} and isinstance(fields["content"], str):  # nearly every event
+            text += fields["content"]
             continue
-        parts = read_message({"role": "assistant", **given}, "").parts if given else ()
+        parts = read_message({"role": "assistant", **fields}, "").parts if fields else ()
         text += "".join(part.text for part in parts if isinstance(part, TextPart))
         thinking += "".join(part.text for part in parts if isinstance(part, ReasoningPart))
     return TextDelta(text, thinking)

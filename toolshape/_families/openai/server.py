@@ -60,10 +60,10 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         body: The request.
         words: The provider's words for a choice.
     """
-    given = listed(body.get("tools"))
+    entries = listed(body.get("tools"))
     tools = [
         sent_function(entry["function"], f"tools[{at}].function", at, entry)
-        for at, entry in enumerate(given)
+        for at, entry in enumerate(entries)
         if isinstance(entry, dict) and isinstance(entry.get("function"), dict)
     ]
     choice, names = body.get("tool_choice"), tuple[str, ...]()
@@ -72,14 +72,14 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         allowed = mapping(choice.get("allowed_tools"))
         mode = mode_of(words, allowed.get("mode"))
         chosen = listed(allowed.get("tools")) if allowed else [choice]
-        named = texts(mapping(mapping(tool).get("function")).get("name") for tool in chosen)
-        names = named if mode != "auto" else ()
+        chosen_names = texts(mapping(mapping(tool).get("function")).get("name") for tool in chosen)
+        names = chosen_names if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
     return RequestRead(
         body=body,
         tools=tuple(tools),
         messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
-        native=len(given) - len(tools),
+        native=len(entries) - len(tools),
         mode=None if names else mode,
         names=names,
         parallel=parallel if isinstance(parallel, bool) else None,
@@ -135,10 +135,10 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
     def chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:
         return {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
-    streamed = [key for key in _STREAMED if isinstance(message.get(key), str)]
-    whole = {key: value for key, value in message.items() if key not in (*streamed, "tool_calls")}
-    yield chunk({**whole, **dict.fromkeys(streamed, "")})
-    for key in streamed:
+    streamed_keys = [key for key in _STREAMED if isinstance(message.get(key), str)]
+    other_fields = {key: value for key, value in message.items() if key not in (*streamed_keys, "tool_calls")}
+    yield chunk({**other_fields, **dict.fromkeys(streamed_keys, "")})
+    for key in streamed_keys:
         for piece in pieces(message[key]):
             yield chunk({key: piece})
     for index, call in enumerate(message.get("tool_calls") or ()):
@@ -148,8 +148,8 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
             continue
         arguments: Any = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
-        begun = {**call, "index": index, "function": {**function, **({"arguments": ""} if text else {})}}
-        yield chunk({"tool_calls": [begun]})
+        started_call = {**call, "index": index, "function": {**function, **({"arguments": ""} if text else {})}}
+        yield chunk({"tool_calls": [started_call]})
         for piece in pieces(text):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     yield chunk({}, choice.get("finish_reason"))

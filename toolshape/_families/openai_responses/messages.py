@@ -65,8 +65,8 @@ def _message(item: JsonObject, path: str) -> Message:
     parts: list[MessagePart] = [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
     if isinstance(content, list):
         parts = [_piece(entry, f"content[{at}]") for at, entry in enumerate(content)]
-    given = item.get("role")
-    role: Any = "system" if given == "developer" else given if given in ("system", "assistant") else "user"
+    role_name = item.get("role")
+    role: Any = "system" if role_name == "developer" else role_name if role_name in ("system", "assistant") else "user"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
@@ -109,8 +109,8 @@ def _result(item: JsonObject) -> ToolResultPart:
     output = item.get("output")
     parts: tuple[Part, ...] = ()
     if isinstance(output, list):
-        inner = [_piece(entry, "") for entry in output]
-        parts = () if all(isinstance(part, TextPart) for part in inner) else result_pieces(inner)
+        inner_parts = [_piece(entry, "") for entry in output]
+        parts = () if all(isinstance(part, TextPart) for part in inner_parts) else result_pieces(inner_parts)
     text, code = marked_error(as_text(parts) if parts else text_of(output))
     return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
 
@@ -127,23 +127,23 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write items in the order of the parts; adjacent pieces of content share an item."""
     items: list[WireMessage] = []
-    contents: list[MessagePart] = []
+    pending_parts: list[MessagePart] = []
     for part in message.parts:
         is_content = isinstance(part, (TextPart, MediaPart)) or (
             isinstance(part, ProviderPart) and part.path.startswith("content")
         )
         if is_content:
-            contents.append(part)
+            pending_parts.append(part)
             continue
-        items += _contents(message.role, contents)
-        contents = []
+        items += _contents(message.role, pending_parts)
+        pending_parts = []
         if part.raw is not None:
             items.append(part.raw)
         elif isinstance(part, ToolCallPart):
             items.append(write_call_part(part))
         elif isinstance(part, ToolResultPart):
             items.append(write_result_part(part))
-    return items + _contents(message.role, contents)
+    return items + _contents(message.role, pending_parts)
 
 
 def _contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:

@@ -39,25 +39,27 @@ def read(body: Any) -> Reading | None:
     output = member(body, "output")
     # A call has two ids: a result names the call_id, never the id.
     calls = [read_call(item) for item in output if _is_call(item)]
-    why = member(member(body, "incomplete_details"), "reason")
+    reason = member(member(body, "incomplete_details"), "reason")
     # A request accepts no item that has neither a type nor a role.
     items = [item for item in plain(output) if "type" in item or "role" in item]
-    sent = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
-    sent = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent]
-    sent, calls = with_call_ids(sent, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id})
-    cut = frozenset(at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete")
-    return Reading(sent, calls, why or member(body, "status"), cut)
+    sent_items = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
+    sent_items = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent_items]
+    sent_items, calls = with_call_ids(sent_items, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id})
+    cut_positions = frozenset(at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete")
+    return Reading(sent_items, calls, reason or member(body, "status"), cut_positions)
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. Items arrive by index. When an item is done, the server sends it once more, whole."""
     kind = str(event.get("type", ""))
     output = body.setdefault("output", [])
-    positions: dict[int, int] = body.setdefault("x-calls", {})
+    call_positions: dict[int, int] = body.setdefault("x-calls", {})
     body.setdefault("object", "response")
     if isinstance(event.get("response"), dict):
-        given = event["response"].get("output") or output
-        whole_output = given if _calls_in(given) >= _calls_in(output) else output  # keep announced calls
+        received_output = event["response"].get("output") or output
+        whole_output = (
+            received_output if _calls_in(received_output) >= _calls_in(output) else output
+        )  # keep announced calls
         body.update({**event["response"], "output": whole_output})
         return list(enumerate(map(read_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
     if kind == "error":
@@ -68,7 +70,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         output[at] = dict(event["item"])
         if not _is_call(output[at]):
             return ()
-        position = positions.setdefault(at, len(positions))
+        position = call_positions.setdefault(at, len(call_positions))
         if not kind.endswith("done") or output[at].get("status") == "incomplete":
             return ()
         call = read_call(output[at])
@@ -93,27 +95,27 @@ _TEXT_KEYS = {
 
 def _part_at(item: JsonObject, event: JsonObject) -> tuple[list[JsonObject], int]:
     """Return the list of parts that a message holds, and the position of the part that an event changes."""
-    given = item.get("content")
-    content: list[JsonObject] = list(given) if isinstance(given, list) else []
+    raw_content = item.get("content")
+    content: list[JsonObject] = list(raw_content) if isinstance(raw_content, list) else []
     item["content"] = content
-    place = event.get("content_index", max(len(content) - 1, 0))
-    make_room(content, place, dict)
-    return content, place
+    position = event.get("content_index", max(len(content) - 1, 0))
+    make_room(content, position, dict)
+    return content, position
 
 
 def _begin_part(item: JsonObject, event: JsonObject) -> None:
-    content, place = _part_at(item, event)
+    content, position = _part_at(item, event)
     part = event.get("part")
-    content[place] = dict(part) if isinstance(part, dict) else {}
+    content[position] = dict(part) if isinstance(part, dict) else {}
 
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
     """Add a piece of text to a message, so that a broken stream keeps its text. The finished item replaces the text."""
-    content, place = _part_at(item, event)
-    if not isinstance(content[place].get(key), str):
-        others: JsonObject = {"annotations": []} if key == "text" else {}
-        content[place] = {"type": part_type, key: "", **others}
-    append_text(content[place], key, event.get("delta", ""))
+    content, position = _part_at(item, event)
+    if not isinstance(content[position].get(key), str):
+        other_fields: JsonObject = {"annotations": []} if key == "text" else {}
+        content[position] = {"type": part_type, key: "", **other_fields}
+    append_text(content[position], key, event.get("delta", ""))
 
 
 def _calls_in(output: Sequence[JsonObject]) -> int:

@@ -35,16 +35,16 @@ def read_request(body: JsonObject) -> RequestRead:
 
     Without ``strict``, the server decides.
     """
-    given = listed(body.get("tools"))
-    tools = list(_functions(given, "tools"))
+    entries = listed(body.get("tools"))
+    tools = list(_functions(entries, "tools"))
     items = body.get("input")
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else listed(items)
-    chat = openai.read_request({**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))})
-    return chat._replace(
+    chat_request = openai.read_request({**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))})
+    return chat_request._replace(
         body=body,
         tools=tuple(tools),
         messages=tuple(message for message in messages if isinstance(message, dict)),
-        native=sum(mapping(entry).get("type") not in ("function", "namespace") for entry in given),
+        native=sum(mapping(entry).get("type") not in ("function", "namespace") for entry in entries),
         is_strict=any(tool.is_strict for tool in tools),
         wants_usage=True,
     )
@@ -81,9 +81,9 @@ def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
 def _as_chat(choice: Any) -> Any:
     if not isinstance(choice, dict):
         return choice
-    chosen = listed(choice.get("tools")) or [choice]
+    entries = listed(choice.get("tools")) or [choice]
     names = texts(
-        mapping(entry).get("name") for entry in chosen if mapping(entry).get("type") in ("function", "custom")
+        mapping(entry).get("name") for entry in entries if mapping(entry).get("type") in ("function", "custom")
     )
     functions = [{"function": {"name": name}} for name in names]
     return {"allowed_tools": {"mode": choice.get("mode", "required"), "tools": functions}}
@@ -121,13 +121,13 @@ def respond(said: Completion) -> JsonObject:
         "top_p": 1.0,
     }
     if said.usage is not None:
-        read, written = said.usage
+        input_tokens, output_tokens = said.usage
         body["usage"] = {
-            "input_tokens": read,
+            "input_tokens": input_tokens,
             "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": written,
+            "output_tokens": output_tokens,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": read + written,
+            "total_tokens": input_tokens + output_tokens,
         }
     return body
 
@@ -142,20 +142,20 @@ _BEFORE: dict[str, JsonObject] = {"function_call": {"arguments": ""}, "message":
 
 
 def _events(body: JsonObject) -> Iterator[JsonObject]:
-    begun = {key: value for key, value in body.items() if key != "usage"}
-    begun.update(output=[], status="in_progress", incomplete_details=None)
-    yield {"type": "response.created", "response": begun}
-    yield {"type": "response.in_progress", "response": begun}
+    started_response = {key: value for key, value in body.items() if key != "usage"}
+    started_response.update(output=[], status="in_progress", incomplete_details=None)
+    yield {"type": "response.created", "response": started_response}
+    yield {"type": "response.in_progress", "response": started_response}
     for index, item in enumerate(body["output"]):
-        place = {"output_index": index, "item_id": item.get("id")}
+        location = {"output_index": index, "item_id": item.get("id")}
         kind = item["type"]
-        empty = _BEFORE.get(kind, {})
-        began = {**item, **empty, **({"status": "in_progress"} if "status" in item else {})}
-        yield {"type": "response.output_item.added", "output_index": index, "item": began}
+        empty_fields = _BEFORE.get(kind, {})
+        started_item = {**item, **empty_fields, **({"status": "in_progress"} if "status" in item else {})}
+        yield {"type": "response.output_item.added", "output_index": index, "item": started_item}
         if kind == "function_call":
-            yield from _call_events(item, place)
+            yield from _call_events(item, location)
         elif kind == "message":
-            yield from _text_events(item, place)
+            yield from _text_events(item, location)
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{body['status']}", "response": body}
 
@@ -163,8 +163,8 @@ def _events(body: JsonObject) -> Iterator[JsonObject]:
 def _call_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
     for piece in pieces(item["arguments"]):
         yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
-    done = {"name": item["name"], "arguments": item["arguments"]}
-    yield {"type": "response.function_call_arguments.done", **place, **done}
+    done_fields = {"name": item["name"], "arguments": item["arguments"]}
+    yield {"type": "response.function_call_arguments.done", **place, **done_fields}
 
 
 def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
@@ -173,13 +173,13 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
         if kind not in _PARTS:
             continue
         key, name = _PARTS[kind]
-        more: JsonObject = {"logprobs": []} if kind == "output_text" else {}
-        at = {**place, "content_index": index}
-        yield {"type": "response.content_part.added", **at, "part": {**content, key: ""}}
+        extra_fields: JsonObject = {"logprobs": []} if kind == "output_text" else {}
+        part_location = {**place, "content_index": index}
+        yield {"type": "response.content_part.added", **part_location, "part": {**content, key: ""}}
         for piece in pieces(content[key]):
-            yield {"type": f"response.{name}.delta", **at, "delta": piece, **more}
-        yield {"type": f"response.{name}.done", **at, key: content[key], **more}
-        yield {"type": "response.content_part.done", **at, "part": content}
+            yield {"type": f"response.{name}.delta", **part_location, "delta": piece, **extra_fields}
+        yield {"type": f"response.{name}.done", **part_location, key: content[key], **extra_fields}
+        yield {"type": "response.content_part.done", **part_location, "part": content}
 
 
 _PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal")}

@@ -57,14 +57,14 @@ def read(item: JsonObject, path: str) -> Message:
         parts.append(
             ReasoningPart(text=str(reasoning.get("reasoning_content", "")), raw=reasoning, path=next(iter(reasoning)))
         )
-    pieces = [{"text": content}] if isinstance(content, str) else content or ()
-    parts += [_piece(piece, f"content[{at}]") for at, piece in enumerate(pieces)]
+    entries = [{"text": content}] if isinstance(content, str) else content or ()
+    parts += [_piece(piece, f"content[{at}]") for at, piece in enumerate(entries)]
     for at, call in enumerate(item.get("tool_calls") or ()):
-        where = f"tool_calls[{at}]"
+        call_path = f"tool_calls[{at}]"
         if call.get("type") not in OWN:
-            parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=where))
+            parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=call_path))
             continue
-        parts.append(call_part(openai_messages.read_call(call), where))
+        parts.append(call_part(openai_messages.read_call(call), call_path))
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
@@ -95,9 +95,9 @@ def write(message: Message) -> list[WireMessage]:
     messages: list[WireMessage] = [
         write_result(part.id, result_text(part), part.code) if part.raw is None else part.raw for part in results
     ]
-    others = [part for part in message.parts if not isinstance(part, ToolResultPart)]
-    if others or not results:
-        messages.append(_written(_NAMES[message.role], others))
+    other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
+    if other_parts or not results:
+        messages.append(_written(_NAMES[message.role], other_parts))
     return messages
 
 
@@ -111,8 +111,8 @@ def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
         elif isinstance(part, TextPart):
             content.append({"text": part.text} if part.raw is None else part.raw)
         elif isinstance(part, MediaPart):
-            written = {"image_url": {"image_url": data_url(part.media), "detail": "DETAIL_AUTO"}}
-            content.append(written if part.raw is None else part.raw)
+            image_part = {"image_url": {"image_url": data_url(part.media), "detail": "DETAIL_AUTO"}}
+            content.append(image_part if part.raw is None else part.raw)
         elif isinstance(part, ProviderPart) and isinstance(part.raw, dict):
             content += part.raw.get("content", ())
             calls += part.raw.get("tool_calls", ())

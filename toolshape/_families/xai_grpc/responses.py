@@ -39,16 +39,16 @@ def read(body: Any) -> Reading | None:
     if not outputs:
         return Reading([], [], None)
     message = member(outputs[-1], "message")
-    sent = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
-    calls = [openai_messages.read_call(call) for call in sent if call.get("type") in OWN]
+    sent_calls = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
+    calls = [openai_messages.read_call(call) for call in sent_calls if call.get("type") in OWN]
     assistant = openai_bodies.with_content({**plain(message), "role": "ROLE_ASSISTANT"})
     if "toolCalls" in assistant:  # protobuf's name in JSON; a request needs the field's own name
-        assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent}
+        assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent_calls}
     if not all(is_plain_id(call.id) for call in calls):
-        sent, calls = with_call_ids(
-            sent, calls, lambda call: call.get("type") in OWN, lambda call, call_id: {**call, "id": call_id}
+        sent_calls, calls = with_call_ids(
+            sent_calls, calls, lambda call: call.get("type") in OWN, lambda call, call_id: {**call, "id": call_id}
         )
-        assistant = {**assistant, "tool_calls": sent}
+        assistant = {**assistant, "tool_calls": sent_calls}
     if isinstance(assistant.get("content"), str):  # in a request the content is a list
         assistant = {**assistant, "content": [{"text": assistant["content"]}]}
     finish = _either(outputs[-1], "finish_reason", "finishReason")
@@ -64,14 +64,14 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. Calls arrive whole, in the deltas of the outputs."""
     outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT"}}])
     message = outputs[0]["message"]
-    done: list[Completed] = []
+    completed: list[Completed] = []
     for output in event.get("outputs") or ():
         delta = output.get("delta") or {}
         if delta.get("tool_calls"):
             message.setdefault("tool_calls", []).extend(delta["tool_calls"])
             for call in delta["tool_calls"]:
                 if call.get("type") in OWN:
-                    done.append((body.get("x-calls", 0), openai_messages.read_call(call)))
+                    completed.append((body.get("x-calls", 0), openai_messages.read_call(call)))
                     body["x-calls"] = body.get("x-calls", 0) + 1
         for key in ("content", "reasoning_content", "encrypted_content"):
             if delta.get(key):
@@ -79,7 +79,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
                 append_text(message, key, delta[key])
         if output.get("finish_reason"):
             outputs[0]["finish_reason"] = output["finish_reason"]
-    return done
+    return completed
 
 
 def text_delta(event: JsonObject) -> TextDelta:

@@ -114,20 +114,20 @@ def completion_of(
     text = turn.text
     if turn.answer is not None:
         try:
-            spoken = spoken_answer(provider, request, turn.answer)
+            sent_answer = spoken_answer(provider, request, turn.answer)
         except NoFormError as error:
             raise NoAnswerError(str(error)) from error
-        if spoken.tool is None:
-            text += json.dumps(spoken.written, ensure_ascii=False)
+        if sent_answer.tool is None:
+            text += json.dumps(sent_answer.written, ensure_ascii=False)
         else:
-            calls.append(WireCall(generated_id(seed, len(calls) + 1), spoken.tool, spoken.written))
+            calls.append(WireCall(generated_id(seed, len(calls) + 1), sent_answer.tool, sent_answer.written))
     finish: Finish = "tool_calls" if calls else "stop"
     if turn.cut == "length" or turn.is_truncated:
         finish = "length"
     if turn.cut == "length" and calls:
         last = calls[-1]
-        text_of_last = last.arguments if isinstance(last.arguments, str) else json.dumps(last.arguments)
-        calls[-1] = last._replace(arguments=text_of_last[: max(len(text_of_last) // 2, 1)])
+        arguments_text = last.arguments if isinstance(last.arguments, str) else json.dumps(last.arguments)
+        calls[-1] = last._replace(arguments=arguments_text[: max(len(arguments_text) // 2, 1)])
     elif turn.cut == "length":
         text = text[: len(text) // 2]
     sends_usage = request.wants_usage or not is_streamed
@@ -162,15 +162,15 @@ def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[st
     """Return the wire name and the arguments of a call."""
     if call.is_invented:
         return call.name, call.arguments
-    known = [] if call.tool is None else forms(call.tool)
-    sent = sent_tool(request, {call.name, *(form.shape.wire_name for form in known)})
-    if sent is None:
+    tool_forms = [] if call.tool is None else forms(call.tool)
+    offered_tool = sent_tool(request, {call.name, *(form.shape.wire_name for form in tool_forms)})
+    if offered_tool is None:
         offered = ", ".join(str(tool.name) for tool in request.tools) or "none"
         message = f"the script calls {call.name}, but the request does not offer it; tools in the request: {offered}"
         raise NoAnswerError(f"{message}; for a name that the model makes up, use invents({call.name!r})")
     if call.is_raw:
-        return str(sent.name), call.arguments
-    return str(sent.name), written(sent_form(known, sent), call.arguments)
+        return str(offered_tool.name), call.arguments
+    return str(offered_tool.name), written(sent_form(tool_forms, offered_tool), call.arguments)
 
 
 def generated_turn(
@@ -198,23 +198,30 @@ def generated_turn(
         raise NoAnswerError("the request forces a call, but has no function to call")
     if not choices or request.mode == "none" or (not is_forced and _is_answered(provider, request)):
         return turn.says(_final_text(provider, request, chance))
-    sent = chance.choice(choices)
-    known = [forms(tool) for tool in tools]
-    own = next(
-        (tool_forms for tool_forms in known if any(form.shape.wire_name == sent.name for form in tool_forms)), []
+    chosen_tool = chance.choice(choices)
+    all_forms = [forms(tool) for tool in tools]
+    chosen_forms = next(
+        (
+            tool_forms
+            for tool_forms in all_forms
+            if any(form.shape.wire_name == chosen_tool.name for form in tool_forms)
+        ),
+        [],
     )
-    turn.scripted.append(ScriptedCall(str(sent.name), None, _arguments(sent, sent_form(own, sent), chance)))
+    turn.scripted.append(
+        ScriptedCall(str(chosen_tool.name), None, _arguments(chosen_tool, sent_form(chosen_forms, chosen_tool), chance))
+    )
     return turn
 
 
 def _final_text(provider: Provider, request: RequestRead, chance: random.Random) -> str:
-    form = provider.output
-    sent = None if form is None or form.sent is None else form.sent(request.body)
-    if sent is None or not isinstance(sent.schema, dict):
+    output_form = provider.output
+    sent_output = None if output_form is None or output_form.sent is None else output_form.sent(request.body)
+    if sent_output is None or not isinstance(sent_output.schema, dict):
         return "All is done."
     for _ in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
-            return json.dumps(generated(sent.schema, chance), ensure_ascii=False)
+            return json.dumps(generated(sent_output.schema, chance), ensure_ascii=False)
     raise NoAnswerError("could not generate an answer in the schema that was sent: script this answer")
 
 

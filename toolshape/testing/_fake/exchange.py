@@ -57,13 +57,13 @@ class Exchange:
     def tools(self) -> tuple[str, ...]:
         """The wire names of the tools in the request."""
         server = self.provider.server
-        read = None if server is None else server.read_request(self.request)
-        return () if read is None else tuple(str(tool.name) for tool in read.tools)
+        parsed = None if server is None else server.read_request(self.request)
+        return () if parsed is None else tuple(str(tool.name) for tool in parsed.tools)
 
     def __str__(self) -> str:
-        asked = f"{self.path} of {self.provider.name}, model {self.model!r}"
+        heading = f"{self.path} of {self.provider.name}, model {self.model!r}"
         tools = f"tools: {', '.join(self.tools) or 'none'}"
-        return f"{asked}; {_last(self._read_messages())}; {tools}"
+        return f"{heading}; {_last(self._read_messages())}; {tools}"
 
     def _read_messages(self) -> list[Message]:
         try:
@@ -76,5 +76,5 @@ def _last(messages: list[Message]) -> str:
     if not messages:
         return "no message"
     last: Any = messages[-1]
-    said = last.text or ", ".join(getattr(part, "text", "") or getattr(part, "wire_name", "") for part in last.parts)
-    return f"last message ({last.role}): {said[:120]!r}"
+    content = last.text or ", ".join(getattr(part, "text", "") or getattr(part, "wire_name", "") for part in last.parts)
+    return f"last message ({last.role}): {content[:120]!r}"

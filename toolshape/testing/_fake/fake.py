@@ -65,8 +65,8 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
     """
     endpoint, histories = server_of(provider).endpoint, provider.histories
     parts = urlsplit(target)
-    place = re.fullmatch(endpoint.path, parts.path)
-    if method != "POST" or place is None:
+    match = re.fullmatch(endpoint.path, parts.path)
+    if method != "POST" or match is None:
         return ReceivedRequest(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
     try:
         body = json.loads(raw)
@@ -74,16 +74,16 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
         return ReceivedRequest(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}"))
     if not isinstance(body, dict):
         return ReceivedRequest(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object"))
-    named = place.groupdict()
+    groups = match.groupdict()
     key = "model" if histories is None else histories.model_key
-    if named.get("model"):
-        body.setdefault(key, unquote(named["model"]))
+    if groups.get("model"):
+        body.setdefault(key, unquote(groups["model"]))
     is_streamed = bool(body.get("stream", endpoint.streams))
     if endpoint.streaming_verb:
-        is_streamed = named["verb"] == endpoint.streaming_verb
-    pairs = [f"{name}={value}" for name, value in parse_qsl(parts.query)]
+        is_streamed = groups["verb"] == endpoint.streaming_verb
+    query_pairs = [f"{name}={value}" for name, value in parse_qsl(parts.query)]
     framing: Framing = endpoint.framing
-    if endpoint.sse_query and endpoint.sse_query not in pairs:
+    if endpoint.sse_query and endpoint.sse_query not in query_pairs:
         framing = "json-array"
     model = body.get(key)
     return ReceivedRequest(
@@ -285,16 +285,16 @@ class Fake:
         Raises:
             UsageError: The body is not a response of the provider.
         """
-        given: Any = body
+        recorded: Any = body
         try:
-            is_read = isinstance(given, dict) and self.provider.response.read(given) is not None
-            list(self._wire.unfold(given))
+            is_readable = isinstance(recorded, dict) and self.provider.response.read(recorded) is not None
+            list(self._wire.unfold(recorded))
         except Exception as error:  # a recorded body may be anything
             message = f"not a response of {self.provider.name}: it cannot be streamed: {type(error).__name__}: {error}"
             raise UsageError(message) from error
-        if not is_read:
+        if not is_readable:
             raise UsageError(
-                f"not a response of {self.provider.name}: this {type(given).__name__} holds no message or call"
+                f"not a response of {self.provider.name}: this {type(recorded).__name__} holds no message or call"
             )
         return self._turn(Turn(self._tools).replays(body))
 
@@ -342,15 +342,15 @@ class Fake:
         """
         __tracebackhide__ = True  # pytest then points at the line of the test
         with self._lock:
-            lines, left = list(self._misses), self._script[self._said :]
-        if left:
-            lines.append(f"never requested: {'; '.join(map(str, left))}")
+            lines, unused_turns = list(self._misses), self._script[self._said :]
+        if unused_turns:
+            lines.append(f"never requested: {'; '.join(map(str, unused_turns))}")
             lines += [f"refused: {reason}" for reason in self.refused]
         if lines:
-            asked = [
+            request_lines = [
                 f"  {number}. {exchange} -> {exchange.status}" for number, exchange in enumerate(self.exchanges, 1)
             ]
-            raise AssertionError("\n".join([*lines, "requests so far:", *(asked or ["  nothing"])]))
+            raise AssertionError("\n".join([*lines, "requests so far:", *(request_lines or ["  nothing"])]))
 
     # --- answering a request ----------------------------------------------------------------------------------------
 
@@ -389,10 +389,10 @@ class Fake:
         if self._answer is None:
             raise answers.NoAnswerError("the script has no turn left")
         answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: the function may call this fake
-        given: Any = answer
-        if not isinstance(given, (str, Turn)):
-            raise UsageError(f"the function passed to answers() must return a Turn or a string, not {given!r}")
-        turn = Turn().says(given) if isinstance(given, str) else with_tools(given, self._tools)
+        returned: Any = answer
+        if not isinstance(returned, (str, Turn)):
+            raise UsageError(f"the function passed to answers() must return a Turn or a string, not {returned!r}")
+        turn = Turn().says(returned) if isinstance(returned, str) else with_tools(returned, self._tools)
         reply, exchange = self._reply(asked, request, turn)
         self.exchanges.append(exchange)
         return reply
@@ -407,10 +407,10 @@ class Fake:
             reply, body = answers.error_reply(self._wire, turn.failure)
             return reply, self._exchange(asked, reply.status, body)
         model, is_streamed = asked.model or "", asked.framing is not None
-        said = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
+        completion = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
         if self._text_format is not None:
-            said = answers.with_calls_in_text(said, self._text_format)
-        response = self._wire.respond(said) if turn.body is None else turn.body
+            completion = answers.with_calls_in_text(completion, self._text_format)
+        response = self._wire.respond(completion) if turn.body is None else turn.body
         reply = answers.reply_of(self._wire, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
@@ -418,8 +418,8 @@ class Fake:
         self, asked: ReceivedRequest, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = ""
     ) -> Reply:
         reply, response = answers.error_reply(self._wire, refusal)
-        made = self._exchange(asked, refusal.status, response)
-        self.exchanges.append(replace(made, refused=refused, expected=expected))
+        exchange = self._exchange(asked, refusal.status, response)
+        self.exchanges.append(replace(exchange, refused=refused, expected=expected))
         return reply
 
     def _exchange(self, asked: ReceivedRequest, status: int, response: JsonObject | None) -> Exchange:
@@ -441,8 +441,8 @@ class Fake:
     def _missed(self, asked: ReceivedRequest, what: str, status: int = _BAD_REQUEST) -> Reply:
         """Record a request that the fake cannot answer, and reply with an error that no SDK retries."""
         with self._lock:
-            left = self._script[self._said :]
-            expected = str(left[0]) if left else "nothing more"
+            unused_turns = self._script[self._said :]
+            expected = str(unused_turns[0]) if unused_turns else "nothing more"
             reply = self._erred(asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected)
             self._misses.append(f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}")
         return reply

@@ -51,9 +51,9 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
         for fault in rule.check(request):
             yield fault._replace(evidence=rule.evidence)
     if strict and server.fields:
-        known = {name.replace("_", "").lower() for name in server.fields}  # Google accepts both spellings
+        known_fields = {name.replace("_", "").lower() for name in server.fields}  # Google accepts both spellings
         for name in request.body:
-            if name.replace("_", "").lower() not in known:
+            if name.replace("_", "").lower() not in known_fields:
                 evidence = "the provider's SDK does not define this field, and strict=True refuses undefined fields"
                 yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
     yield from _too_many(provider, request)
@@ -80,10 +80,10 @@ def _judge(provider: Provider, tool: SentTool) -> Provider:
 
 
 def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
-    limit, given = provider.request.most_tools, len(request.tools) + request.native
-    if limit is not None and given > limit.most:
-        message = f"{given} tools, at most {limit.most} are accepted"
-        yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(given), most=str(limit.most))
+    limit, count = provider.request.most_tools, len(request.tools) + request.native
+    if limit is not None and count > limit.most:
+        message = f"{count} tools, at most {limit.most} are accepted"
+        yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(count), most=str(limit.most))
 
 
 def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
@@ -92,39 +92,41 @@ def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFa
     if budget is None or not strict:
         return
     sizes = [_size(tool) for tool in strict]
-    spent = {
+    usage = {
         "tools": (len(strict), budget.tools),
         "properties": (sum(size.properties for size in sizes), budget.properties),
         "optional": (sum(size.optional for size in sizes), budget.optional),
         "unions": (sum(size.unions for size in sizes), budget.unions),
     }
-    for name, (given, most) in spent.items():
-        if most is not None and given > most:
-            message = f"{given} {name} of strict tools, at most {most} are accepted"
-            yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(given), most=str(most))
+    for name, (count, limit) in usage.items():
+        if limit is not None and count > limit:
+            message = f"{count} {name} of strict tools, at most {limit} are accepted"
+            yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(count), most=str(limit))
 
 
 def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
-    own = RequestFault(path="", rule="", message="", tool=str(tool.name), number=tool.number)
+    base_fault = RequestFault(path="", rule="", message="", tool=str(tool.name), number=tool.number)
     names, name = provider.names, tool.name
     longest = names.longest if names.longest_accepted is None else names.longest_accepted
     if not isinstance(name, str) or not names._replace(longest=longest).admits(name):
         message = f"{name!r} is not a valid tool name"
-        yield own._replace(
+        yield base_fault._replace(
             path=f"{tool.path}.name", rule="name", message=message, evidence=names.evidence, subject=str(name)
         )
     limit = provider.request.longest_description
     if limit is not None and len(tool.description) > limit.most:
-        given = str(len(tool.description))
-        path, message = f"{tool.path}.description", f"{given} characters, at most {limit.most} are accepted"
-        known = own._replace(evidence=limit.evidence, given=given, most=str(limit.most))
-        yield known._replace(path=path, rule="description", message=message)
+        length = str(len(tool.description))
+        path, message = f"{tool.path}.description", f"{length} characters, at most {limit.most} are accepted"
+        limit_fault = base_fault._replace(evidence=limit.evidence, given=length, most=str(limit.most))
+        yield limit_fault._replace(path=path, rule="description", message=message)
     if not isinstance(tool.schema, dict):
         return
     for problem in _problems(provider.schema, tool.schema, is_strict=tool.is_strict):
         kind = tool.schema.get("type")
-        at = own._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
-        yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(kind or ""))
+        schema_fault = base_fault._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
+        yield schema_fault._replace(
+            rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(kind or "")
+        )
 
 
 def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> list[Problem]:
@@ -153,28 +155,37 @@ OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_com
 def _of_output(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
     """Yield the faults of the schema of an answer."""
     form = provider.output
-    sent = None if form is None or form.sent is None else form.sent(request.body)
-    if form is None or sent is None:
+    sent_output = None if form is None or form.sent is None else form.sent(request.body)
+    if form is None or sent_output is None:
         return
-    own = RequestFault(path=sent.path, rule="", message="", tool=str(sent.name or ""), is_of_output=True)
-    alone = form.not_beside_tools
+    base_fault = RequestFault(
+        path=sent_output.path, rule="", message="", tool=str(sent_output.name or ""), is_of_output=True
+    )
+    exclusion = form.not_beside_tools
     has_tools = bool(request.tools or request.native)
-    if has_tools and alone is not None and alone.refused_by is not None and re.match(alone.refused_by, model or ""):
+    if (
+        has_tools
+        and exclusion is not None
+        and exclusion.refused_by is not None
+        and re.match(exclusion.refused_by, model or "")
+    ):
         message = "the schema of an answer is not accepted beside tools"
-        yield own._replace(rule="output_beside_tools", message=message, evidence=alone.evidence)
-    if form.names is not None and not (isinstance(sent.name, str) and form.names.admits(sent.name)):
-        message = f"{sent.name!r} is not a valid name of a schema"
-        yield own._replace(rule="name", message=message, evidence=form.names.evidence, subject=str(sent.name))
-    if not isinstance(sent.schema, dict):
+        yield base_fault._replace(rule="output_beside_tools", message=message, evidence=exclusion.evidence)
+    if form.names is not None and not (isinstance(sent_output.name, str) and form.names.admits(sent_output.name)):
+        message = f"{sent_output.name!r} is not a valid name of a schema"
+        yield base_fault._replace(
+            rule="name", message=message, evidence=form.names.evidence, subject=str(sent_output.name)
+        )
+    if not isinstance(sent_output.schema, dict):
         return
-    judge = provider if sent.dialect in ("", provider.form) else get(sent.dialect)
+    judge = provider if sent_output.dialect in ("", provider.form) else get(sent_output.dialect)
     rules = judge.schema if judge.output is None or judge.output.schema is None else judge.output.schema
-    for problem in _problems(rules, sent.schema, is_strict=sent.is_strict or form.is_always_strict):
+    for problem in _problems(rules, sent_output.schema, is_strict=sent_output.is_strict or form.is_always_strict):
         if form.takes_any_root and problem.rule in OF_ROOTS:
             continue
-        kind = str(sent.schema.get("type") or "")
-        at = own._replace(place=problem.path, subject=_subject(problem.message), given=kind)
-        yield at._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence)
+        kind = str(sent_output.schema.get("type") or "")
+        schema_fault = base_fault._replace(place=problem.path, subject=_subject(problem.message), given=kind)
+        yield schema_fault._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence)
 
 
 def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
@@ -207,8 +218,8 @@ def _of_history(
         if problem.rule == "item_without_reasoning":  # only the provider's server knows which items it created
             continue
         subject = _subject(problem.message)
-        given = str(len(subject))
-        yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=given)
+        length = str(len(subject))
+        yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=length)
     missing = tools_missing(histories, model)
     has_tools = bool(request.tools or request.native)
     if (
@@ -240,7 +251,7 @@ def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
         fields = _fields(fault)
         param = None if wording.param is None else wording.param.format(**fields)
         refusal = Refusal(wording.status, wording.message.format(**fields), wording.code, param)
-    about = Refused(
+    reason = Refused(
         rule=fault.rule,
         path=".".join(filter(None, (fault.path, fault.place))),
         message=refusal.message,
@@ -249,7 +260,7 @@ def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
         as_recorded=wording is not None,
         tool=fault.tool,
     )
-    return refusal, about
+    return refusal, reason
 
 
 def _fields(fault: RequestFault) -> JsonObject:
@@ -258,11 +269,16 @@ def _fields(fault: RequestFault) -> JsonObject:
     context: list[str] = []
     for step in steps:
         context += ["items"] if step == "[]" else ["properties", step]
-    shown = "".join(".items" if step == "[]" else f".properties[{step}]" for step in steps)
+    properties_path = "".join(".items" if step == "[]" else f".properties[{step}]" for step in steps)
     message = re.match(r"\w+\[\d+\]", fault.path)
-    place = message[0] if message else fault.path
-    dotted = re.sub(r"\[(\d+)\]", r".\1", place)
+    message_path = message[0] if message else fault.path
+    dotted_path = re.sub(r"\[(\d+)\]", r".\1", message_path)
     param = fault.path
     given = fault.given or "null"
-    about = {"context": tuple(context), "properties": shown, "message_path": dotted, "param": param}
-    return {**fault._asdict(), "given": given, **about}
+    derived_fields = {
+        "context": tuple(context),
+        "properties": properties_path,
+        "message_path": dotted_path,
+        "param": param,
+    }
+    return {**fault._asdict(), "given": given, **derived_fields}

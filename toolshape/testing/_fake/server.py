@@ -67,11 +67,11 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.shutdown()
         self._thread.join()
         with self._guard:
-            left = dict(self._open)
-        for connection in left:
+            open_connections = dict(self._open)
+        for connection in open_connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
-        for thread in left.values():
+        for thread in open_connections.values():
             if thread is not threading.current_thread():
                 thread.join(_JOIN_SECONDS)
         self.server_close()

@@ -39,8 +39,8 @@ def schema_in(provider: Provider, entry: Any) -> Any:
     """Return the schema of a tool's entry, as the provider's server reads it from a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
     body = {**request, **request.get("config", {})}  # Gemini's SDK moves these fields to the top of the body
-    read = None if provider.server is None else provider.server.read_request(body)
-    return read.tools[0].schema if read is not None and read.tools else None
+    parsed = None if provider.server is None else provider.server.read_request(body)
+    return parsed.tools[0].schema if parsed is not None and parsed.tools else None
 
 
 def _taker(shape: Shape) -> Callable[[Any], bool]:

@@ -21,5 +21,5 @@ def server_of(provider: Provider) -> Server:
 def environment(endpoint: Endpoint, url: str) -> dict[str, str]:
     """Return the environment variables that point an SDK at a fake, bypassing any proxy."""
     hosts = [host for host in os.environ.get("NO_PROXY", "").split(",") if host]
-    own = {name: value.format(url=url) for name, value in endpoint.variables.items()}
-    return {**own, "NO_PROXY": ",".join([*hosts, "127.0.0.1"])}
+    variables = {name: value.format(url=url) for name, value in endpoint.variables.items()}
+    return {**variables, "NO_PROXY": ",".join([*hosts, "127.0.0.1"])}

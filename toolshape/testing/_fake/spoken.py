@@ -57,8 +57,8 @@ def spoken_value(value: Any, output: Any) -> SpokenValue:
         UsageError: The value is not of the output's type.
         DefinitionError: The type cannot be an output.
     """
-    given = type(value) if output is None else output
-    record = record_of_output(given if isinstance(given, Output) else Output(given))
+    output_or_type = type(value) if output is None else output
+    record = record_of_output(output_or_type if isinstance(output_or_type, Output) else Output(output_or_type))
     try:
         model = record.definition.model.__pydantic_validator__.validate_python({FIELD: value})
     except ValueError as error:
@@ -74,9 +74,9 @@ def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue)
     """
     record, form = spoken.record, provider.output
     canonical = {FIELD: spoken.canonical} if record.is_wrapped else spoken.canonical
-    sent = None if form is None or form.sent is None else form.sent(request.body)
-    if sent is not None:
-        return SpokenAnswer(_in_form(canonical, sent.schema, _field_forms(provider, record), record.name), None)
+    sent_output = None if form is None or form.sent is None else form.sent(request.body)
+    if sent_output is not None:
+        return SpokenAnswer(_in_form(canonical, sent_output.schema, _field_forms(provider, record), record.name), None)
     name = wire_name_of(provider, record.name)
     tool = sent_tool(request, {name})
     if tool is None:
@@ -94,19 +94,19 @@ def _in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> 
     Raises:
         NoFormError: The value does not fit the schema that was sent.
     """
-    written = [(form.schema, canonical if form.lens.out is None else form.lens.out(canonical)) for form in forms]
-    for known, value in written:
-        if known == schema:
+    candidates = [(form.schema, canonical if form.lens.out is None else form.lens.out(canonical)) for form in forms]
+    for known_schema, value in candidates:
+        if known_schema == schema:
             return value
     from toolshape._definitions.jsonschema_keywords import Validator  # noqa: PLC0415 - it needs an extra
 
     validator = Validator(schema)
-    for value in (canonical, *(value for _, value in written)):
+    for value in (canonical, *(value for _, value in candidates)):
         if validator.is_valid(value):
             return value
     errors = itertools.islice(validator.iter_errors(canonical), _MOST_NAMED)
-    said = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors)
-    raise NoFormError(f"{name} does not fit the schema that was sent: {said}")
+    reasons = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors)
+    raise NoFormError(f"{name} does not fit the schema that was sent: {reasons}")
 
 
 def _field_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
@@ -118,9 +118,9 @@ def _field_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
             wire = output_to_wire(provider, record.spec, strict)
         except ExportError:
             continue
-        sent = form.sent(wire.keywords)
-        if sent is not None:
-            yield _Form(sent.schema, wire.lens)
+        sent_output = form.sent(wire.keywords)
+        if sent_output is not None:
+            yield _Form(sent_output.schema, wire.lens)
 
 
 def _tool_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:

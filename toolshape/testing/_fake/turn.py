@@ -115,9 +115,9 @@ class Turn:
             UsageError: No tool of the fake has this name, or the arguments are not JSON. Or the mistake is unknown, or
                 does not apply to these arguments. Or ``raw`` is combined with other arguments.
         """
-        known = self._tools.get(tool) if isinstance(tool, str) else tool
+        known_tool = self._tools.get(tool) if isinstance(tool, str) else tool
         name = tool if isinstance(tool, str) else tool.name
-        if known is None and self._tools:
+        if known_tool is None and self._tools:
             hint = did_you_mean(name, self._tools) or f"the tools are {', '.join(self._tools)}"
             raise UsageError(
                 f"this fake has no tool {name!r} ({hint}); for a name that the model makes up, use invents({name!r})"
@@ -125,13 +125,15 @@ class Turn:
         if raw is not None:
             if given or arguments or slip:
                 raise UsageError(f"raw= holds all arguments of {name}: pass no other arguments, and no slip=")
-            self.scripted.append(ScriptedCall(name, known, _as_json(name, raw), is_raw=True))
+            self.scripted.append(ScriptedCall(name, known_tool, _as_json(name, raw), is_raw=True))
             return self
         canonical: JsonObject = _as_json(name, {**(given or {}), **arguments})
-        if known is not None:
-            record_of(known).compile_validation(ValidationSettings(known.name, frozenset()))(canonical)
-        made = None if slip is None else _slip(known, name, canonical, slip)
-        self.scripted.append(ScriptedCall(name, known, canonical if made is None else made.payload))
+        if known_tool is not None:
+            record_of(known_tool).compile_validation(ValidationSettings(known_tool.name, frozenset()))(canonical)
+        applied_slip = None if slip is None else _slip(known_tool, name, canonical, slip)
+        self.scripted.append(
+            ScriptedCall(name, known_tool, canonical if applied_slip is None else applied_slip.payload)
+        )
         self.is_truncated = self.is_truncated or slip == "truncated"
         return self
 
@@ -148,8 +150,8 @@ class Turn:
         """
         if name in self._tools:
             raise UsageError(f"{name!r} is a tool of this fake: use calls({name!r})")
-        made = _as_json(name, {**(given or {}), **arguments})
-        self.scripted.append(ScriptedCall(name, None, made, is_invented=True))
+        json_arguments = _as_json(name, {**(given or {}), **arguments})
+        self.scripted.append(ScriptedCall(name, None, json_arguments, is_invented=True))
         return self
 
     def replays(self, body: JsonObject) -> "Turn":
@@ -205,19 +207,24 @@ def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
         CallError: A tool rejects its arguments.
         UsageError: A call names a tool that does not exist, or an invented name is a tool.
     """
-    made = Turn(tools)
-    made.text, made.cut, made.failure, made.body = turn.text, turn.cut, turn.failure, turn.body
-    made.is_truncated, made.answer = turn.is_truncated, turn.answer
+    copied_turn = Turn(tools)
+    copied_turn.text, copied_turn.cut, copied_turn.failure, copied_turn.body = (
+        turn.text,
+        turn.cut,
+        turn.failure,
+        turn.body,
+    )
+    copied_turn.is_truncated, copied_turn.answer = turn.is_truncated, turn.answer
     for call in turn.scripted:
         if call.is_invented:
-            made.invents(call.name, call.arguments)
+            copied_turn.invents(call.name, call.arguments)
         elif call.tool is None and call.is_raw:
-            made.calls(call.name, raw=call.arguments)
+            copied_turn.calls(call.name, raw=call.arguments)
         elif call.tool is None:
-            made.calls(call.name, call.arguments)
+            copied_turn.calls(call.name, call.arguments)
         else:
-            made.scripted.append(call)
-    return made
+            copied_turn.scripted.append(call)
+    return copied_turn
 
 
 def _as_json(name: str, arguments: Any) -> Any:
