@@ -43,7 +43,7 @@ Where another library is ahead:
 PARTS = ("call", "definition", "export", "import", "memory", "growth", "instructions")
 
 
-def measured(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> list[Row]:
+def measure(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> list[Row]:
     """Measure some parts and return their rows; a quick run only shows that each measurement works."""
     effort = Effort(rounds=3, seconds=0.001) if is_quick else Effort()
     ways: Mapping[str, Callable[[], Iterable[Row]]] = {
@@ -120,7 +120,7 @@ def main() -> None:
     if commit.endswith(CHANGED) and options.to == RESULTS:
         parser.error("the tables name a commit: commit the changes first, or save the tables elsewhere by --to")
     peers = [peer for peer in PEERS if peer.name in installed_names]
-    rows = measured(options.parts or PARTS, peers, is_quick=options.quick)
+    rows = measure(options.parts or PARTS, peers, is_quick=options.quick)
     print(as_markdown(rows))
     options.to.mkdir(parents=True, exist_ok=True)
     results_path = options.to / f"{'.'.join(platform.python_version_tuple()[:2])}.json"

@@ -52,12 +52,12 @@ class Pair(NamedTuple):
     calls: list[dict[str, Any]]
 
 
-def corpus(name: str) -> list[dict[str, Any]]:
+def read_corpus(name: str) -> list[dict[str, Any]]:
     """Return the rows of a corpus."""
     return [json.loads(line) for line in (CORPORA / name).read_text(encoding="utf-8").splitlines()]
 
 
-def changed(value: Any) -> Iterator[tuple[str, Any]]:
+def changed_versions(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield changed versions of a value, each with the name of its change."""
     match value:
         case bool():
@@ -101,7 +101,7 @@ def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Itera
                 other_arguments = {key: argument for key, argument in call["arguments"].items() if key != name}
                 yield Pair(row, row_tools, "left out", name, with_(other_arguments))
                 yield Pair(row, row_tools, "null", name, with_({**other_arguments, name: None}))
-                for change, changed_value in changed(value):
+                for change, changed_value in changed_versions(value):
                     yield Pair(row, row_tools, change, name, with_({**other_arguments, name: changed_value}))
 
 
@@ -129,7 +129,7 @@ def first_of(value: Any) -> Any:
     return [first_of(item) for item in value] if isinstance(value, list) else value
 
 
-def ours(pair: Pair) -> tuple[str, str]:
+def our_verdict(pair: Pair) -> tuple[str, str]:
     """Return the label and the first difference of our verdict."""
     entries = [
         {"name": tool["name"], "description": tool["description"], "parameters": tool["schema"]}
@@ -144,7 +144,7 @@ def ours(pair: Pair) -> tuple[str, str]:
     return verdict.label, str(verdict.differences[0]) if verdict.differences else ""
 
 
-def theirs(python: str, given: list[Pair]) -> list[bool | None]:
+def their_verdicts(python: str, given: list[Pair]) -> list[bool | None]:
     """Return for each response whether the other checker accepts it; ``None`` if the checker crashes."""
     lines = []
     for pair in given:
@@ -167,10 +167,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", required=True)
     options = parser.parse_args()
-    tools = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
+    tools = {row["id"]: row for row in read_corpus("tool_definitions.jsonl")}
     rows = [
         row
-        for row in corpus("gold_calls.jsonl")
+        for row in read_corpus("gold_calls.jsonl")
         if row["set"] in SETS
         and row["calls"]
         and row["tool_ids"]
@@ -180,7 +180,7 @@ def main() -> None:
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
     unexplained = []
     for pair, (label, difference), valid in zip(
-        all_pairs, map(ours, all_pairs), theirs(options.python, all_pairs), strict=True
+        all_pairs, map(our_verdict, all_pairs), their_verdicts(options.python, all_pairs), strict=True
     ):
         agrees = (label == "right") is valid
         explanation = "" if agrees else reason(pair, label, difference, valid=valid)

@@ -29,11 +29,11 @@ def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
     loop = asyncio.new_event_loop()
     for subject in SUBJECTS:
         callables = {"floor": floor_of(subject), **ours(subject)}
-        theirs = {_named(peer): _of_peer(peer, subject, loop) for peer in peers}
+        theirs = {_label(peer): _peer_call(peer, subject, loop) for peer in peers}
         callables |= {name: run for name, run in theirs.items() if run is not None}
         seconds = seconds_of_each(callables, effort, loop)
         floors = seconds.pop("floor")
-        notes = {_named(peer): f"leaves out {peer.leaves_out}" for peer in peers}
+        notes = {_label(peer): f"leaves out {peer.leaves_out}" for peer in peers}
         for way, times in seconds.items():
             ratios = [duration / floor for duration, floor in zip(times, floors, strict=True)]
             goal = _GOALS.get(way, {}).get(subject.name)
@@ -103,11 +103,11 @@ def as_async(function: Callable[..., Any]) -> Callable[..., Any]:
     return awaited
 
 
-def _named(peer: Peer) -> str:
+def _label(peer: Peer) -> str:
     return f"{peer.name}{', async tool' if peer.is_async else ''}{'' if peer.validates else ' (does not validate)'}"
 
 
-def _of_peer(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> Callable[[], Any] | None:
+def _peer_call(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> Callable[[], Any] | None:
     """Return a function that calls a peer's tool; ``None`` if the call does not give the right value."""
     function = as_async(subject.function) if peer.is_async else subject.function
     try:

@@ -40,46 +40,46 @@ OLD: dict[str, Any] = {
 def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the name of each change, its right level, and the tool after the change."""
 
-    def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    def apply_change(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         new = copy.deepcopy(OLD)
         change(new["inputSchema"])
         return new
 
-    yield "an enum narrowed", "breaking", changed(lambda value: value["properties"]["how"].update(enum=["post"]))
-    yield "a default changed", "behaviour", changed(lambda value: value["properties"]["days"].update(default=5))
-    yield "a minimum raised", "breaking", changed(lambda value: value["properties"]["days"].update(minimum=2))
+    yield "an enum narrowed", "breaking", apply_change(lambda value: value["properties"]["how"].update(enum=["post"]))
+    yield "a default changed", "behaviour", apply_change(lambda value: value["properties"]["days"].update(default=5))
+    yield "a minimum raised", "breaking", apply_change(lambda value: value["properties"]["days"].update(minimum=2))
     yield (
         "required in a record",
         "breaking",
-        changed(lambda value: value["properties"]["address"].update(required=["street", "zip"])),
+        apply_change(lambda value: value["properties"]["address"].update(required=["street", "zip"])),
     )
     yield (
         "a type in a record",
         "breaking",
-        changed(lambda value: value["properties"]["address"]["properties"].update(zip={"type": "integer"})),
+        apply_change(lambda value: value["properties"]["address"]["properties"].update(zip={"type": "integer"})),
     )
-    yield "null taken away", "breaking", changed(lambda value: value["properties"].update(note={"type": "string"}))
-    yield "an object closed", "breaking", changed(lambda value: value.update(additionalProperties=False))
+    yield "null taken away", "breaking", apply_change(lambda value: value["properties"].update(note={"type": "string"}))
+    yield "an object closed", "breaking", apply_change(lambda value: value.update(additionalProperties=False))
     yield (
         "a union as a list of types",
         "compatible",
-        changed(lambda value: value["properties"].update(note={"type": ["string", "null"]})),
+        apply_change(lambda value: value["properties"].update(note={"type": ["string", "null"]})),
     )
     yield (
         "a limit lifted by another type",
         "compatible",
-        changed(lambda value: value["properties"].update(days={"type": "number", "default": 3})),
+        apply_change(lambda value: value["properties"].update(days={"type": "number", "default": 3})),
     )
 
 
-def ours(new: dict[str, Any]) -> str:
+def our_level(new: dict[str, Any]) -> str:
     """Return the first level that toolshape reports, without coercion, because mcp-diff compares only definitions."""
     old = make_contract(Registry([Tool.from_definition(OLD, coerce=False)]))
     report = diff(Registry([Tool.from_definition(new, coerce=False)]), old)
     return report.changes[0].level if report.changes else "nothing"
 
 
-def theirs(new: dict[str, Any]) -> str:
+def their_severity(new: dict[str, Any]) -> str:
     """Return the worst severity that mcp-diff reports."""
     severities = [change.severity for change in classify_changes([OLD], [new])]
     return next((name for name in ("breaking", "warning", "info") if name in severities), "nothing")
@@ -95,7 +95,7 @@ def main() -> None:
         "",
         f"| | right | toolshape | mcp-diff {version} |",
         "|---|---|---|---|",
-        *(f"| {name} | {right} | {ours(new)} | {theirs(new)} |" for name, right, new in cases()),
+        *(f"| {name} | {right} | {our_level(new)} | {their_severity(new)} |" for name, right, new in cases()),
     ]
     text = "\n".join(lines) + "\n"
     print(text)

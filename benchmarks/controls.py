@@ -62,7 +62,7 @@ class Bodies:
         return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
 
 
-def ours(folder: Path) -> Iterator[Row]:
+def our_rows(folder: Path) -> Iterator[Row]:
     body = Bodies()
     plain_bound, approval_tools = Registry([plain]).bind("openai"), Registry([asked])
     bound = approval_tools.bind("openai")
@@ -70,18 +70,18 @@ def ours(folder: Path) -> Iterator[Row]:
     def floor() -> Any:
         return plain_bound.dispatch(body()).messages
 
-    def approved() -> Any:
+    def run_approved() -> Any:
         plan = bound.plan(body())
         plan.approve(plan.pending)
         return plan.run().messages
 
-    def paused() -> Any:
+    def run_paused() -> Any:
         plan = bound.plan(body())
         token = plan.pause(KEY, audience="ann", expires=timedelta(hours=1))
         return approval_tools.resume(token, KEY, {plan.calls[0].id: True}, audience="ann").messages
 
-    yield Row("approval: plan, approve, run", floor, approved)
-    yield Row("pausing: plan, pause, resume", floor, paused)
+    yield Row("approval: plan, approve, run", floor, run_approved)
+    yield Row("pausing: plan, pause, resume", floor, run_paused)
     try:
         from toolshape.ledger import Ledger
     except ImportError:
@@ -92,10 +92,10 @@ def ours(folder: Path) -> Iterator[Row]:
         floor,
         lambda: plain_bound.dispatch(body(), ledger=ledger, scope="s").messages,
     )
-    yield from _spans(floor, body)
+    yield from _span_rows(floor, body)
 
 
-def _spans(floor: Callable[[], Any], body: Bodies) -> Iterator[Row]:
+def _span_rows(floor: Callable[[], Any], body: Bodies) -> Iterator[Row]:
     try:
         from opentelemetry.sdk.metrics import MeterProvider
         from opentelemetry.sdk.trace import TracerProvider
@@ -116,7 +116,7 @@ def _spans(floor: Callable[[], Any], body: Bodies) -> Iterator[Row]:
         yield Row(what, floor, lambda bound=bound: bound.dispatch(body()).messages)
 
 
-def pydantic_ai() -> Iterator[Row]:
+def pydantic_ai_rows() -> Iterator[Row]:
     """Yield the row of pydantic-ai: a run of an agent ends at the deferred call, and a second run continues from it."""
     try:
         from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
@@ -138,7 +138,7 @@ def pydantic_ai() -> Iterator[Row]:
     held.tool_plain(requires_approval=True)(pay)
     loop = asyncio.new_event_loop()
 
-    async def approved() -> Any:
+    async def run_approved() -> Any:
         first = await held.run("Pay.")
         calls = {approval.tool_call_id: True for approval in first.output.approvals}
         results = DeferredToolResults(approvals=calls)
@@ -147,11 +147,11 @@ def pydantic_ai() -> Iterator[Row]:
     yield Row(
         "pydantic-ai: requires_approval, an agent's run",
         lambda: loop.run_until_complete(direct.run("Pay.")),
-        lambda: loop.run_until_complete(approved()),
+        lambda: loop.run_until_complete(run_approved()),
     )
 
 
-def langchain() -> Iterator[Row]:
+def langchain_rows() -> Iterator[Row]:
     """Yield the row of LangChain: an agent with a scripted model, the middleware and a checkpointer in memory."""
     try:
         from langchain.agents import create_agent
@@ -189,7 +189,7 @@ def langchain() -> Iterator[Row]:
     def config() -> Any:
         return {"configurable": {"thread_id": str(next(count))}}
 
-    def approved() -> Any:
+    def run_approved() -> Any:
         thread = config()
         held.invoke({"messages": [("user", "Pay.")]}, thread)
         return held.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread)
@@ -197,11 +197,11 @@ def langchain() -> Iterator[Row]:
     yield Row(
         "LangChain: HumanInTheLoopMiddleware, an agent's run",
         lambda: direct.invoke({"messages": [("user", "Pay.")]}, config()),
-        approved,
+        run_approved,
     )
 
 
-def measured(row: Row) -> tuple[float, float]:
+def measure(row: Row) -> tuple[float, float]:
     """Return the medians of the floor and of the work in microseconds, measured in turns."""
     all_times: tuple[list[float], list[float]] = ([], [])
     for _ in range(3):
@@ -230,9 +230,9 @@ def main() -> None:
         "|---|---|---|---|",
     ]
     with tempfile.TemporaryDirectory() as folder:
-        for rows in (ours(Path(folder)), pydantic_ai(), langchain()):
+        for rows in (our_rows(Path(folder)), pydantic_ai_rows(), langchain_rows()):
             for row in rows:
-                floor, work = measured(row)
+                floor, work = measure(row)
                 lines.append(f"| {row.what} | {floor:,.0f} | {work:,.0f} | {work - floor:,.0f} |")
                 print(lines[-1], flush=True)
     (Path(__file__).parent / "results" / "controls.md").write_text("\n".join(lines) + "\n")

@@ -195,7 +195,7 @@ def memory_rows(count: int = 300) -> Iterator[Row]:
     """Count the bytes that Python allocates for tools that are defined and exported, and for their models alone."""
     for subject in SUBJECTS:
         functions = clones(subject.function, count)
-        tools = _bytes_of(lambda functions=functions: _exported([tool(function) for function in functions]))
+        tools = _bytes_of(lambda functions=functions: _export_all([tool(function) for function in functions]))
         models = _bytes_of(lambda functions=functions: [_described_model_of(function) for function in functions])
         kilobytes = (tools - models) / count / 1000
         goal = None if subject.name == WITHOUT_GOAL else 20
@@ -203,7 +203,7 @@ def memory_rows(count: int = 300) -> Iterator[Row]:
         yield Row(part="memory", what="a tool", subject=subject.name, spread=spread, goal=goal)
 
 
-def _exported(tools: Sequence[Tool[..., Any]]) -> Registry:
+def _export_all(tools: Sequence[Tool[..., Any]]) -> Registry:
     registry = Registry(tools)
     registry.export(unlimited("openai"))
     return registry
@@ -228,9 +228,9 @@ def growth_rows(most_tools: int = 10_000, most_properties: int = 5_000) -> Itera
     """Fit how costs grow with the number of tools and of properties."""
     [scalar, *_] = SUBJECTS
     sizes = [size for size in (100, 300, 1_000, 3_000, 10_000) if size <= most_tools]
-    yield from _exponents("tools", sizes, lambda size: _of_tools(scalar, size))
+    yield from _exponents("tools", sizes, lambda size: _time_tools(scalar, size))
     counts = [size for size in (300, 1_000, 2_500, 5_000) if size <= most_properties]
-    yield from _exponents("properties", counts, _of_properties)
+    yield from _exponents("properties", counts, _time_properties)
     small_registry, large_registry = (Registry(map(tool, clones(scalar.function, size))) for size in (10, sizes[-1]))
     ways: dict[str, Callable[[], Any]] = {}
     for size, registry in ((10, small_registry), (sizes[-1], large_registry)):
@@ -266,17 +266,17 @@ def _exponents(subject: str, sizes: Sequence[int], measure: Callable[[int], Mapp
         yield Row(part="growth", what=label, subject=subject, spread=spread, goal=1.2, note=note)
 
 
-def _of_tools(subject: Subject, size: int) -> Mapping[str, float]:
+def _time_tools(subject: Subject, size: int) -> Mapping[str, float]:
     functions, provider = clones(subject.function, size), unlimited("openai")
     timed: dict[str, float] = {}
-    tools = _timed(timed, "definition", lambda: [tool(function) for function in functions])
-    registry = _timed(timed, "registry", lambda: Registry(tools))
-    bound = _timed(timed, "export, strict", lambda: registry.bind(provider, strict=True))
-    _timed(timed, "report", lambda: str(bound.report()))
+    tools = _time(timed, "definition", lambda: [tool(function) for function in functions])
+    registry = _time(timed, "registry", lambda: Registry(tools))
+    bound = _time(timed, "export, strict", lambda: registry.bind(provider, strict=True))
+    _time(timed, "report", lambda: str(bound.report()))
     return timed
 
 
-def _of_properties(size: int) -> Mapping[str, float]:
+def _time_properties(size: int) -> Mapping[str, float]:
     fields: dict[str, Any] = {f"field_{number}": (int, 3) for number in range(size - 1)}
     model = create_model("Wide", **fields)
 
@@ -285,18 +285,18 @@ def _of_properties(size: int) -> Mapping[str, float]:
 
     take.__annotations__["wide"] = model
     timed: dict[str, float] = {}
-    wide_tool = _timed(timed, "definition of a model", lambda: tool(take))
+    wide_tool = _time(timed, "definition of a model", lambda: tool(take))
     for strict in (False, True):
-        bound = _timed(
+        bound = _time(
             timed,
             f"its export, {'strict' if strict else 'lenient'}",
             lambda strict=strict: Registry([wide_tool]).bind(unlimited("openai"), strict=strict),
         )
-    _timed(timed, "its report", lambda: str(bound.report()))
+    _time(timed, "its report", lambda: str(bound.report()))
     return timed
 
 
-def _timed(timed: dict[str, float], what: str, work: Callable[[], Any]) -> Any:
+def _time(timed: dict[str, float], what: str, work: Callable[[], Any]) -> Any:
     gc.collect()
     started = perf_counter()
     value = work()

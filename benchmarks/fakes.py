@@ -39,13 +39,13 @@ USER = [{"role": "user", "content": "How will it be in Bonn?"}]
 def _openai(http: Any, stream: bool) -> Callable[[], Any]:
     client = importlib.import_module("openai").OpenAI(base_url=NOWHERE, api_key="k", http_client=http)
     request = TOOLS.request("openai")
-    return lambda: _read(client.chat.completions.create(model="m", messages=USER, stream=stream, **request), stream)
+    return lambda: _consume(client.chat.completions.create(model="m", messages=USER, stream=stream, **request), stream)
 
 
 def _anthropic(http: Any, stream: bool) -> Callable[[], Any]:
     client = importlib.import_module("anthropic").Anthropic(base_url=NOWHERE, api_key="k", http_client=http)
     request = TOOLS.request("anthropic")
-    return lambda: _read(
+    return lambda: _consume(
         client.messages.create(model="m", max_tokens=9, messages=USER, stream=stream, **request), stream
     )
 
@@ -55,31 +55,31 @@ def _gemini(http: Any, stream: bool) -> Callable[[], Any]:
     client = genai.Client(api_key="k", http_options={"base_url": NOWHERE, "httpx_client": http})
     request = TOOLS.request("gemini")
     ask = client.models.generate_content_stream if stream else client.models.generate_content
-    return lambda: _read(ask(model="m", contents="How will it be in Bonn?", **request), stream)
+    return lambda: _consume(ask(model="m", contents="How will it be in Bonn?", **request), stream)
 
 
 def _mistral(http: Any, stream: bool) -> Callable[[], Any]:
     client = importlib.import_module("mistralai.client").Mistral(server_url=NOWHERE, api_key="k", client=http)
     request = TOOLS.request("mistral")
     ask = client.chat.stream if stream else client.chat.complete
-    return lambda: _read(ask(model="m", messages=USER, **request), stream)
+    return lambda: _consume(ask(model="m", messages=USER, **request), stream)
 
 
 def _cohere(http: Any, stream: bool) -> Callable[[], Any]:
     client = importlib.import_module("cohere").ClientV2(api_key="k", base_url=NOWHERE, httpx_client=http)
     request = TOOLS.request("cohere")
     ask = client.chat_stream if stream else client.chat
-    return lambda: _read(ask(model="m", messages=USER, **request), stream)
+    return lambda: _consume(ask(model="m", messages=USER, **request), stream)
 
 
 CLIENTS = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini, "mistral": _mistral, "cohere": _cohere}
 
 
-def _read(response: Any, stream: bool) -> Any:
+def _consume(response: Any, stream: bool) -> Any:
     return list(response) if stream else response
 
 
-def _canned(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
+def _canned_client(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
     """Return a client with a transport that returns the bytes of a fake's answer."""
     responses: list[tuple[int, dict[str, str], bytes]] = []
     transport = fake.transport()
@@ -96,13 +96,13 @@ def _canned(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
     return http.Client(transport=http.MockTransport(lambda _: http.Response(status, headers=headers, content=content)))
 
 
-def measured(provider: str, stream: bool) -> tuple[float, float]:
+def measure(provider: str, stream: bool) -> tuple[float, float]:
     """Return the median milliseconds of one turn on the fake, and on the canned body."""
     make = CLIENTS[provider]
     fake = Fake(provider, TOOLS)
     fake.answers(lambda _: Turn().calls(weather, city="Bonn", days=2))
     http = importlib.import_module("httpx" if provider == "cohere" else "httpx2")
-    ways = [make(fake.client(), stream), make(_canned(fake, lambda client: make(client, stream), http), stream)]
+    ways = [make(fake.client(), stream), make(_canned_client(fake, lambda client: make(client, stream), http), stream)]
     times: list[list[float]] = [[], []]
     for _ in range(20):
         for way in ways:
@@ -132,7 +132,7 @@ def main() -> None:
     ]
     for provider in CLIENTS:
         for stream in (False, True):
-            fake_median, canned_median = measured(provider, stream)
+            fake_median, canned_median = measure(provider, stream)
             streamed = "yes" if stream else "no"
             lines.append(
                 f"| {provider} | {streamed} | {fake_median:.2f} | {canned_median:.2f} | {fake_median - canned_median:.2f} |"

@@ -63,7 +63,7 @@ def user(text: str) -> JsonObject:
     return {"role": "user", "content": text}
 
 
-def said(text: str) -> JsonObject:
+def assistant_message(text: str) -> JsonObject:
     return {"role": "assistant", "content": text}
 
 
@@ -81,7 +81,13 @@ def result(content: Any = "sunny", identifier: str = _ID) -> JsonObject:
 
 
 def _with_id(identifier: str) -> list[JsonObject]:
-    return [ASK, calls(call(identifier)), result("sunny", identifier), said("It is sunny."), user("And now?")]
+    return [
+        ASK,
+        calls(call(identifier)),
+        result("sunny", identifier),
+        assistant_message("It is sunny."),
+        user("And now?"),
+    ]
 
 
 ASK = user("What is the weather in Paris?")
@@ -102,11 +108,32 @@ TOOL: JsonObject = {
 
 CASES: Mapping[str, list[JsonObject]] = {
     "healthy": [{"role": "system", "content": "Be brief."}, *_with_id(_ID)],
-    "parallel calls": [ASK, calls(*BOTH, text="I look."), result(), result("rain", _OTHER), said("Sun, rain."), ASK],
+    "parallel calls": [
+        ASK,
+        calls(*BOTH, text="I look."),
+        result(),
+        result("rain", _OTHER),
+        assistant_message("Sun, rain."),
+        ASK,
+    ],
     "dangling call, then the user": [ASK, calls(call()), user("Never mind. What is 2 + 2?")],
-    "orphan result": [ASK, said("It is sunny."), result("sunny", _OTHER), user("And now?")],
-    "late result": [ASK, calls(call()), user("Are you there?"), result(), said("Sunny."), user("And now?")],
-    "duplicate result": [ASK, calls(call()), result(), result("sunny, again"), said("Sunny."), user("And now?")],
+    "orphan result": [ASK, assistant_message("It is sunny."), result("sunny", _OTHER), user("And now?")],
+    "late result": [
+        ASK,
+        calls(call()),
+        user("Are you there?"),
+        result(),
+        assistant_message("Sunny."),
+        user("And now?"),
+    ],
+    "duplicate result": [
+        ASK,
+        calls(call()),
+        result(),
+        result("sunny, again"),
+        assistant_message("Sunny."),
+        user("And now?"),
+    ],
     "duplicate ids in two turns": [*_with_id(_ID), calls(call(city="Rome")), result("rain")],
     "id of another provider": _with_id("functions.find:0"),
     "id of 50 characters": _with_id("call_" + "0123456789" * 4 + "abcde"),
@@ -118,7 +145,7 @@ CASES: Mapping[str, list[JsonObject]] = {
     ],
     "cut arguments": [ASK, calls(call(arguments='{"city": "Par')), result("error: no JSON"), user("Try again.")],
     "blank text beside a call": [ASK, calls(call(), text="\n\n"), result()],
-    "empty assistant message": [ASK, said(""), user("Hello?")],
+    "empty assistant message": [ASK, assistant_message(""), user("Hello?")],
     "unknown tool, a dot in its name": [ASK, calls(call(name="files.read")), result("error: no such tool")],
     "image in a result": [ASK, calls(call()), result(SEEN)],
     "user right after a result": [ASK, calls(call()), result(), user("In French, please.")],
@@ -134,7 +161,9 @@ def judge(target: str, request: JsonObject) -> list[str]:
     The first problems come from the SDK's types, botocore's model or mistral-common's validator: one for each message.
     Then come the problems that are known from public threads: see the rules of each target.
     """
-    authority = {"bedrock": _botocore, "mistral": _mistral}.get(target, functools.partial(_typed, target))
+    authority = {"bedrock": _check_with_botocore, "mistral": _check_with_mistral_common}.get(
+        target, functools.partial(_check_types, target)
+    )
     return list(dict.fromkeys([*authority(request), *_RULES[target](request)]))
 
 
@@ -142,17 +171,17 @@ def _messages(request: JsonObject) -> list[Any]:
     return request.get("messages") or request.get("contents") or []
 
 
-def _typed(target: str, request: JsonObject) -> Iterator[str]:
+def _check_types(target: str, request: JsonObject) -> Iterator[str]:
     if not _messages(request):
         yield "no messages"
     for at, message in enumerate(_messages(request)):
         try:
             _validate(target, message)
         except ValueError as error:
-            yield f"messages[{at}]: {_first(error)}"
+            yield f"messages[{at}]: {_first_line(error)}"
 
 
-def _first(error: Any) -> str:
+def _first_line(error: Any) -> str:
     """Return one line of a pydantic error. For a union, take the member that fits best: it is usually the right one."""
     if not hasattr(error, "errors"):
         return str(error)
@@ -170,7 +199,7 @@ def _validate(target: str, message: Any) -> None:
 
         Content.model_validate_json(json.dumps(message))
     else:
-        _forced(_adapter(target).validate_python(message, strict=True, extra="forbid"))
+        _force(_adapter(target).validate_python(message, strict=True, extra="forbid"))
 
 
 @functools.cache
@@ -186,16 +215,16 @@ def _adapter(target: str) -> Any:
     return TypeAdapter[Any](Form)
 
 
-def _forced(value: Any) -> Any:
+def _force(value: Any) -> Any:
     """Walk into pydantic's lazy iterators, because they check their items only when read."""
     if isinstance(value, dict):
-        return {key: _forced(inner) for key, inner in value.items()}
+        return {key: _force(inner) for key, inner in value.items()}
     if value is None or isinstance(value, (str, bytes, int, float)) or hasattr(value, "model_dump"):
         return value
-    return [_forced(inner) for inner in value]
+    return [_force(inner) for inner in value]
 
 
-def _mistral(request: JsonObject) -> Iterator[str]:
+def _check_with_mistral_common(request: JsonObject) -> Iterator[str]:
     """Yield the problems that the SDK's types and the validator of tokenizers up to V11 find."""
     from mistral_common.protocol.instruct.request import ChatCompletionRequest
     from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
@@ -208,7 +237,7 @@ def _mistral(request: JsonObject) -> Iterator[str]:
         try:
             forms[message["role"]].model_validate(message)
         except (KeyError, ValueError) as error:
-            yield f"messages[{at}]: {_first(error)}"
+            yield f"messages[{at}]: {_first_line(error)}"
     try:
         parsed: Any = ChatCompletionRequest.from_openai(request["messages"], model="model")
         get_validator(TokenizerVersion("v11"), ValidationMode.serving).validate_request(parsed)
@@ -217,7 +246,7 @@ def _mistral(request: JsonObject) -> Iterator[str]:
 
 
 @functools.cache
-def _converse() -> Any:
+def _converse_shape() -> Any:
     from botocore.loaders import Loader
     from botocore.model import ServiceModel
 
@@ -225,24 +254,24 @@ def _converse() -> Any:
     return ServiceModel(service_description, "bedrock-runtime").operation_model("Converse").input_shape
 
 
-def _botocore(request: JsonObject) -> Iterator[str]:
+def _check_with_botocore(request: JsonObject) -> Iterator[str]:
     from botocore.validate import ParamValidator
 
     full_request = {"modelId": MODELS["bedrock"], **request}
-    report = ParamValidator().validate(full_request, _converse())
+    report = ParamValidator().validate(full_request, _converse_shape())
     if report.has_errors():
         yield from report.generate_report().splitlines()
-    yield from _unfit(full_request, _converse(), "")
+    yield from _violations(full_request, _converse_shape(), "")
 
 
-def _unfit(value: Any, shape: Any, path: str) -> Iterator[str]:
+def _violations(value: Any, shape: Any, path: str) -> Iterator[str]:
     """Yield the problems that botocore leaves to the service: patterns, lengths and enums."""
     if shape.type_name == "structure" and isinstance(value, dict) and not shape.is_document_type:
         for key in value.keys() & shape.members.keys():
-            yield from _unfit(value[key], shape.members[key], f"{path}.{key}")
+            yield from _violations(value[key], shape.members[key], f"{path}.{key}")
     elif shape.type_name == "list" and isinstance(value, list):
         for at, inner in enumerate(value):
-            yield from _unfit(inner, shape.member, f"{path}[{at}]")
+            yield from _violations(inner, shape.member, f"{path}[{at}]")
     elif shape.type_name == "string" and isinstance(value, str):
         most, pattern = shape.metadata.get("max", len(value)), shape.metadata.get("pattern", ".*")
         is_known = not shape.metadata.get("enum") or value in shape.metadata["enum"]
@@ -272,7 +301,7 @@ class Turn:
         return [part.kind for part in self.parts]
 
 
-def _joined(turns: Iterable[Turn], *roles: str) -> list[Turn]:
+def _join(turns: Iterable[Turn], *roles: str) -> list[Turn]:
     """Join neighbouring turns of the same role, if it is one of these roles."""
     joined_turns: list[Turn] = []
     for turn in turns:
@@ -283,7 +312,7 @@ def _joined(turns: Iterable[Turn], *roles: str) -> list[Turn]:
     return joined_turns
 
 
-def _pairing(turns: Sequence[Turn]) -> Iterator[str]:
+def _check_pairing(turns: Sequence[Turn]) -> Iterator[str]:
     """Check that every call has one result, in the next turn, and that every result has its call."""
     for before, turn in pairwise([Turn(role="none"), *turns, Turn(role="none")]):
         call_counts, result_counts = Counter(before.of("call")), Counter(turn.of("result"))
@@ -293,18 +322,18 @@ def _pairing(turns: Sequence[Turn]) -> Iterator[str]:
             yield f"results without a call in the turn before: {unrequested}"
 
 
-def _matching(what: str, values: Iterable[str], pattern: str) -> Iterator[str]:
+def _check_pattern(what: str, values: Iterable[str], pattern: str) -> Iterator[str]:
     for value in values:
         if not re.fullmatch(pattern, value):
             yield f"{what} {value!r} is not of {pattern}"
 
 
-def _all(turns: Iterable[Turn], kind: str) -> list[Any]:
+def _values_of(turns: Iterable[Turn], kind: str) -> list[Any]:
     return [value for turn in turns for value in turn.of(kind)]
 
 
-def _names(turns: Iterable[Turn], pattern: str) -> Iterator[str]:
-    return _matching("tool name", _all(turns, "name"), pattern)
+def _check_names(turns: Iterable[Turn], pattern: str) -> Iterator[str]:
+    return _check_pattern("tool name", _values_of(turns, "name"), pattern)
 
 
 def _chat_turns(request: JsonObject) -> list[Turn]:
@@ -319,21 +348,21 @@ def _chat_turns(request: JsonObject) -> list[Turn]:
         for tool_call in message.get("tool_calls") or []:
             parts += [Part("call", tool_call["id"], tool_call), Part("name", tool_call["function"]["name"], tool_call)]
         turns.append(Turn(role=message["role"], parts=tuple(parts)))
-    return _joined(turns, "tool")
+    return _join(turns, "tool")
 
 
 def _openai_rules(request: JsonObject) -> Iterator[str]:
     """openai/openai-agents-python#1061, agno-agi/agno#5116 (duplicate results), anomalyco/opencode#12653 (ids)."""
     turns = _chat_turns(request)
-    yield from _pairing(turns)
-    yield from _matching("id", _all(turns, "call"), r"(?s).{1,40}")
-    yield from _names(turns, "[a-zA-Z0-9_-]{1,64}")
+    yield from _check_pairing(turns)
+    yield from _check_pattern("id", _values_of(turns, "call"), r"(?s).{1,40}")
+    yield from _check_names(turns, "[a-zA-Z0-9_-]{1,64}")
 
 
 def _mistral_rules(request: JsonObject) -> Iterator[str]:
     """NousResearch/hermes-agent#20154 (user after result); mistral-common's tokenizer (empty messages)."""
     turns = _chat_turns(request)
-    yield from _pairing(turns)
+    yield from _check_pairing(turns)
     for before, turn in pairwise(turns):
         if (before.role, turn.role) == ("tool", "user"):
             yield "a user message right after a result (3230)"
@@ -343,7 +372,7 @@ def _mistral_rules(request: JsonObject) -> Iterator[str]:
 
 def _cohere_rules(request: JsonObject) -> Iterator[str]:
     """oracle/langchain-oracle#10."""
-    return _pairing(_chat_turns(request))
+    return _check_pairing(_chat_turns(request))
 
 
 def _block_turns(request: JsonObject) -> list[Turn]:
@@ -375,15 +404,15 @@ def _block_rules(turns: Sequence[Turn]) -> Iterator[str]:
     aaif-goose/goose#1624, anthropics/claude-code#2697 (pairing, results first), earendil-works/pi#4071 and
     evalstate/fast-agent#668 (after calls), Anthropic's errors page and NousResearch/hermes-agent#63983 (blank text).
     """
-    joined = _joined(turns, "user", "assistant")
-    yield from _pairing(joined)
+    joined = _join(turns, "user", "assistant")
+    yield from _check_pairing(joined)
     for turn in joined:
         kinds = [kind for kind in turn.kinds() if kind != "name"]
         if "result" in kinds and set(kinds[: kinds.count("result")]) != {"result"}:
             yield "results are not first in their message"
         if "call" in kinds and set(kinds[kinds.index("call") :]) != {"call"}:
             yield "content after a call"
-    if any(not text.strip() for text in _all(turns, "text")):
+    if any(not text.strip() for text in _values_of(turns, "text")):
         yield "blank text"
     if not all(turn.parts for turn in turns):
         yield "a message without content"
@@ -393,9 +422,9 @@ def _anthropic_rules(request: JsonObject) -> Iterator[str]:
     """QwenLM/qwen-code#8164 (ids), BerriAI/litellm#23510 (duplicates), anthropics/claude-code#96152 (names)."""
     turns = _block_turns(request)
     yield from _block_rules(turns)
-    yield from _matching("id", _all(turns, "call"), "[a-zA-Z0-9_-]+")
-    yield from _names(turns, "[a-zA-Z0-9_-]{1,128}")
-    if duplicates := [item for item, count in Counter(_all(turns, "call")).items() if count > 1]:
+    yield from _check_pattern("id", _values_of(turns, "call"), "[a-zA-Z0-9_-]+")
+    yield from _check_names(turns, "[a-zA-Z0-9_-]{1,128}")
+    if duplicates := [item for item, count in Counter(_values_of(turns, "call")).items() if count > 1]:
         yield f"duplicate ids: {duplicates}"
 
 
@@ -405,7 +434,7 @@ def _bedrock_rules(request: JsonObject) -> Iterator[str]:
     yield from _block_rules(turns)
     if any(before.role == turn.role for before, turn in pairwise(turns)):
         yield "roles do not alternate"
-    if _all(turns, "call") and "toolConfig" not in request:
+    if _values_of(turns, "call") and "toolConfig" not in request:
         yield "calls, and no toolConfig"
     raw_results = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
     if any(raw_result.get("status") == "error" and not raw_result.get("content") for raw_result in raw_results):
@@ -432,7 +461,7 @@ def _gemini_turns(request: JsonObject) -> list[Turn]:
 def _gemini_rules(request: JsonObject) -> Iterator[str]:
     """microsoft/vscode#299295 (counts), continuedev/continue#11047 (place), maximhq/bifrost#4202 (images before 3)."""
     turns = _gemini_turns(request)
-    yield from _pairing(turns)
+    yield from _check_pairing(turns)
     for before, turn in pairwise([Turn(role="none"), *turns]):
         if turn.of("call") and before.role != "user":
             yield "a call turn after neither a user turn nor responses"
@@ -441,7 +470,7 @@ def _gemini_rules(request: JsonObject) -> Iterator[str]:
     raw_results = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
     if any(raw_result.get("parts") for raw_result in raw_results) and re.match("gemini-[12]", MODELS["gemini"]):
         yield "parts in a functionResponse, before Gemini 3"
-    yield from _names(turns, "[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
+    yield from _check_names(turns, "[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 _RULES: Mapping[str, Callable[[JsonObject], Iterator[str]]] = {
@@ -454,7 +483,7 @@ _RULES: Mapping[str, Callable[[JsonObject], Iterator[str]]] = {
 }
 
 
-def lost(case: str, request: JsonObject) -> list[str]:
+def lost_texts(case: str, request: JsonObject) -> list[str]:
     """Return the user's texts that are missing in the request: a request without them could be valid, but useless."""
     request_text = json.dumps(request, ensure_ascii=False, default=str)
     words = [message["content"] for message in CASES[case] if message["role"] == "user"]
@@ -474,7 +503,7 @@ class Answer(NamedTuple):
 Convert: TypeAlias = Callable[[str, list[JsonObject]], Any]
 
 
-def answered(convert: Convert, target: str, messages: list[JsonObject]) -> Answer:
+def run_case(convert: Convert, target: str, messages: list[JsonObject]) -> Answer:
     try:
         return Answer(convert(target, json.loads(json.dumps(messages))))
     except Exception as error:  # a library may raise any error for a history
@@ -515,13 +544,13 @@ class _Sent(BaseException):  # not an Exception: no library retries it
 _SENT: list[Any] = []
 
 
-def _keep(request: Any) -> Any:
+def _keep_body(request: Any) -> Any:
     """Replace the transport: keep the body, and send nothing."""
     _SENT.append(json.loads(request.read() if hasattr(request, "read") else request.content))
     raise _Sent
 
 
-def _kept(send: Callable[[], Any]) -> JsonObject:
+def _body_sent_by(send: Callable[[], Any]) -> JsonObject:
     """Return the body that reaches the transport."""
     _SENT.clear()
     try:
@@ -539,7 +568,7 @@ def _litellm(*, modify_params: bool) -> Convert:
     import httpx
     import litellm
 
-    httpx.HTTPTransport.handle_request = lambda _, request: _keep(request)  # type: ignore[method-assign]
+    httpx.HTTPTransport.handle_request = lambda _, request: _keep_body(request)  # type: ignore[method-assign]
     litellm.suppress_debug_info = True
     prefixes = {"cohere": "cohere_chat"}
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_region_name": "us-east-1"}
@@ -548,7 +577,7 @@ def _litellm(*, modify_params: bool) -> Convert:
         litellm.modify_params = modify_params
         credentials: JsonObject = keys if target == "bedrock" else {"api_key": "key"}
         name = f"{prefixes.get(target, target)}/{MODELS[target]}"
-        return _kept(
+        return _body_sent_by(
             lambda: litellm.completion(name, messages, tools=[TOOL], max_retries=0, num_retries=0, **credentials)
         )
 
@@ -572,7 +601,7 @@ def _pydantic_ai() -> Convert:
         _, prepared = model.prepare_request(None, parameters)
         history = repair_messages(_ai_messages(messages), repair_last_response=True)  # as an agent does
         history = repair_messages(model.prepare_messages(history, prepared), repair_last_response=True)
-        return _kept(lambda: loop.run_until_complete(model.request(history, None, parameters)))
+        return _body_sent_by(lambda: loop.run_until_complete(model.request(history, None, parameters)))
 
     return convert
 
@@ -594,8 +623,8 @@ def _ai_models() -> dict[str, Callable[[], Any]]:
     from pydantic_ai.providers.mistral import MistralProvider
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    old: JsonObject = {"api_key": "key", "http_client": httpx.AsyncClient(transport=httpx.MockTransport(_keep))}
-    new: JsonObject = {"api_key": "key", "http_client": httpx2.AsyncClient(transport=httpx2.MockTransport(_keep))}
+    old: JsonObject = {"api_key": "key", "http_client": httpx.AsyncClient(transport=httpx.MockTransport(_keep_body))}
+    new: JsonObject = {"api_key": "key", "http_client": httpx2.AsyncClient(transport=httpx2.MockTransport(_keep_body))}
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
     client = boto3.client("bedrock-runtime", **keys)
 
@@ -689,7 +718,7 @@ class Run(NamedTuple):
 def run(library: Library) -> Run:
     convert = library.make()
     answers = {
-        target: {case: answered(convert, target, messages) for case, messages in CASES.items()} for target in MODELS
+        target: {case: run_case(convert, target, messages) for case, messages in CASES.items()} for target in MODELS
     }
     return Run(importlib.metadata.version(library.distribution), answers)
 
@@ -724,11 +753,11 @@ def long_history(turns: int = 250) -> list[JsonObject]:
     for number in range(turns):
         identifier = f"call_{number:024}"
         history += [user(f"Question {number}"), calls(call(identifier)), result(f"sunny {number}", identifier)]
-        history.append(said(f"Answer {number}"))
+        history.append(assistant_message(f"Answer {number}"))
     return history[:-1]
 
 
-def best(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7) -> float:
+def best_milliseconds(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7) -> float:
     """Return the shortest time of some work in milliseconds; each round prepares a new input."""
     times: list[float] = []
     for _ in range(rounds):
@@ -754,12 +783,12 @@ def cost_rows() -> Iterator[tuple[str, str]]:
 
     assert len(messages) == 1000  # noqa: PLR2004 - as the table says
     assert not bound.check_messages(messages)
-    reading = best(lambda: Conversation(tools), lambda value: value.read(messages, "openai"))
-    checking = best(lambda: None, lambda _: bound.check_messages(messages))
+    reading = best_milliseconds(lambda: Conversation(tools), lambda value: value.read(messages, "openai"))
+    checking = best_milliseconds(lambda: None, lambda _: bound.check_messages(messages))
     yield "read 1,000 messages of OpenAI", f"{reading:.1f} ms"
     yield "check them", f"{checking:.1f} ms"
     for target, model in MODELS.items():
-        milliseconds = best(conversation, lambda value, to=target, of=model: value.request(to, model=of))
+        milliseconds = best_milliseconds(conversation, lambda value, to=target, of=model: value.request(to, model=of))
         yield f"request of them to {target}", f"{milliseconds:.1f} ms"
     for target in MODELS:
         early, late = growth(target)
@@ -794,7 +823,7 @@ def seconds_of_turn(conversation: Any, target: str, number: int) -> float:
     started = perf_counter()
     conversation.request(target, model=MODELS[target])
     elapsed = perf_counter() - started
-    conversation.dispatch(_response(said(f"Answer {number}")), provider="openai")
+    conversation.dispatch(_response(assistant_message(f"Answer {number}")), provider="openai")
     return elapsed
 
 
@@ -810,7 +839,7 @@ def _response(message: JsonObject) -> JsonObject:
 def problems_of(case: str, target: str, answer: Answer) -> list[str]:
     if answer.request is None:
         return [f"not converted: {answer.refused}"]
-    return judge(target, answer.request) + lost(case, answer.request)
+    return judge(target, answer.request) + lost_texts(case, answer.request)
 
 
 def as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

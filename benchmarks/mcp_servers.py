@@ -84,11 +84,11 @@ async def _floor_shout(text: str) -> tuple[str, Any]:
 FLOORS: dict[str, Any] = {"add": _floor_add, "order": _floor_order, "shout": _floor_shout}
 
 
-def floor() -> "Server[Any]":
+def floor_server() -> "Server[Any]":
     """Return the smallest server that answers the calls, on the SDK's lowlevel server."""
     listing_server = server(Registry([add, order, shout]), "listed")
 
-    async def called(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def handle_call(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         text, structured = await FLOORS[params.name](**(params.arguments or {}))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
@@ -96,7 +96,7 @@ def floor() -> "Server[Any]":
 
     list_handler = listing_server.get_request_handler("tools/list")
     assert list_handler is not None
-    return Server("floor", on_list_tools=list_handler.handler, on_call_tool=called)
+    return Server("floor", on_list_tools=list_handler.handler, on_call_tool=handle_call)
 
 
 def servers() -> dict[str, Any]:
@@ -106,19 +106,19 @@ def servers() -> dict[str, Any]:
         fast_server.tool(function)
         sdk_server.tool()(function)
     return {
-        "floor": InMemoryTransport(floor()),
+        "floor": InMemoryTransport(floor_server()),
         "toolshape": InMemoryTransport(server(Registry([add, order, shout]), "ours")),
-        f"fastmcp {importlib.metadata.version('fastmcp')}": _fast(fast_server),
+        f"fastmcp {importlib.metadata.version('fastmcp')}": _fastmcp_transport(fast_server),
         f"mcp {importlib.metadata.version('mcp')}, MCPServer": InMemoryTransport(sdk_server._lowlevel_server),
     }
 
 
-def _fast(made: FastMCP) -> Any:
+def _fastmcp_transport(made: FastMCP) -> Any:
     lowlevel = made._mcp_server
     return InMemoryTransport(lowlevel)
 
 
-async def measured() -> dict[str, dict[str, float]]:
+async def measure() -> dict[str, dict[str, float]]:
     """Return the median time of a call in microseconds, by server and tool."""
     times: dict[str, dict[str, list[float]]] = {}
     async with contextlib.AsyncExitStack() as stack:
@@ -147,7 +147,7 @@ async def measured() -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Measure, print the table, and save it."""
-    medians = asyncio.run(measured())
+    medians = asyncio.run(measure())
     floor_medians = medians["floor"]
     lines = [
         "# What a server of MCP costs per call",

@@ -70,7 +70,7 @@ def pieces_of(said: str, size: int = PIECE) -> list[str]:
     return [said[at : at + size] for at in range(0, len(said), size)]
 
 
-def stream(name: str, pieces: list[str]) -> list[Any]:
+def read_stream(name: str, pieces: list[str]) -> list[Any]:
     """Read a text piece by piece."""
     reader = text.Reader(name, SCHEMAS)
     calls = [call for piece in pieces for call in reader.feed(piece)]
@@ -128,10 +128,10 @@ def row(name: str, peer: Peer | None) -> str:
     pieces = pieces_of(sample)
     assert is_right([(call.name, call.arguments) for call in text.read(name, sample, SCHEMAS).calls]), name
     whole = shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
-    streamed = shortest(lambda: stream(name, pieces)) / kilobytes
+    streamed = shortest(lambda: read_stream(name, pieces)) / kilobytes
     floor = floor_of(sample) / kilobytes
     splits = splits_of(sample)
-    wrong = sum(not is_right([(call.name, call.arguments) for call in stream(name, split)]) for split in splits)
+    wrong = sum(not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits)
     cells = [
         f"`{name}`",
         f"{floor * 1e6:.0f}",

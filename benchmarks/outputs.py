@@ -173,7 +173,7 @@ Ask = Callable[[Any, str], Any]
 """Asks a fake at a URL for an answer of a type, with one library, and returns the value that the library read."""
 
 
-def _sent(provider: str, body: dict[str, Any]) -> tuple[Any, str | None]:
+def _sent_schema(provider: str, body: dict[str, Any]) -> tuple[Any, str | None]:
     """Return the schema of the answer in a request, and the name of the tool with this schema, if any."""
     form, server = get(provider).output, get(provider).server
     sent = None if form is None or form.sent is None else form.sent(body)
@@ -192,7 +192,7 @@ def _is_strict(provider: str, body: dict[str, Any]) -> bool:
     return server is not None and any(tool.is_strict for tool in server.read_request(body).tools)
 
 
-def _wrapped(canonical: Any, schema: Any) -> Iterator[Any]:
+def _candidates(canonical: Any, schema: Any) -> Iterator[Any]:
     """Yield the canonical value unchanged, then in the only field of an object, then as pydantic-ai writes a union."""
     yield canonical
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
@@ -208,7 +208,7 @@ def _wrapped(canonical: Any, schema: Any) -> Iterator[Any]:
         yield from ({name: {"kind": tag, "data": value}} for value in values)
 
 
-def _written(provider: str, kind: Any, value: Any, schema: Any) -> Any:
+def _write(provider: str, kind: Any, value: Any, schema: Any) -> Any:
     """Return the first form of the value that is valid for the schema that was sent.
 
     Raises:
@@ -216,7 +216,7 @@ def _written(provider: str, kind: Any, value: Any, schema: Any) -> Any:
     """
     canonical = TypeAdapter(kind).dump_python(value, mode="json", by_alias=True)
     plain = in_2020_12(schema) if isinstance(schema, dict) else {}
-    for candidate in _wrapped(canonical, schema):
+    for candidate in _candidates(canonical, schema):
         if Draft202012Validator(plain).is_valid(candidate):
             return candidate
     raise NotSayableError(f"{provider}: {json.dumps(canonical)} in {json.dumps(schema)}")
@@ -230,9 +230,9 @@ def outcome_of(ask: Ask, provider: str, kind: Any, value: Any, *, is_ours: bool)
         strict.append(_is_strict(provider, asked.request))
         if is_ours:
             return Turn().says(value, output=kind)
-        schema, tool = _sent(provider, asked.request)
+        schema, tool = _sent_schema(provider, asked.request)
         try:
-            written_value = _written(provider, kind, value, schema)
+            written_value = _write(provider, kind, value, schema)
         except NotSayableError as error:
             unsayable.append(error)
             return "{}"
@@ -306,7 +306,7 @@ def ours() -> dict[str, Ask]:
     }  # fmt: skip
 
 
-def helpers() -> dict[str, Ask]:
+def sdk_helpers() -> dict[str, Ask]:
     def parsed(kind: Any, url: str) -> Any:
         config: Any = {"response_mime_type": "application/json", "response_schema": kind}
         return _google(url).models.generate_content(model="gemini-3-pro", contents="Go.", config=config).parsed
@@ -373,7 +373,7 @@ def langchain_peer() -> dict[str, Ask]:
 
 PEERS: dict[str, tuple[Callable[[], dict[str, Ask]], list[str]]] = {
     "toolshape": (ours, ["toolshape"]),
-    "the SDK's helper": (helpers, ["openai", "anthropic", "google-genai"]),
+    "the SDK's helper": (sdk_helpers, ["openai", "anthropic", "google-genai"]),
     "pydantic-ai": (pydantic_ai_peer, ["pydantic-ai-slim"]),
     "instructor": (instructor_peer, ["instructor"]),
     "langchain": (langchain_peer, ["langchain-openai", "langchain-anthropic", "langchain-google-genai"]),
@@ -381,7 +381,7 @@ PEERS: dict[str, tuple[Callable[[], dict[str, Ask]], list[str]]] = {
 PROVIDERS = ("openai", "anthropic", "gemini")
 
 
-def measured(libraries: list[str]) -> dict[str, Any]:
+def measure(libraries: list[str]) -> dict[str, Any]:
     """Return the outcome of each type at each provider, by library, with the versions."""
     results_by_library: dict[str, Any] = {}
     for library in libraries:
@@ -407,7 +407,7 @@ def row(provider: str, library: str, outcomes: dict[str, Any]) -> str:
     return f"| {provider} | {library} | {counts} | {shown} |"
 
 
-def written_page(found: dict[str, Any]) -> str:
+def format_page(found: dict[str, Any]) -> str:
     columns = [(provider, library) for provider in PROVIDERS for library in PEERS if library in found]
     versions = ", ".join(dict.fromkeys(each for library in found.values() for each in library["versions"]))
     lines = [
@@ -439,11 +439,11 @@ def main() -> None:
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    outcomes = measured(options.libraries)
+    outcomes = measure(options.libraries)
     if options.to is not None:
         options.to.write_text(json.dumps(outcomes), encoding="utf-8")
     if options.others is not None:
-        page = written_page({**json.loads(options.others.read_text(encoding="utf-8")), **outcomes})
+        page = format_page({**json.loads(options.others.read_text(encoding="utf-8")), **outcomes})
         RESULTS.write_text(page, encoding="utf-8")
         print(page)
 

@@ -76,7 +76,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def write(path: Path, responses: int) -> None:
+def record_trace(path: Path, responses: int) -> None:
     """Record some responses."""
     TOOLS.observe(record_to(path, keep="all"))
     bound = TOOLS.bind("openai", False)
@@ -95,10 +95,10 @@ def write(path: Path, responses: int) -> None:
         )
 
 
-def timed(path: Path, make: Any) -> float:
+def time_replay(path: Path, make: Any) -> float:
     """Return the seconds of one replay, without the start of its workers."""
     with make() as pool:
-        list(pool.map(_begin, range(8)))
+        list(pool.map(_warm_up, range(8)))
         started = perf_counter()
         report = replay(path, TARGET, pool)
         seconds = perf_counter() - started
@@ -106,7 +106,7 @@ def timed(path: Path, make: Any) -> float:
     return seconds
 
 
-def _begin(_: int) -> int:
+def _warm_up(_: int) -> int:
     """Make a worker import everything that it needs."""
     return len(TOOLS)
 
@@ -119,7 +119,7 @@ def main() -> None:
     context = get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "calls.jsonl")
-        write(path, options.responses)
+        record_trace(path, options.responses)
         megabytes = path.stat().st_size / 1e6
         pool_factories = {
             worker_count: partial(ProcessPoolExecutor, worker_count, mp_context=context) for worker_count in (1, 2)
@@ -127,7 +127,7 @@ def main() -> None:
         seconds: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(5):
             for worker_count, make in pool_factories.items():
-                seconds[worker_count].append(timed(path, make))
+                seconds[worker_count].append(time_replay(path, make))
     one_worker, two_workers = (statistics.median(seconds[worker_count]) for worker_count in (1, 2))
     seconds_per_response = one_worker / options.responses
     lines = [

@@ -45,7 +45,7 @@ def seconds_of_each(
         The seconds of one call in each round, by name.
     """
     timers = {name: _timer(call, loop) for name, call in callables.items()}
-    counts = {name: _count(timer, effort.seconds) for name, timer in timers.items()}
+    counts = {name: _repetitions(timer, effort.seconds) for name, timer in timers.items()}
     seconds_by_name: dict[str, list[float]] = {name: [] for name in callables}
     gc.collect()
     gc.disable()
@@ -77,7 +77,7 @@ def _timer(call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Callable
     return time
 
 
-def _count(timer: Callable[[int], float], seconds: float) -> int:
+def _repetitions(timer: Callable[[int], float], seconds: float) -> int:
     timer(3)
     count = 1
     while (elapsed := timer(count)) < seconds / 4:

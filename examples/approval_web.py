@@ -62,7 +62,7 @@ def restore(chat_id: str) -> Conversation:
     return Conversation.from_json(text, tools)
 
 
-def go_on(chat: Conversation) -> None:
+def continue_chat(chat: Conversation) -> None:
     """Ask the model until it answers or a call waits for approval; store the conversation before each request."""
     with Ledger(str(FOLDER / "calls.db")) as ledger:
         while not chat.pending:
@@ -77,7 +77,7 @@ def ask(request: Request) -> Response:
     """Start a conversation with a customer's message."""
     chat = Conversation(tools)
     chat.user(request.query_params["text"])
-    go_on(chat)
+    continue_chat(chat)
     return PlainTextResponse(chat.id)
 
 
@@ -99,7 +99,7 @@ def approve(request: Request) -> Response:
         chat.approve(request.path_params["call"])
         with Ledger(str(FOLDER / "calls.db")) as ledger:
             chat.run(ledger=ledger)
-        go_on(chat)
+        continue_chat(chat)
     return PlainTextResponse(chat.messages[-1].text)
 
 

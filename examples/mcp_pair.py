@@ -59,7 +59,7 @@ async def serve() -> None:
         await shop_server.run(read, write, shop_server.create_initialization_options())
 
 
-async def client_of_others() -> None:
+async def call_from_other_client() -> None:
     """Call the tools with any MCP client: here, the official SDK's client, without toolshape."""
     parameters = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
     async with Client(stdio_client(parameters)) as client:
@@ -71,7 +71,7 @@ async def client_of_others() -> None:
         print("count=many:", next(getattr(content, "text", "") for content in refused.content).splitlines()[-1])
 
 
-async def our_model() -> None:
+async def call_from_our_model() -> None:
     """Import the tools of the same server, as if it were somebody else's, for a model at OpenAI."""
     async with connect(COMMAND, prefix="shop", timeout=20) as remote:
         with Fake("openai") as fake:  # in place of OpenAI
@@ -90,8 +90,8 @@ def ask(fake: Fake, request: dict[str, Any]) -> Any:
 
 
 async def main() -> None:
-    await client_of_others()
-    await our_model()
+    await call_from_other_client()
+    await call_from_our_model()
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ RESPONSES: dict[str, dict[str, Any]] = {
 }
 
 
-def tell(provider: ProviderName) -> None:
+def play_turn(provider: ProviderName) -> None:
     """Run one turn with a provider, and print what happens."""
     bound = tools.bind(provider)
     first = bound.request(choice="auto")["tools"][0]
@@ -77,5 +77,5 @@ def tell(provider: ProviderName) -> None:
 
 
 if __name__ == "__main__":
-    tell("openai")
-    tell("anthropic")
+    play_turn("openai")
+    play_turn("anthropic")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic_core import from_json
 
-from toolshape._calls import Coercion, Finish, WireCall, WireMessage, shortened
+from toolshape._calls import Coercion, Finish, WireCall, WireMessage, shorten
 from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.resolve import call_of
+from toolshape._dispatch.resolve import resolve_call
 from toolshape._errors import AnswerError, CallError, Problem
 from toolshape._execution.failures import validation_error
 from toolshape._function.model import FunctionDefinition
-from toolshape._results import Result, Results, sendable
+from toolshape._results import Result, Results, make_sendable
 from toolshape._schema.arrows import in_object
 from toolshape._schema.lens import Lens
 from toolshape._schema.values import UnreadableError
@@ -64,8 +64,8 @@ def compile_answer_reading(
             model, coercions = validate(text if is_wrapped else f'{{"{FIELD}":{text}}}')
         except BaseException as error:
             call_error = validation_error(error, tool=name)
-            model, coercions = _read_again(validate, text, call_error, is_cut=is_cut, is_wrapped=is_wrapped)
-        return model.__dict__[FIELD], _inside(coercions) if coercions and not is_wrapped else coercions
+            model, coercions = _retry_wrapped(validate, text, call_error, is_cut=is_cut, is_wrapped=is_wrapped)
+        return model.__dict__[FIELD], _unwrap_paths(coercions) if coercions and not is_wrapped else coercions
 
     def read(given: Any, is_cut: bool) -> Validated:
         if type(given) is str:
@@ -77,7 +77,7 @@ def compile_answer_reading(
     return read
 
 
-def _read_again(
+def _retry_wrapped(
     validate: Callable[[Any], Validated], text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
 ) -> Validated:
     """Validate an answer again if the LLM left out the object around it; raise ``AnswerError`` if it stays invalid."""
@@ -100,7 +100,7 @@ def _answer_error(text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
     try:
         parse_json(text, None)
     except UnreadableError as error:
-        return _unreadable(name, text, error, is_cut=is_cut)
+        return _unreadable_error(name, text, error, is_cut=is_cut)
     except RecursionError:
         problem = Problem("", "too_deep", message="nested too deeply to be read")
         return AnswerError("malformed_answer", output=name, problems=[problem])
@@ -108,15 +108,15 @@ def _answer_error(text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
         return AnswerError("validator_crashed", output=name, reference=found.reference)
     problems = found.problems or [Problem("", found.code, message=found.text)]
     if not is_wrapped:
-        problems = [_inside_problem(problem) for problem in problems]
+        problems = [_unwrap_problem(problem) for problem in problems]
     return AnswerError("invalid_answer", output=name, problems=problems)
 
 
-def _unreadable(name: str, text: str, error: UnreadableError, *, is_cut: bool) -> AnswerError:
+def _unreadable_error(name: str, text: str, error: UnreadableError, *, is_cut: bool) -> AnswerError:
     problem = Problem("", error.rule, message=str(error))
     if error.rule == "repeated_key":
         return AnswerError("invalid_answer", output=name, problems=[problem])
-    surroundings = _beside_json(text)
+    surroundings = _describe_surroundings(text)
     if surroundings:
         return AnswerError("answer_in_prose", output=name, problems=[Problem("", "prose", message=surroundings)])
     if is_cut or error.rule == "json_truncated":
@@ -124,7 +124,7 @@ def _unreadable(name: str, text: str, error: UnreadableError, *, is_cut: bool) -
     return AnswerError("malformed_answer", output=name, problems=[problem])
 
 
-def _beside_json(text: str) -> str:
+def _describe_surroundings(text: str) -> str:
     """Describe the text around the JSON of an answer; return ``""`` if there is none, or no whole object or array."""
     starts = [position for position in (text.find("{"), text.find("[")) if position >= 0]
     if not starts:
@@ -144,16 +144,16 @@ def _beside_json(text: str) -> str:
 _PREFIX = f"{FIELD}."
 
 
-def _inside_path(path: str) -> str:
+def _unwrap_path(path: str) -> str:
     return "" if path == FIELD else path.removeprefix(_PREFIX)
 
 
-def _inside(coercions: Sequence[Coercion]) -> tuple[Coercion, ...]:
-    return tuple(coercion._replace(path=_inside_path(coercion.path)) for coercion in coercions)
+def _unwrap_paths(coercions: Sequence[Coercion]) -> tuple[Coercion, ...]:
+    return tuple(coercion._replace(path=_unwrap_path(coercion.path)) for coercion in coercions)
 
 
-def _inside_problem(problem: Problem) -> Problem:
-    return problem._replace(path=_inside_path(problem.path))
+def _unwrap_problem(problem: Problem) -> Problem:
+    return problem._replace(path=_unwrap_path(problem.path))
 
 
 class Answer(Generic[T]):
@@ -191,7 +191,7 @@ class Answer(Generic[T]):
         self.results = results
 
     def __repr__(self) -> str:
-        return f"Answer({shortened(self.value) if self.error is None else self.error.code})"
+        return f"Answer({shorten(self.value) if self.error is None else self.error.code})"
 
     @property
     def calls(self) -> list[WireCall]:
@@ -227,7 +227,7 @@ class Answer(Generic[T]):
         """
         if self.results is not None:
             return self.results.turn
-        messages: list[Any] = [*sendable(self.assistant)]
+        messages: list[Any] = [*make_sendable(self.assistant)]
         if self.calls:
             messages += self.provider.codec.write_results(self._results())
         return messages + self.feedback
@@ -247,7 +247,7 @@ class Answer(Generic[T]):
             names.index(self._tool) if self._tool in names else None
         )  # only the first such call is the answer
         for position, wire in enumerate(calls):
-            call = call_of(self.provider.name, _NO_HANDLERS, position, wire)
+            call = resolve_call(self.provider.name, _NO_HANDLERS, position, wire)
             if position != answer_position:
                 error = CallError("not_run", tool=call.wire_name)
                 results.append(Result(call, error=error, text=str(error)))
@@ -285,7 +285,7 @@ def answer_of(
         results: The results of the response's calls, if the tools were bound with ``output=``.
     """
     answer: Answer[Any] = Answer(provider, reading, raw, tool, results)
-    text, refusal = _words(provider, reading[0]) if tool is None else AnswerText(_arguments_of(answer.call))
+    text, refusal = _answer_text(provider, reading[0]) if tool is None else AnswerText(_arguments_of(answer.call))
     answer.text = text or refusal
     if (refusal and not text) or answer.finish == "refusal":
         refusal_text = answer.text if isinstance(answer.text, str) else ""
@@ -307,13 +307,13 @@ def _arguments_of(call: WireCall | None) -> Any:
     return "" if call is None else call.arguments
 
 
-def _words(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
+def _answer_text(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
     # A provider without an output form is asked for a call. If it cannot force a call, the answer may come as text.
     return answer_text(assistant) if provider.output is None else provider.output.answer(assistant)
 
 
-def written_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:
+def raw_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:
     """Return the answer as the model wrote it: the text of the response, or the arguments of the call."""
     if tool is None:
-        return _words(provider, reading[0]).text
+        return _answer_text(provider, reading[0]).text
     return _arguments_of(next((call for call in wire_calls(reading) if call.wire_name == tool), None))

@@ -15,7 +15,7 @@ from toolshape._calls import Strictness
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.receive import body_of
 from toolshape._errors import UsageError
-from toolshape._families import family_of, get, reading_text_calls
+from toolshape._families import family_of, get, with_text_format
 from toolshape._output import Output
 from toolshape._results import Results
 from toolshape._store import Key, Store, Use
@@ -47,7 +47,7 @@ class Bindings:
             DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
-        resolved_provider = get(provider) if text_calls is None else reading_text_calls(get(provider), text_calls)
+        resolved_provider = get(provider) if text_calls is None else with_text_format(get(provider), text_calls)
         contents = self._store.contents  # a snapshot: adding a tool replaces the contents
         strictness = contents.strict if strict is None else strict
         if not (strictness is True or strictness is False or strictness == "auto"):
@@ -74,7 +74,7 @@ class Bindings:
             with store.lock:
                 bound = Bound(bound_tools)
                 if output_key[1] is output:
-                    _keep(contents.bounds, output_key, bound)
+                    _cache_bound(contents.bounds, output_key, bound)
                 # The new entry goes first, because the last entry is the provider of the latest request.
                 store.contents = replace(
                     store.contents, used={key: Use(resolved_provider, output), **store.contents.used}
@@ -138,7 +138,7 @@ _MOST_OUTPUTS = 64
 """How many bindings with an output are kept: a program may make an ``Output`` for each request."""
 
 
-def _keep(bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound) -> None:
+def _cache_bound(bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound) -> None:
     keys_with_output = [cached_key for cached_key in bounds if cached_key[1] is not None]
     if len(keys_with_output) >= _MOST_OUTPUTS:
         del bounds[keys_with_output[0]]

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, 
 
 from pydantic_core import from_json
 
-from toolshape._bound_tools import BoundTools, bind_tools, part_of
+from toolshape._bound_tools import BoundTools, bind_tools, select_part
 from toolshape._calls import Call, ChoiceMode, Finding, JsonObject, Loss, Strictness, WireCall
 from toolshape._deprecation import warn_renamed
 from toolshape._dispatch import state
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan, plan_of
-from toolshape._dispatch.planning import planned
-from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.planning import plan_calls
+from toolshape._dispatch.receive import read_response
 from toolshape._dispatch.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
-from toolshape._dispatch.running import arun_whole, run_whole
+from toolshape._dispatch.running import arun_unshared, run_unshared
 from toolshape._errors import ExportError, Problem, ResponseError, did_you_mean
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._output_beside_tools import OutputBesideTools
 from toolshape._report import Report
 from toolshape._results import Result, Results
-from toolshape._schema.values import copied
-from toolshape._selection import selected
+from toolshape._schema.values import copy_json
+from toolshape._selection import select_tools
 from toolshape._tool import Tool
 from toolshape._wire.provider import Choice, Reading
 
@@ -94,7 +94,7 @@ class Bound:
     def __repr__(self) -> str:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
 
-    def _gathered(self, wire_names: Iterable[str]) -> list[JsonObject]:
+    def _gather_entries(self, wire_names: Iterable[str]) -> list[JsonObject]:
         entries_by_name = self._bound_tools.entries
         entries = b",".join([entries_by_name[name] for name in wire_names])
         text = b"[%s]" % entries
@@ -111,16 +111,16 @@ class Bound:
         """
         self._refuse_too_many()
         entries = self._bound_tools.entries
-        return self._searchable(self._gathered(entries), ()) if entries else []
+        return self._add_search_tool(self._gather_entries(entries), ()) if entries else []
 
-    def _searchable(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
+    def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
         """Return the tools, plus the provider's search tool if a tool is deferred and ``native`` has no search."""
         deferral = self.provider.request.deferral
         if deferral is None or any(map(deferral.is_search, native)) or not any(map(deferral.is_marked, tools)):
             return tools
         return [*tools, dict(deferral.search)]
 
-    def _refuse_beside(self, native: Sequence[Any]) -> None:
+    def _refuse_native_tools(self, native: Sequence[Any]) -> None:
         deferral = self.provider.request.deferral
         explain_refusal = None if deferral is None else deferral.refused
         refusals = (
@@ -163,7 +163,7 @@ class Bound:
         Raises:
             KeyError: A name or pattern matches no tool.
         """
-        return Bound(part_of(self._bound_tools, selected(self.tools, names, tags, exclude)))
+        return Bound(select_part(self._bound_tools, select_tools(self.tools, names, tags, exclude)))
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
@@ -226,7 +226,7 @@ class Bound:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
         """
         beside = self._bound_tools.beside
-        output_keywords = {} if beside is None else copied(beside.keywords)
+        output_keywords = {} if beside is None else copy_json(beside.keywords)
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
             return output_keywords
         if not (parallel is None or parallel is True or parallel is False):
@@ -235,7 +235,7 @@ class Bound:
             raise self._request_error(
                 "native", "native", f"native= must be a list of tools in the SDK's form, not {native!r}"
             )
-        self._refuse_beside(native)
+        self._refuse_native_tools(native)
         raw_choice: Any = choice
         if not (raw_choice is None or isinstance(raw_choice, (str, Iterable))):
             raise self._request_error(
@@ -254,13 +254,15 @@ class Bound:
             model=None if model is None else str(model),
             mode=mode,
             names=names,
-            chosen=(*self._searchable(self._gathered(names), native), *copied(list(native))) if names else (),
+            chosen=(*self._add_search_tool(self._gather_entries(names), native), *copy_json(list(native)))
+            if names
+            else (),
             parallel=parallel,
             is_strict=self._has_strict(),
         )
         entries = self._bound_tools.entries
-        sent_entries = self._searchable(self._gathered(entries), native) if entries else []
-        tools = [*sent_entries, *copied(list(native))]
+        sent_entries = self._add_search_tool(self._gather_entries(entries), native) if entries else []
+        tools = [*sent_entries, *copy_json(list(native))]
         request = self.provider.request.keywords(tools, wire_choice)
         # If the request holds only some of the tools, only these tools count toward the limit.
         request_values = [
@@ -268,7 +270,7 @@ class Bound:
         ]
         if any(value is tools for value in request_values):
             self._refuse_too_many(len(native))
-        return _merged(request, output_keywords)
+        return _merge_keywords(request, output_keywords)
 
     def _has_strict(self) -> bool:
         beside = self._bound_tools.beside
@@ -280,9 +282,9 @@ class Bound:
         wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
             names = (str(beside.tool),)
-            wire_choice = wire_choice._replace(mode=None, names=names, chosen=tuple(self._gathered(names)))
+            wire_choice = wire_choice._replace(mode=None, names=names, chosen=tuple(self._gather_entries(names)))
         try:
-            self.provider.request.keywords(self._gathered(self._bound_tools.entries), wire_choice)
+            self.provider.request.keywords(self._gather_entries(self._bound_tools.entries), wire_choice)
         except ExportError:
             return None
         return beside.record.name if is_only_answer else "required"
@@ -317,9 +319,9 @@ class Bound:
             return plan_of(response)
         bound_tools = self._bound_tools
         try:
-            results = planned(self.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
+            results = plan_calls(self.provider, read_response(bound_tools.reader, response), bound_tools.handlers)
         except ResponseError as error:
-            show(self, ObservedResponse(response, error))
+            show_to_observers(self, ObservedResponse(response, error))
             raise
         if bound_tools.beside is not None:
             bound_tools.beside.read_results(results)
@@ -329,7 +331,10 @@ class Bound:
 
     def _observe(self, results: Results, response: Any) -> None:
         """Show a response to the observers once its calls are answered."""
-        state.observe(results, lambda done, was_told: show(self, ObservedResponse(response, done, continues=was_told)))
+        state.observe(
+            results,
+            lambda done, was_told: show_to_observers(self, ObservedResponse(response, done, continues=was_told)),
+        )
 
     def collector(self) -> Collector:
         """Return a collector for a stream of this provider, which returns each call once the call is complete."""
@@ -337,7 +342,10 @@ class Bound:
         def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
             stream: Literal["ended", "open"] = "ended" if has_ended else "open"
             state.observe(
-                results, lambda done, was_told: show(self, ObservedResponse(pieces, done, stream, continues=was_told))
+                results,
+                lambda done, was_told: show_to_observers(
+                    self, ObservedResponse(pieces, done, stream, continues=was_told)
+                ),
             )
 
         return Collector(
@@ -357,11 +365,13 @@ class Bound:
         """
         bound_tools = self._bound_tools
         if bound_tools.is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
-            results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
+            results = plan_calls(
+                bound_tools.provider, read_response(bound_tools.reader, response), bound_tools.handlers
+            )
             if not options:
-                return run_whole(results, NOTHING_INJECTED, None, None)
+                return run_unshared(results, NOTHING_INJECTED, None, None)
             inject = options.get("inject", NOTHING_INJECTED)
-            return run_whole(results, inject, options.get("limit"), options.get("on_progress"))
+            return run_unshared(results, inject, options.get("limit"), options.get("on_progress"))
         refuse_unknown(options)
         return self.plan(response).run(**options)
 
@@ -369,9 +379,11 @@ class Bound:
         """Like ``dispatch``, for a running event loop: the same as ``plan``, then ``arun``."""
         bound_tools = self._bound_tools
         if bound_tools.is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
-            results = planned(bound_tools.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
+            results = plan_calls(
+                bound_tools.provider, read_response(bound_tools.reader, response), bound_tools.handlers
+            )
             inject = options.get("inject", NOTHING_INJECTED)
-            return await arun_whole(results, inject, options.get("limit"), options.get("on_progress"))
+            return await arun_unshared(results, inject, options.get("limit"), options.get("on_progress"))
         refuse_unknown(options)
         return await self.plan(response).arun(**options)
 
@@ -430,9 +442,7 @@ class Bound:
         """
         from toolshape._dispatch import outbound  # noqa: PLC0415 - costs a tenth of the import; few programs need it
 
-        return self.provider.codec.write_calls(
-            outbound.outbound_calls(self.provider, self._bound_tools.handlers, calls)
-        )
+        return self.provider.codec.write_calls(outbound.convert_calls(self.provider, self._bound_tools.handlers, calls))
 
     def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
         """Write results as the provider's messages, in the order given.
@@ -443,7 +453,7 @@ class Bound:
             return self.provider.codec.write_results(results) if results else []
         from toolshape._dispatch import outbound  # noqa: PLC0415 - the same
 
-        return outbound.written_results(self.provider, self._bound_tools.handlers, results)
+        return outbound.write_foreign_results(self.provider, self._bound_tools.handlers, results)
 
     def say(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
         """Call ``calls_as_messages``, which replaces this deprecated name."""
@@ -486,7 +496,7 @@ class Bound:
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
-        return stored.checked(self.provider, messages, model)
+        return stored.check_messages(self.provider, messages, model)
 
     def repair_messages(
         self, messages: Any, *, model: str | None = None, repairs: Mapping[str, bool] | bool | None = None
@@ -507,10 +517,10 @@ class Bound:
         """
         from toolshape._dispatch import messages as stored  # noqa: PLC0415 - the same
 
-        return stored.repaired_messages(self.provider, messages, model, repairs)
+        return stored.repair_messages(self.provider, messages, model, repairs)
 
 
-def _merged(request: JsonObject, asked: JsonObject) -> JsonObject:
+def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
     """Merge the keyword arguments for tools and for the answer; some providers have one object for both."""
     merged = dict(request)
     for key, value in asked.items():
@@ -518,7 +528,7 @@ def _merged(request: JsonObject, asked: JsonObject) -> JsonObject:
     return merged
 
 
-def show(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
+def show_to_observers(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
     """Show a response to the observers of a ``Bound`` and to other observers, once to each observer."""
     for observer in {
         id(observer): observer for observer in (*(bound_tools_of(bound).observers or ()), *others)
@@ -539,17 +549,17 @@ def observe_resumed(bound: Bound, results: Results) -> None:
     response = assistant[0] if len(assistant) == 1 else list(assistant)
 
     def observe(done: Results, was_told: bool) -> None:
-        show(bound, ObservedResponse(response, done, continues=was_told))
+        show_to_observers(bound, ObservedResponse(response, done, continues=was_told))
 
     state.observe(results, observe, was_told=True)
 
 
-def plan_of_call(bound: Bound, call: WireCall) -> Plan:
+def plan_call(bound: Bound, call: WireCall) -> Plan:
     """Return the plan of a call that other code has read, such as the MCP server; ``call.raw`` is the whole request."""
     bound_tools = bound_tools_of(bound)
     if bound_tools.observers is not None:
         return bound.plan(call.raw)
-    return Plan(planned(bound_tools.provider, Reading([], [call], None), bound_tools.handlers))
+    return Plan(plan_calls(bound_tools.provider, Reading([], [call], None), bound_tools.handlers))
 
 
 def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:

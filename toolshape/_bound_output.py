@@ -3,17 +3,17 @@
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from toolshape._answer import FIELD, Answer, ReadAnswer, answer_of, compile_answer_reading, written_answer
+from toolshape._answer import FIELD, Answer, ReadAnswer, answer_of, compile_answer_reading, raw_answer
 from toolshape._calls import JsonObject, JsonSchema, Strictness
 from toolshape._dispatch.collector import Collector, response_of
 from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.partial_calls import beginning
-from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.partial_calls import read_beginning
+from toolshape._dispatch.receive import read_response
 from toolshape._errors import ResponseError
 from toolshape._families import get, recognised
 from toolshape._output_record import OutputRecord, record_output
 from toolshape._report import Report
-from toolshape._schema.values import copied
+from toolshape._schema.values import copy_json
 from toolshape._wire.outputs import WireOutput, output_to_wire
 from toolshape._wire.provider import Provider, ProviderOrName
 
@@ -52,7 +52,7 @@ class BoundOutput(Generic[T]):
     @property
     def schema(self) -> JsonSchema:
         """The schema that is sent, as a copy."""
-        return copied(self._wire.lens.schema)  # type: ignore[no-any-return]
+        return copy_json(self._wire.lens.schema)  # type: ignore[no-any-return]
 
     @property
     def is_strict(self) -> bool:
@@ -66,7 +66,7 @@ class BoundOutput(Generic[T]):
 
     def request(self) -> JsonObject:
         """Return a copy of the keyword arguments for a request; every process produces the same bytes."""
-        return copied(self._wire.keywords)  # type: ignore[no-any-return]
+        return copy_json(self._wire.keywords)  # type: ignore[no-any-return]
 
     def report(self) -> Report:
         """Return the differences between the type and the schema that is sent, and the rules that are not enforced."""
@@ -80,7 +80,7 @@ class BoundOutput(Generic[T]):
         Raises:
             ResponseError: The response is not of this provider's family.
         """
-        reading = reading_of(self.provider, response)
+        reading = read_response(self.provider, response)
         return answer_of(self.provider, reading, response, self.name, self._wire.tool, self._read)
 
     def collector(self) -> "AnswerCollector[T]":
@@ -160,8 +160,8 @@ class AnswerCollector(Generic[T]):
         if not response or not recognised(bound.provider, response):
             return None
         record, lens = self._record, self._wire.lens
-        wire_answer = written_answer(bound.provider, reading_of(bound.provider, response), self._wire.tool)
-        partial_answer = beginning(
+        wire_answer = raw_answer(bound.provider, read_response(bound.provider, response), self._wire.tool)
+        partial_answer = read_beginning(
             wire_answer, lens.back, lens.losses, tuple(record.definition.schema.get("$defs", ()))
         )
         if record.is_wrapped:

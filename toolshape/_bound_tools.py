@@ -7,12 +7,12 @@ from typing import Any
 from toolshape._calls import DefaultEffect, JsonObject, JsonSchema, Strictness
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.hook_kinds import Hook
-from toolshape._dispatch.receive import reading_of
-from toolshape._dispatch.resolve import call_of
-from toolshape._dispatch.shape import Rules, Shape, shapes
+from toolshape._dispatch.receive import read_response
+from toolshape._dispatch.resolve import resolve_call
+from toolshape._dispatch.shape import Rules, Shape, compile_shapes
 from toolshape._errors import ExportError, Problem
 from toolshape._output import Output, record_of_output
-from toolshape._output_beside_tools import OutputBesideTools, compile_beside_tools, taken_name
+from toolshape._output_beside_tools import OutputBesideTools, compile_beside_tools, name_conflict
 from toolshape._tool import Tool
 from toolshape._validation.settings import Validate
 from toolshape._wire.provider import Provider
@@ -98,7 +98,7 @@ def bind_tools(
         else compile_beside_tools(provider, record_of_output(output), strict, has_tools=bool(tools))
     )
     candidates = [] if beside is None else [beside.candidate]
-    compiled = shapes(tools, provider, strict, rules, annotates=annotates, beside=candidates)
+    compiled = compile_shapes(tools, provider, strict, rules, annotates=annotates, beside=candidates)
     if beside is not None and beside.tool is not None and beside.candidate.name in compiled.relaxed:
         beside = compile_beside_tools(provider, beside.record, strict=False)
     for shape in compiled.compiled:
@@ -112,7 +112,7 @@ def bind_tools(
         and beside.tool is not None
         and (conflicting_shape := by_wire_name.get(beside.tool)) is not None
     ):
-        raise taken_name(beside, conflicting_shape.name)
+        raise name_conflict(beside, conflicting_shape.name)
     return BoundTools(
         tools=tools,
         provider=provider,
@@ -124,7 +124,7 @@ def bind_tools(
         default_effect=default_effect,
         shapes=by_wire_name,
         handlers=Handlers(by_wire_name, hooks, default_effect, strict),
-        reader=_reader(provider, _schemas(by_wire_name, beside)),
+        reader=_provider_for_reading(provider, _schemas(by_wire_name, beside)),
         output=output,
         beside=beside,
         is_direct=not observers and output is None,
@@ -136,7 +136,7 @@ def _schemas(shapes_by_name: Mapping[str, Shape], beside: OutputBesideTools | No
     return schemas if beside is None or beside.tool is None else {**schemas, beside.tool: beside.lens.schema}
 
 
-def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
+def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
     """Return the provider that reads responses; it keeps the tools' schemas if it needs them to type arguments."""
     for_schemas = provider.response.for_schemas
     if for_schemas is None:
@@ -144,7 +144,7 @@ def _reader(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
     return replace(provider, response=for_schemas(schemas))
 
 
-def part_of(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
+def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
     """Return the record for some of the tools, in the form that the whole record has for them."""
     chosen_tools = tuple(tools)
     names = {tool.name for tool in chosen_tools}
@@ -162,6 +162,6 @@ def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
 
 def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:
     """Return the name and the canonical arguments of each call in a response body, before validation."""
-    _, wires, *_ = reading_of(whole.reader, body)
-    calls = [call_of(whole.provider.name, whole.handlers, position, wire) for position, wire in enumerate(wires)]
+    _, wires, *_ = read_response(whole.reader, body)
+    calls = [resolve_call(whole.provider.name, whole.handlers, position, wire) for position, wire in enumerate(wires)]
     return [(call.name, call.arguments) for call in calls]

@@ -161,7 +161,7 @@ class Call(NamedTuple):
 
     def __repr__(self) -> str:
         name = self.name or f"unknown tool {self.wire_name}"
-        return f"Call({visible(name)}, {shortened(self.arguments_raw, is_json=True)}, id={shortened(self.id)})"
+        return f"Call({escape_invisible(name)}, {shorten(self.arguments_raw, is_json=True)}, id={shorten(self.id)})"
 
     def __reduce__(self) -> Any:
         # The reader belongs to one tool at one provider and cannot be pickled; the values that it reads replace it.
@@ -218,7 +218,7 @@ class Coercion(NamedTuple):
     after: Any
 
 
-def shortened(value: Any, *, is_json: bool = False) -> str:
+def shorten(value: Any, *, is_json: bool = False) -> str:
     """Return a value as JSON or as its ``repr``, cut to fit on a line; with ``is_json``, a string already is JSON."""
     if isinstance(value, (str, bytes)):
         text = value[: _LONGEST_SHOWN + 1]
@@ -228,11 +228,11 @@ def shortened(value: Any, *, is_json: bool = False) -> str:
             text = json.dumps(value, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             text = _repr(value)
-    text = visible(" ".join(text.split()))
+    text = escape_invisible(" ".join(text.split()))
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Escape every character that is invisible, ends a line, or changes the direction of the text.
 
     Models and servers write names and arguments, and a person who decides on a call must see what they wrote.

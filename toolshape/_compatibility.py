@@ -55,7 +55,7 @@ def check_answer(
     try:
         output.bind(get(provider), strict)
     except ExportError as error:
-        return tuple(_refused(get(provider), error))
+        return tuple(_to_refused_tools(get(provider), error))
     return ()
 
 
@@ -63,10 +63,10 @@ def _refusals(registry: Registry, provider: Provider, strict: Strictness | None)
     try:
         registry.bind(provider, strict).export()
     except ExportError as error:
-        yield from _refused(provider, error)
+        yield from _to_refused_tools(provider, error)
 
 
-def _refused(provider: Provider, error: ExportError) -> Iterator[RefusedTool]:
+def _to_refused_tools(provider: Provider, error: ExportError) -> Iterator[RefusedTool]:
     for problem in error.problems:
         message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
         yield RefusedTool(provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence)
@@ -101,15 +101,15 @@ def differences(
         reports[provider.name] = [entry for entry in bound.report() if entry.kind != "finding"]
         forms[provider.name] = "strict" if bound.is_strict(tool.name) else "lenient"
     paths = dict.fromkeys(entry.path for report in reports.values() for entry in report)
-    rows = [FormDifference("", {name: _said(forms[name], reports[name], "") for name in reports})]
+    rows = [FormDifference("", {name: _describe(forms[name], reports[name], "") for name in reports})]
     rows += [
-        FormDifference(path, {name: _said("", report, path) for name, report in reports.items()})
+        FormDifference(path, {name: _describe("", report, path) for name, report in reports.items()})
         for path in paths
         if path
     ]
     return tuple(rows)
 
 
-def _said(form: str, report: Iterable[Entry], path: str) -> str:
+def _describe(form: str, report: Iterable[Entry], path: str) -> str:
     notes = [f"{entry.rule}: {entry.note}" for entry in report if entry.path == path]
     return "; ".join([*([form] if form else []), *notes]) or "as written"

@@ -161,7 +161,7 @@ class CallContext:
         return self._state.to_result(value)
 
 
-def with_contexts(names: Iterable[str], context: CallContext, inject: Mapping[str, Any]) -> Mapping[str, Any]:
+def add_contexts(names: Iterable[str], context: CallContext, inject: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the injected values plus the context under its names; keep a ``CallContext`` that the caller injected."""
     caller_contexts = {name: value for name, value in inject.items() if isinstance(value, CallContext)}
     return {**inject, **dict.fromkeys(names, context), **caller_contexts}

@@ -17,7 +17,7 @@ from toolshape._dispatch.approval import Decision
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.conversion import Conversion
 from toolshape._dispatch.ledger_store import LedgerStore
-from toolshape._dispatch.messages import conversion_to, read_messages, response_messages, switched_off
+from toolshape._dispatch.messages import conversion_to, read_messages, response_messages, switched_off_repairs
 from toolshape._dispatch.outbound import histories_of, result_part_of
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.receive import body_of
@@ -30,22 +30,22 @@ from toolshape._identity import has_made_up_id
 from toolshape._message_json import message_from_json, message_to_json
 from toolshape._open_turn import (
     OpenTurn,
-    answered_part,
+    answered_message,
+    check_guarded,
     is_open,
     problems_of,
-    refusal,
-    refuse_unguarded,
-    restored_turn,
-    stored_waiting,
+    refusal_message,
+    restore_turn,
+    stored_waiting_calls,
     turn_to_json,
     waiting_calls,
 )
 from toolshape._parts import File, Image, Text
 from toolshape._registry import Registry
-from toolshape._results import PendingCall, Results, sendable
+from toolshape._results import PendingCall, Results, make_sendable
 from toolshape._tool import record_of
 from toolshape._validation.lookup import MASKED
-from toolshape._wire.bodies import model_of, plain
+from toolshape._wire.bodies import model_name, to_plain_json
 from toolshape._wire.provider import AnyProvider, Provider
 from toolshape.messages import (
     MediaPart,
@@ -148,16 +148,16 @@ class Conversation:
         return iter(self.messages)
 
     def __reduce__(self) -> Any:
-        return self._restored, (self.tools, self.messages, self._about())
+        return self._restored, (self.tools, self.messages, self._stored_state())
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages so far, including the existing results of an open turn."""
         with self._lock:
-            result_message = None if self._open is None else answered_part(self._open)
+            result_message = None if self._open is None else answered_message(self._open)
             return (
                 *self._messages,
-                *(() if result_message is None else (_placed(result_message, len(self._messages)),)),
+                *(() if result_message is None else (_with_path(result_message, len(self._messages)),)),
             )
 
     def _append(self, messages: Iterable[Message]) -> None:
@@ -165,7 +165,7 @@ class Conversation:
             raw_message: Any = message
             if not isinstance(raw_message, Message):
                 raise UsageError("messages must be Message records: use read(messages, provider) for stored messages")
-            self._messages.append(_placed(raw_message, len(self._messages)))
+            self._messages.append(_with_path(raw_message, len(self._messages)))
 
     def system(self, text: str) -> None:
         """Append a system prompt. Each request puts the prompt where the provider expects it.
@@ -185,7 +185,7 @@ class Conversation:
         if not content:
             raise UsageError("a user message needs content: a text, an image or a file")
         self._refuse_open("user")
-        self._append([Message(role="user", parts=tuple(_part_of(item) for item in content))])
+        self._append([Message(role="user", parts=tuple(_make_part(item) for item in content))])
 
     def read(self, messages: Any, provider: AnyProvider, *, model: str | None = None) -> None:
         """Append stored messages of a provider.
@@ -234,7 +234,7 @@ class Conversation:
         with self._lock:
             self._refuse_open(what)
             wire_messages, previous_counts = said.given, (len(self._messages), self._turns)
-            is_redelivered = wire_messages == _last_given(self._messages) and not any(
+            is_redelivered = wire_messages == _last_raw_response(self._messages) and not any(
                 map(has_made_up_id, results.calls)
             )
             if not (is_redelivered and len(results)):
@@ -275,7 +275,7 @@ class Conversation:
         """Return the names and ids of the calls that have no result yet."""
         self._close_if_done()  # the caller may have run the plan of these results outside of this class
         if self._stored_turn is not None:
-            return stored_waiting(self._stored_turn)
+            return stored_waiting_calls(self._stored_turn)
         return [] if self._open is None else waiting_calls(self._open)
 
     def _refuse_open(self, what: str) -> None:
@@ -285,7 +285,7 @@ class Conversation:
             UsageError: A turn is open; the message starts with ``what``, the rejected operation.
         """
         if waiting := self._waiting_calls():
-            raise UsageError(f"{what}: {refusal(waiting)}")
+            raise UsageError(f"{what}: {refusal_message(waiting)}")
         self._denied = None
 
     def _turn(self) -> OpenTurn:
@@ -298,7 +298,7 @@ class Conversation:
             stored_turn = self._stored_turn
             if stored_turn is not None:
                 bound = self.tools.bind(get(stored_turn["provider"]), stored_turn["strict"])
-                self._open = restored_turn(stored_turn, self._turns, bound, self._messages)
+                self._open = restore_turn(stored_turn, self._turns, bound, self._messages)
                 self._forget_stored()
             if self._open is None:
                 raise UsageError("no call of this conversation is waiting: the turn is not open")
@@ -368,7 +368,7 @@ class Conversation:
             return Plan(self._denied).run(**options)
         turn = self._turn()
         with self._running():
-            Plan(turn.results).run(**self._scoped(turn, options))
+            Plan(turn.results).run(**self._add_scope(turn, options))
         return turn.results
 
     async def arun(self, **options: "Unpack[RunOptions]") -> Results:
@@ -378,7 +378,7 @@ class Conversation:
             return await Plan(self._denied).arun(**options)
         turn = self._turn()
         with self._running():
-            await Plan(turn.results).arun(**self._scoped(turn, options))
+            await Plan(turn.results).arun(**self._add_scope(turn, options))
         return turn.results
 
     @contextmanager
@@ -396,14 +396,14 @@ class Conversation:
                 self._runs -= 1
                 self._close_if_done()
 
-    def _scoped(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
+    def _add_scope(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
         """Return the options of a run. With a ledger and without ``scope=``, the conversation and turn are the scope.
 
         Raises:
             UsageError: The turn was restored, one of its calls may have run meanwhile, and there is no ledger.
         """
         if options.get("ledger") is None:
-            refuse_unguarded(turn)
+            check_guarded(turn)
             return options
         if options.get("scope") is not None:
             return options
@@ -434,7 +434,7 @@ class Conversation:
         return await Plan(turn.results).apause(key, audience=audience, expires=expires, ledger=ledger)
 
     def _name_scope(self, turn: OpenTurn) -> None:
-        controls = state.controlled(turn.results)
+        controls = state.controls_of(turn.results)
         controls.scope = controls.scope or self._scope(turn)
 
     def resume(
@@ -516,7 +516,7 @@ class Conversation:
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
             model = self._asked[1]  # the requested name, which may be an alias of the version in the response
         wire_messages, origin = (
-            list(sendable(results.assistant)),
+            list(make_sendable(results.assistant)),
             Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
         )
         return _Said(
@@ -591,7 +591,7 @@ class Conversation:
         problems = list(converted.problems)
         has_tools = bool(request) and not _is_only_output(request, bound)
         missing_tools = (
-            None if has_tools or "tools_missing" in switched_off(repairs) else tools_missing(histories, model)
+            None if has_tools or "tools_missing" in switched_off_repairs(repairs) else tools_missing(histories, model)
         )
         if missing_tools is not None and any(map(calls_in, self._messages)):
             problems.append(missing_tools)
@@ -611,10 +611,10 @@ class Conversation:
         if converted.system and histories.system is not None:
             body.update(histories.system(converted.system))
         body[histories.key] = list(converted.messages)
-        return _merged(_merged(body, request), {key: plain(value) for key, value in keywords.items()})
+        return _merge(_merge(body, request), {key: to_plain_json(value) for key, value in keywords.items()})
 
     def _conversion(self, bound: Bound, model: str | None, repairs: Mapping[str, bool] | bool | None) -> Conversion:
-        rules_off = switched_off(repairs)
+        rules_off = switched_off_repairs(repairs)
         key = (bound.provider.name, bound.fingerprint, model, rules_off)
         cached = self._conversions.get(key)
         if cached is not None and cached[0] is bound:
@@ -660,7 +660,7 @@ class Conversation:
         if response is None:
             return self._waiting()
         body = self._body_of(response, provider)
-        return self._bound_for(body, provider).plan(body), model_of(body)
+        return self._bound_for(body, provider).plan(body), model_name(body)
 
     def _body_of(self, response: Any, provider: AnyProvider | None) -> Any:
         """Return the body of a response; a string is not parsed if the provider's responses are plain text."""
@@ -800,19 +800,21 @@ class Conversation:
         """
         try:
             visible_messages = (
-                self.messages if secrets else tuple(map(self._shown, range(len(self.messages)), self.messages))
+                self.messages
+                if secrets
+                else tuple(map(self._hide_message_secrets, range(len(self.messages)), self.messages))
             )
             messages = [message_to_json(message) for message in visible_messages]
-            body = {"version": _VERSION, "messages": messages, **self._about()}
+            body = {"version": _VERSION, "messages": messages, **self._stored_state()}
             text = json.dumps(body, ensure_ascii=False, allow_nan=False)
             return text.encode(errors="backslashreplace").decode()
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"a message cannot be written as JSON: {error}") from error
 
-    def _shown(self, position: int, message: Message) -> Message:
-        return _without_answer(message) if position in self._hidden else _without_secrets(message, self.tools)
+    def _hide_message_secrets(self, position: int, message: Message) -> Message:
+        return _hide_answer(message) if position in self._hidden else _hide_secrets(message, self.tools)
 
-    def _about(self) -> JsonObject:
+    def _stored_state(self) -> JsonObject:
         """Return the stored state of the conversation besides its messages: id, number of turns, and open turn."""
         with self._lock:
             self._close_if_done()
@@ -829,12 +831,14 @@ class Conversation:
 
     @classmethod
     def _restored(cls, tools: Registry | None, messages: Iterable[Message], about: JsonObject) -> "Self":
-        """Rebuild a conversation from stored messages and the state that ``_about`` returned."""
+        """Rebuild a conversation from stored messages and the state that ``_stored_state`` returned."""
         conversation = cls(tools, messages)
         conversation.id, conversation._turns = str(about.get("id", conversation.id)), int(about.get("turns", 0))
         conversation._hidden = set(about.get("hidden", ()))
         stored_turn = about.get("open")
-        if stored_turn is not None and stored_waiting(stored_turn):  # otherwise the last call ended during ``to_json``
+        if stored_turn is not None and stored_waiting_calls(
+            stored_turn
+        ):  # otherwise the last call ended during ``to_json``
             conversation._stored_turn = stored_turn
         return conversation
 
@@ -861,7 +865,7 @@ class Conversation:
             raise UsageError(f"the conversation has a message that cannot be read: {error!r}") from error
 
 
-def _without_answer(message: Message) -> Message:
+def _hide_answer(message: Message) -> Message:
     """Return a message with its answer hidden; the answer is a text or the arguments of a call."""
     parts: list[MessagePart] = []
     for part in message.parts:
@@ -874,13 +878,13 @@ def _without_answer(message: Message) -> Message:
     return with_parts(message, parts)
 
 
-def _without_secrets(message: Message, tools: Registry) -> Message:
+def _hide_secrets(message: Message, tools: Registry) -> Message:
     """Return a message without secrets. If a call may hold a secret, the raw form of the message is dropped."""
-    parts = tuple(_hidden_call(part, tools) if isinstance(part, ToolCallPart) else part for part in message.parts)
+    parts = tuple(_hide_arguments(part, tools) if isinstance(part, ToolCallPart) else part for part in message.parts)
     return with_parts(message, parts)
 
 
-def _hidden_call(part: ToolCallPart, tools: Registry) -> ToolCallPart:
+def _hide_arguments(part: ToolCallPart, tools: Registry) -> ToolCallPart:
     if part.name is None or part.name not in tools:  # the model may have meant any of the tools
         if not any(record_of(tool).secrets.are_there for tool in tools):
             return part
@@ -892,11 +896,11 @@ def _hidden_call(part: ToolCallPart, tools: Registry) -> ToolCallPart:
     return replace(part, arguments=masked, arguments_raw=masked or {}, raw=None)
 
 
-def _placed(message: Message, position: int) -> Message:
+def _with_path(message: Message, position: int) -> Message:
     return replace(message, path=f"messages[{position}]")
 
 
-def _last_given(messages: Sequence[Message]) -> list[Any]:
+def _last_raw_response(messages: Sequence[Message]) -> list[Any]:
     """Return the raw messages of the assistant's last response; tool results may follow them."""
     end = len(messages)
     while end and messages[end - 1].role == "tool":
@@ -907,7 +911,7 @@ def _last_given(messages: Sequence[Message]) -> list[Any]:
     return [message.raw for message in messages[begin:end]]
 
 
-def _part_of(content: Any) -> MessagePart:
+def _make_part(content: Any) -> MessagePart:
     match content:
         case str():
             return TextPart(text=content)
@@ -924,7 +928,7 @@ def _is_only_output(request: JsonObject, bound: Bound) -> bool:
     return beside is not None and request == beside.keywords
 
 
-def _merged(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
+def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
     """Merge two objects of keyword arguments, including the objects in them.
 
     Raises:
@@ -937,7 +941,7 @@ def _merged(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject
         if key not in merged:
             merged[key] = value
         elif isinstance(merged[key], dict) and isinstance(value, dict):
-            merged[key] = _merged(merged[key], value, f"{path}{key}.")
+            merged[key] = _merge(merged[key], value, f"{path}{key}.")
         elif value is not None:
             way_out = "pass native= for the provider's own tools" if key == "tools" else "leave it out"
             raise UsageError(f"{path}{name}= is set by the conversation: {way_out}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def renamed_attribute(module: str, names: Mapping[str, str], name: str) -> Any:
+def resolve_renamed_attribute(module: str, names: Mapping[str, str], name: str) -> Any:
     """Return the attribute that replaces a deprecated name, and warn; call this in a module's ``__getattr__``.
 
     Raises:

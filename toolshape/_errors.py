@@ -272,14 +272,14 @@ class AnswerError(ToolshapeError):
         super().__init__(code)
 
     def __str__(self) -> str:
-        return _sentence_of_answer(self).encode("utf-8", "backslashreplace").decode()
+        return _sentence_for_answer(self).encode("utf-8", "backslashreplace").decode()
 
     def __reduce__(self) -> Any:
         names = ("output", "problems", "text", "reference")
         return _unpickle_error, (type(self), (self.code,), {name: getattr(self, name) for name in names})
 
 
-def _sentence_of_answer(error: AnswerError) -> str:
+def _sentence_for_answer(error: AnswerError) -> str:
     if error.code == "validator_crashed":
         return f"The answer could not be checked for an internal reason (reference {error.reference})."
     name = error.output
@@ -309,10 +309,10 @@ def for_model(error: CallError) -> str:
     The text never contains the text of an exception, except for a ``ToolError`` raised by the tool and a
     ``ValueError`` raised by a user validator: both are written for the caller.
     """
-    return _sentence_of(error).encode("utf-8", "backslashreplace").decode()  # a lone surrogate cannot be sent
+    return _sentence_for_call(error).encode("utf-8", "backslashreplace").decode()  # a lone surrogate cannot be sent
 
 
-def _sentence_of(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per code
+def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per code
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)
@@ -384,7 +384,7 @@ _PIECE = 3
 
 def _names_sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
     """Return the names that share the rarest three-letter pieces with a word: comparing all names can take seconds."""
-    by_piece = _by_piece(names)
+    by_piece = _index_by_piece(names)
     candidates: dict[str, None] = {}
     for piece in sorted(_pieces(word), key=lambda text: len(by_piece.get(text, ()))):
         for name in by_piece.get(piece, ())[: _MOST_COMPARED - len(candidates)]:
@@ -393,7 +393,7 @@ def _names_sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
 
 
 @functools.lru_cache(maxsize=8)
-def _by_piece(names: tuple[str, ...]) -> dict[str, list[str]]:
+def _index_by_piece(names: tuple[str, ...]) -> dict[str, list[str]]:
     by_piece: dict[str, list[str]] = {}
     for name in names:
         for piece in _pieces(name):

@@ -78,7 +78,7 @@ def _is_result_class(kind: Any) -> bool:
     return any(base.__name__ == _NAME for base in kind.__mro__)
 
 
-def _either(value: Any, name: str, name_until_1: str) -> Any:
+def _field(value: Any, name: str, name_until_1: str) -> Any:
     """Return a field by its name, else by its name in 1.x: fastmcp warns if code reads the 1.x name needlessly."""
     return getattr(value, name) if hasattr(value, name) else getattr(value, name_until_1, None)
 
@@ -87,14 +87,14 @@ def mcp_error(value: Any) -> str | None:
     """Return the server's text if a value is the result of a failed call, else ``None``."""
     if not is_mcp_result(value):
         return None
-    return as_text(mcp_parts(value)) if _either(value, "is_error", "isError") is True else None
+    return as_text(mcp_parts(value)) if _field(value, "is_error", "isError") is True else None
 
 
 def mcp_structured(value: Any) -> Any:
     """Return the structured content of an MCP result, or ``None``."""
     if not is_mcp_result(value):
         return None
-    return _either(value, "structured_content", "structuredContent")
+    return _field(value, "structured_content", "structuredContent")
 
 
 def mcp_value(value: Any) -> Any:
@@ -116,7 +116,7 @@ def mcp_parts(value: Any) -> tuple[Part, ...]:
 def _part(block: Any) -> Part:
     """Convert a content block: text, image, audio, resource or resource link (MCP specification 2026-07-28)."""
     content_source = getattr(block, "resource", None) or block
-    media_type = str(_either(content_source, "mime_type", "mimeType") or "application/octet-stream")
+    media_type = str(_field(content_source, "mime_type", "mimeType") or "application/octet-stream")
     text, data = (
         getattr(content_source, "text", None),
         getattr(content_source, "data", getattr(content_source, "blob", None)),

@@ -9,8 +9,8 @@ from toolshape._bound import Bound, bound_tools_of, observe_resumed
 from toolshape._calls import JsonObject
 from toolshape._dispatch import state
 from toolshape._dispatch.outbound import histories_of, result_part_of
-from toolshape._dispatch.planning import planned
-from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.planning import plan_calls
+from toolshape._dispatch.receive import read_response
 from toolshape._dispatch.state import State
 from toolshape._errors import CallError, CallErrorCode, Problem, UsageError
 from toolshape._results import Result, Results
@@ -47,7 +47,7 @@ def is_open(turn: OpenTurn) -> bool:
     return bool(states & _LEFT) or (turn.is_restored and "ready" in states)
 
 
-def answered_part(turn: OpenTurn) -> Message | None:
+def answered_message(turn: OpenTurn) -> Message | None:
     """Return the results that exist so far as one message, or ``None`` if there are none."""
     answers = [answer for answer in turn.results.answers if answer is not None]
     return Message(role="tool", parts=tuple(map(result_part_of, answers))) if answers else None
@@ -59,7 +59,7 @@ def waiting_calls(turn: OpenTurn) -> list[str]:
     return [f"{call.name} ({call.id})" for call, answer in zip(calls, answers, strict=True) if answer is None]
 
 
-def refusal(waiting: Sequence[str]) -> str:
+def refusal_message(waiting: Sequence[str]) -> str:
     """Return the error message that says why a conversation with an open turn cannot continue, and what to do."""
     return f"{', '.join(waiting)} still waits, and a partial answer cannot be sent: {_WAYS_OUT}"
 
@@ -96,12 +96,12 @@ def _stored_state(found: State) -> str:
     return "pending" if found in _LEFT else "ready" if found in {"ready", "claimed"} else "begun"
 
 
-def stored_waiting(stored: JsonObject) -> list[str]:
+def stored_waiting_calls(stored: JsonObject) -> list[str]:
     """Return the names and ids of the unanswered calls of a stored turn."""
     return [f"{call['name']} ({call['id']})" for call in stored["calls"] if call["state"] != "answered"]
 
 
-def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequence[Message]) -> OpenTurn:
+def restore_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequence[Message]) -> OpenTurn:
     """Restore the open turn of a stored conversation.
 
     Args:
@@ -120,8 +120,8 @@ def restored_turn(stored: JsonObject, number: int, bound: Bound, messages: Seque
     if not raw_messages or None in raw_messages or not any(map(calls_in, assistant_messages)):
         raise UsageError("the messages do not contain the waiting calls unchanged: resume the calls with a token")
     is_items = histories_of(bound.provider).is_items
-    reading = reading_of(bound_tools_of(bound).reader, raw_messages if is_items else raw_messages[-1])
-    results = planned(bound.provider, reading, bound_tools_of(bound).handlers)
+    reading = read_response(bound_tools_of(bound).reader, raw_messages if is_items else raw_messages[-1])
+    results = plan_calls(bound.provider, reading, bound_tools_of(bound).handlers)
     calls = stored["calls"]
     if [call.id for call in results.calls] != [call["id"] for call in calls]:
         raise UsageError("the waiting calls differ from the calls in the messages: the stored conversation was changed")
@@ -146,7 +146,7 @@ def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequen
         elif entry is not None:
             must_wait = call["state"] == "pending" or state.state_of(results, position) == "pending"
             entries_by_state["pending" if must_wait else "ready"].append(entry)
-    state.resumed(results, entries_by_state, {})
+    state.restore_controls(results, entries_by_state, {})
     results.is_plain = False
 
 
@@ -163,7 +163,7 @@ def _result_of(results: Results, position: int, part: ToolResultPart) -> Result:
     return Result(call, value, error, text=part.text, is_text=is_text, parts=parts, replayed=True)
 
 
-def refuse_unguarded(turn: OpenTurn) -> None:
+def check_guarded(turn: OpenTurn) -> None:
     """Check that a restored turn can run without a ledger: no unanswered call may make its change twice.
 
     Raises:

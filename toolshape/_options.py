@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 from toolshape._calls import Effect, JsonObject, Namespace, Strictness
 from toolshape._errors import DefinitionError, Problem, did_you_mean
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 
 Approve: TypeAlias = Callable[[JsonObject], bool] | Callable[[JsonObject, Mapping[str, Any]], bool]
 """Takes the function's arguments as JSON, and the injected values if it has a second parameter; returns whether the call
@@ -57,7 +57,7 @@ class Options(NamedTuple):
     verbatim: bool = False
 
 
-def options_of(given: ToolOptions) -> Options:
+def parse_options(given: ToolOptions) -> Options:
     """Return the options as a record; collections are copied.
 
     Raises:
@@ -144,22 +144,22 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def refuse_wrong(options: Options, name: str, location: str) -> None:
+def refuse_invalid_options(options: Options, name: str, location: str) -> None:
     """Check the options of a tool.
 
     Raises:
         DefinitionError: An option is invalid; the error lists all problems.
     """
-    if problems := list(_wrong_options(options)):
+    if problems := list(_find_problems(options)):
         raise DefinitionError(tool=name, location=location, problems=problems)
 
 
 _EFFECTS = get_args(Effect)
 
 
-def _wrong_options(options: Options) -> Iterator[Problem]:
+def _find_problems(options: Options) -> Iterator[Problem]:
     try:
-        chosen_rules(options.coerce)
+        choose_rules(options.coerce)
     except ValueError as error:
         yield Problem(path="coerce", rule="option", message=str(error))
     name: Any = options.name
@@ -194,7 +194,7 @@ def _wrong_options(options: Options) -> Iterator[Problem]:
                 )
 
 
-def given_in(options: Options) -> dict[str, Any]:
+def changed_options(options: Options) -> dict[str, Any]:
     """Return the options that differ from their defaults."""
     return {key: value for key, value in options._asdict().items() if value != Options._field_defaults[key]}
 

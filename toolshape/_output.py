@@ -9,8 +9,8 @@ from toolshape._bound_output import BoundOutput, bind_output
 from toolshape._calls import Finding, JsonSchema, Strictness
 from toolshape._function.annotations import calling_frame
 from toolshape._output_record import OutputRecord, record_output
-from toolshape._schema.references import pruned
-from toolshape._schema.values import copied
+from toolshape._schema.references import prune
+from toolshape._schema.values import copy_json
 
 if TYPE_CHECKING:
     from toolshape._wire.provider import AnyProvider
@@ -98,8 +98,8 @@ class Output(Generic[T]):
         """The canonical JSON Schema (2020-12) of the type, as a copy."""
         schema = self._record.spec.schema
         if self._record.is_wrapped:
-            schema = pruned({"$defs": schema.get("$defs", {}), **schema["properties"][FIELD]})
-        return copied(schema)  # type: ignore[no-any-return]
+            schema = prune({"$defs": schema.get("$defs", {}), **schema["properties"][FIELD]})
+        return copy_json(schema)  # type: ignore[no-any-return]
 
     def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "BoundOutput[T]":
         """Return this output in the form of a provider, compiled at the first call.

@@ -7,7 +7,7 @@ from typing import Any
 from toolshape._answer import Answer, ReadAnswer, answer_of, compile_answer_reading
 from toolshape._calls import Call, Finding, JsonObject, Loss, Spec, Strictness
 from toolshape._dispatch import state
-from toolshape._dispatch.partial_calls import PartialCall, beginning, partial_call
+from toolshape._dispatch.partial_calls import PartialCall, partial_call, read_beginning
 from toolshape._errors import CallError, ExportError, Problem
 from toolshape._output_record import OutputRecord
 from toolshape._results import Result, Results
@@ -94,7 +94,7 @@ class OutputBesideTools:
         if call.wire_name != self.tool:
             return partial_call(call)
         definitions = tuple(self.record.definition.schema.get("$defs", ()))
-        arguments = beginning(call.arguments_raw, self.lens.back, self.lens.losses, definitions)
+        arguments = read_beginning(call.arguments_raw, self.lens.back, self.lens.losses, definitions)
         return PartialCall(call.id, call.name, arguments)
 
     def read_results(self, results: Results) -> None:
@@ -118,14 +118,16 @@ class OutputBesideTools:
         results.answer = answer
         for position in calls:
             call = self.named(results.calls[position])
-            state.answer_when_planned(results, position, call, _result(call, answer, is_answer=position == calls[0]))
+            state.answer_when_planned(
+                results, position, call, _result_for_call(call, answer, is_answer=position == calls[0])
+            )
 
 
 def _wire_call(call: Call) -> tuple[str, str, Any, Any]:
     return call.id, call.wire_name, call.arguments_raw, call.raw
 
 
-def _result(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
+def _result_for_call(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
     """Return the result for the call that holds the answer, or for a further call of its tool, which is not read."""
     if not is_answer:
         error = CallError("not_run", tool=call.wire_name)
@@ -178,7 +180,7 @@ def _purpose(description: str) -> str:
     return f"{purpose}\n\n{description}" if description else purpose
 
 
-def taken_name(output: OutputBesideTools, tool: str) -> ExportError:
+def name_conflict(output: OutputBesideTools, tool: str) -> ExportError:
     """Return the error that the tool of an output has the wire name of another tool."""
     message = f"the answer is sent as a tool, but the tool {tool!r} has the same name: pass name= to Output"
     problem = Problem(path="name", rule="name_taken", message=message)

@@ -13,8 +13,8 @@ from toolshape._errors import DefinitionError, Problem
 from toolshape._function import docstrings
 from toolshape._function.model import FunctionDefinition, define_model
 from toolshape._function.signature import EMPTY, NameNotDefinedError, Parameter, Signature
-from toolshape._schema.references import pruned, resolver
-from toolshape._validation.coercion import chosen_rules
+from toolshape._schema.references import prune, resolver
+from toolshape._validation.coercion import choose_rules
 from toolshape._wire.outputs import OutputSpec
 
 NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
@@ -65,23 +65,23 @@ def record_output(
     output_name = name if isinstance(name, str) and name else _name_of(kind)
     location = "an output" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
     try:
-        rules = chosen_rules(coerce) - NOT_OF_OUTPUTS
+        rules = choose_rules(coerce) - NOT_OF_OUTPUTS
     except ValueError as error:
         problem = Problem(path="coerce", rule="option", message=str(error))
         raise DefinitionError(tool=output_name, location=location, problems=[problem], kind="an output") from error
-    problems = _wrong_options(name, description, strict)
+    problems = _find_problems(name, description, strict)
     if inspect.isroutine(kind):  # pydantic would generate a schema of the parameters
         problems.append(Problem(path="", rule="no_schema", message=f"must be a type, not function {kind.__name__!r}"))
     if problems:
         raise DefinitionError(tool=output_name, location=location, problems=problems, kind="an output")
-    definition = _define(kind, output_name, location)
+    definition = _define_model(kind, output_name, location)
     full_schema = definition.schema
     root = resolver(full_schema)(full_schema["properties"][FIELD])
     is_wrapped = not _is_object(root)
     schema = (
         full_schema
         if is_wrapped
-        else pruned({**root, **({"$defs": full_schema["$defs"]} if "$defs" in full_schema else {})})
+        else prune({**root, **({"$defs": full_schema["$defs"]} if "$defs" in full_schema else {})})
     )
     full_description = str(root.get("description", "")) if description is None else description
     return OutputRecord(
@@ -95,7 +95,7 @@ def record_output(
     )
 
 
-def _wrong_options(name: Any, description: Any, strict: Any) -> list[Problem]:
+def _find_problems(name: Any, description: Any, strict: Any) -> list[Problem]:
     checks = {
         "name": (name is None or (isinstance(name, str) and bool(name)), f"must be a non-empty string, not {name!r}"),
         "description": (description is None or isinstance(description, str), f"must be a string, not {description!r}"),
@@ -122,7 +122,7 @@ def _is_object(root: JsonSchema) -> bool:
     return root.get("type") == "object" and ("properties" in root or root.get("additionalProperties") is False)
 
 
-def _define(kind: Any, name: str, location: str) -> FunctionDefinition:
+def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
     """Define the model of a function whose only argument is the answer.
 
     Raises:

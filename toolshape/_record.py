@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape._calls import Call, Verbatim
-from toolshape._context import CallContext, Cancellation, ToolFacts, with_contexts
+from toolshape._context import CallContext, Cancellation, ToolFacts, add_contexts
 from toolshape._errors import CallError, DefinitionError, Problem, UsageError, nearest
 from toolshape._execution.returned import is_async
 from toolshape._execution.run import compile_call, final_value, refuse_running_loop
@@ -19,7 +19,7 @@ from toolshape._function.invoke import Invoke
 from toolshape._function.result_form import ResultForm
 from toolshape._options import Options
 from toolshape._source import Definition, DefinitionSource, FunctionSource
-from toolshape._validation.coercion import chosen_rules, is_installed
+from toolshape._validation.coercion import choose_rules, is_installed
 from toolshape._validation.lookup import Secrets
 from toolshape._validation.settings import Validate, ValidationSettings
 
@@ -92,7 +92,7 @@ class Record:
     def approves_by_inject(self) -> bool:
         """Whether ``approve=`` is a function that takes the injected values as a second argument."""
         approve: Any = self.options.approve
-        return not isinstance(approve, bool) and _takes_two(approve)
+        return not isinstance(approve, bool) and _takes_injected_values(approve)
 
     def must_wait(self, validated: Any, inject: Mapping[str, Any] | None = None) -> bool:
         """Whether a call must wait for approval; also true if the user's ``approve`` function raises.
@@ -196,7 +196,7 @@ class Record:
         return self.source
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def _takes_injected_values(function: Callable[..., Any]) -> bool:
     """Whether a function requires two positional arguments."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -213,10 +213,10 @@ def _takes_two(function: Callable[..., Any]) -> bool:
 
 def _own_settings(record: Record) -> ValidationSettings:
     """Return the settings for a call without a provider: canonical arguments, the tool's own rules."""
-    return ValidationSettings(record.name, chosen_rules(record.options.coerce))
+    return ValidationSettings(record.name, choose_rules(record.options.coerce))
 
 
-def with_context(
+def add_context(
     record: Record, tool: ToolFacts, validated: Any, inject: Mapping[str, Any], cancellation: Cancellation
 ) -> Mapping[str, Any]:
     """Return the injected values for a call without a provider, with a ``CallContext`` if the function takes one."""
@@ -233,14 +233,14 @@ def with_context(
         inject=MappingProxyType(inject),
         _cancellation=cancellation,
     )
-    return with_contexts(contexts, context, inject)
+    return add_contexts(contexts, context, inject)
 
 
 def _compile_call(record: Record) -> Callable[..., Any]:
     definition = record.definition
 
     def check(inject: Mapping[str, Any]) -> None:
-        require(record, inject)
+        refuse_uncallable(record, inject)
         refuse_running_loop(definition.kind, record.name)
 
     never_fails = not (
@@ -248,7 +248,7 @@ def _compile_call(record: Record) -> Callable[..., Any]:
     )
 
     def with_own(tool: ToolFacts, validated: Any, inject: Mapping[str, Any]) -> Mapping[str, Any]:
-        return with_context(record, tool, validated, inject, Cancellation())
+        return add_context(record, tool, validated, inject, Cancellation())
 
     extend = with_own if definition.layout.contexts else None
     invoke = record.invoke if record.limit is None else _in_turn(record.invoke, record.limit)
@@ -263,7 +263,7 @@ def _in_turn(invoke: Invoke, limit: "ConcurrencyLimit") -> Invoke:
     return in_turn
 
 
-def require_object(record: Record) -> None:
+def refuse_unbound_method(record: Record) -> None:
     """Check that a tool is not an unbound method.
 
     Raises:
@@ -273,14 +273,14 @@ def require_object(record: Record) -> None:
         raise UsageError(f"{record.name} is an unbound method: get it from an object, or put @tool above @classmethod")
 
 
-def require(record: Record, inject: Mapping[str, Any]) -> None:
+def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
     """Check that a tool can be called with these injected values.
 
     Raises:
         UsageError: The tool is an unbound method or has no function, or an injected value is missing or has a misspelt
             name.
     """
-    require_object(record)
+    refuse_unbound_method(record)
     if record.function is None:
         raise UsageError(f"{record.name} has no function: answer its calls yourself, or pass one to from_definition")
     layout = record.definition.layout

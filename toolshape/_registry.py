@@ -12,12 +12,12 @@ from toolshape._deprecation import warn_renamed
 from toolshape._errors import DefinitionError, Problem, UsageError
 from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._function.annotations import calling_frame
-from toolshape._options import ToolOptions, options_of
+from toolshape._options import ToolOptions, parse_options
 from toolshape._results import Results
-from toolshape._selection import joined_settings, no_such_tool, selected
-from toolshape._store import Contents, Key, Store, by_name
+from toolshape._selection import join_settings, no_such_tool, select_tools
+from toolshape._store import Contents, Key, Store, add_by_name
 from toolshape._tool import Tool, as_tool, make_from_definition, make_tool
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -71,7 +71,7 @@ class Registry:
         default_effect: DefaultEffect = None,
         undeclared: DefaultEffect = None,
     ) -> None:
-        chosen_rules(coerce)
+        choose_rules(coerce)
         if undeclared is not None:
             warn_renamed("Registry(undeclared=)", "Registry(default_effect=)")
             default_effect = undeclared
@@ -84,7 +84,7 @@ class Registry:
         frame = calling_frame()
         if callable(tools):
             raise TypeError("Registry takes a list of tools: write Registry([...])")
-        tools_by_name = by_name({}, [as_tool(entry, frame) for entry in tools])
+        tools_by_name = add_by_name({}, [as_tool(entry, frame) for entry in tools])
         contents = Contents(
             strict=strict, coerce=coerce, feedback=feedback, default_effect=default_effect, tools=tools_by_name
         )
@@ -114,7 +114,7 @@ class Registry:
 
     def _add_all(self, added: Iterable[Tool[..., Any]]) -> None:
         """Add all of these tools, or none. Several threads may add tools at the same time."""
-        self._store.change(lambda held: replace(held, tools=by_name(held.tools, added), bounds={}))
+        self._store.change(lambda held: replace(held, tools=add_by_name(held.tools, added), bounds={}))
 
     def add_definitions(
         self,
@@ -149,7 +149,7 @@ class Registry:
 
         from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-        definitions = build.each_of(given)
+        definitions = build.list_definitions(given)
         new_tools = [make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions]
         if unmatched_names := sorted(functions.keys() - set(requested)):
             problem = Problem(
@@ -167,7 +167,7 @@ class Registry:
     ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
     def tool(self, function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
         """Turn a function into a tool and add it: ``@tools.tool`` or ``@tools.tool(...)``; see ``toolshape.tool``."""
-        chosen = options_of(options)
+        chosen = parse_options(options)
         if function is None:
             return lambda decorated: self._add(make_tool(decorated, chosen, calling_frame()))
         return self._add(make_tool(function, chosen, calling_frame()))
@@ -200,14 +200,14 @@ class Registry:
             UsageError: The hook cannot be called with a context and ``proceed``.
         """
         from toolshape._bound import Observer  # noqa: PLC0415 - binding loads it
-        from toolshape._dispatch.hook_kinds import refuse_no_hook  # noqa: PLC0415 - the same
+        from toolshape._dispatch.hook_kinds import check_is_hook  # noqa: PLC0415 - the same
 
         raw_hook: Any = hook
         if isinstance(raw_hook, Observer):
             warn_renamed("Registry.around(observer)", "Registry.observe(observer)")
             self.observe(raw_hook)
             return hook
-        refuse_no_hook(raw_hook)
+        check_is_hook(raw_hook)
         self._store.change(lambda held: replace(held, hooks=(*held.hooks, raw_hook), bounds={}))
         return hook
 
@@ -287,7 +287,7 @@ class Registry:
         Raises:
             KeyError: A name or pattern matches no tool.
         """
-        return self._like(selected(self, names, tags, exclude))
+        return self._copy_with_tools(select_tools(self, names, tags, exclude))
 
     def prefixed(self, prefix: str) -> "Registry":
         """Return a new registry with the current tools, each named ``{prefix}_{name}``.
@@ -312,8 +312,8 @@ class Registry:
         """
         for name in names:
             _ = self[name]
-        return self._like(
-            make_tool(tool, options_of({"name": names[tool.name]}), None) if tool.name in names else tool
+        return self._copy_with_tools(
+            make_tool(tool, parse_options({"name": names[tool.name]}), None) if tool.name in names else tool
             for tool in self
         )
 
@@ -327,9 +327,9 @@ class Registry:
         Raises:
             KeyError: A name or pattern matches no tool.
         """
-        chosen = {tool.name for tool in selected(self, names)}
-        options = options_of({"deferred": namespace or True})
-        return self._like(make_tool(tool, options, None) if tool.name in chosen else tool for tool in self)
+        chosen = {tool.name for tool in select_tools(self, names)}
+        options = parse_options({"deferred": namespace or True})
+        return self._copy_with_tools(make_tool(tool, options, None) if tool.name in chosen else tool for tool in self)
 
     def __or__(self, other: "Registry") -> "Registry":
         """Return a new registry with the current tools of both registries.
@@ -345,7 +345,7 @@ class Registry:
         if not isinstance(raw_other, Registry):
             return NotImplemented
         own_contents, other_contents = self._store.contents, store_of(raw_other).contents
-        joined = Registry([*self, *raw_other], **joined_settings(own_contents.settings(), other_contents.settings()))
+        joined = Registry([*self, *raw_other], **join_settings(own_contents.settings(), other_contents.settings()))
         hooks = *own_contents.hooks, *(hook for hook in other_contents.hooks if hook not in own_contents.hooks)
         observers = (
             *own_contents.observers,
@@ -374,9 +374,9 @@ class Registry:
 
         return end
 
-    def _like(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
+    def _copy_with_tools(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
         """Return a new registry with other tools, and the settings and hooks of this registry."""
-        return _made_like(self._store.contents, tools)
+        return _copy_of_contents(self._store.contents, tools)
 
     def bind(
         self,
@@ -535,7 +535,7 @@ class Registry:
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - few plans are paused
 
         arguments = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress
-        return steps.done_here(resuming.resume(resuming.Resumption(*arguments), steps.HERE))
+        return steps.run_here(resuming.resume(resuming.Resumption(*arguments), steps.HERE))
 
     async def aresume(
         self,
@@ -556,19 +556,19 @@ class Registry:
         return await resuming.resume(resuming.Resumption(*arguments), steps.IN_LOOP)
 
 
-def lenient(registry: Registry, name: str | None = None) -> Registry:
+def without_strict(registry: Registry, name: str | None = None) -> Registry:
     """Return a copy of a registry in which all tools, or only the named tool, are kept and are never strict."""
-    tools = [make_tool(tool, options_of({"strict": False}), None) for tool in registry if name in (None, tool.name)]
-    return _made_like(store_of(registry).contents, tools)
+    tools = [make_tool(tool, parse_options({"strict": False}), None) for tool in registry if name in (None, tool.name)]
+    return _copy_of_contents(store_of(registry).contents, tools)
 
 
-def _made_like(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:
+def _copy_of_contents(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:
     registry = Registry()
     store_of(registry).change(lambda _: contents.holding(tools))
     return registry
 
 
-def replaced(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
+def replace_tools(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
     """Replace all tools of a registry."""
     store_of(registry).change(lambda held: held.holding(tools))
 

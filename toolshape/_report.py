@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import Finding, JsonObject, Loss, visible
+from toolshape._calls import Finding, JsonObject, Loss, escape_invisible
 
 Severity: TypeAlias = Literal["mapped_back", "not_enforced", "lost"]
 _SEVERITIES: dict[str, Severity] = {
@@ -71,7 +71,7 @@ class Report:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Format rows as a table with aligned columns."""
-    lines = [[visible(cell) for cell in line] for line in (head, *rows)]
+    lines = [[escape_invisible(cell) for cell in line] for line in (head, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     padded = (
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]) for line in lines

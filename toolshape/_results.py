@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast, overload
 
-from toolshape._calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, shortened, visible
+from toolshape._calls import Call, Coercion, Finish, JsonObject, Loss, WireMessage, escape_invisible, shorten
 from toolshape._errors import AnswerError, CallError, CallErrorCode, UsageError
 from toolshape._parts import File, Image, Part, Text
 
@@ -41,8 +41,8 @@ class Result(NamedTuple):
     received: JsonObject | None = None
 
     def __repr__(self) -> str:
-        outcome = shortened(self.value) if self.error is None else f"error {self.error.code}"
-        return f"Result({visible(self.name)} -> {outcome})"
+        outcome = shorten(self.value) if self.error is None else f"error {self.error.code}"
+        return f"Result({escape_invisible(self.name)} -> {outcome})"
 
     @property
     def id(self) -> str:
@@ -96,7 +96,7 @@ class PendingCall(NamedTuple):
     coercions: tuple[Coercion, ...] = ()
 
     def __repr__(self) -> str:
-        return f"PendingCall({visible(self.name)}, {shortened(self.arguments)}, id={shortened(self.id)})"
+        return f"PendingCall({escape_invisible(self.name)}, {shorten(self.arguments)}, id={shorten(self.id)})"
 
     @property
     def id(self) -> str:
@@ -306,7 +306,7 @@ class Results(Sequence[Result]):
         return len(self.answers)
 
     def __iter__(self) -> Iterator[Result]:
-        return (answer or self._unanswered(position) for position, answer in enumerate(self.answers))
+        return (answer or self._placeholder_result(position) for position, answer in enumerate(self.answers))
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -315,9 +315,9 @@ class Results(Sequence[Result]):
     def __getitem__(self, index: int | slice) -> Result | list[Result]:
         if isinstance(index, slice):
             return list(self)[index]
-        return self.answers[index] or self._unanswered(range(len(self.answers))[index])
+        return self.answers[index] or self._placeholder_result(range(len(self.answers))[index])
 
-    def _unanswered(self, position: int) -> Result:
+    def _placeholder_result(self, position: int) -> Result:
         call = self.calls[position]
         code: CallErrorCode = "cancelled"
         controls = getattr(self, "controls", None)
@@ -347,7 +347,7 @@ class Results(Sequence[Result]):
                 pending.append(PendingCall(call, entry[2].written(entry[3]), entry[4]))
         return tuple(pending)
 
-    def _refuse_half(self) -> None:
+    def _require_no_pending(self) -> None:
         """Check that no call waits for approval.
 
         Raises:
@@ -357,7 +357,7 @@ class Results(Sequence[Result]):
         if pending_positions:
             names = ", ".join(f"{call.name} ({call.id})" for call in map(self.calls.__getitem__, pending_positions))
             raise UsageError(
-                f"calls still wait for approval, and a partial answer cannot be sent: {visible(names)}; "
+                f"calls still wait for approval, and a partial answer cannot be sent: {escape_invisible(names)}; "
                 "get the plan with bound.plan(results), approve or deny these calls, and run it; or pause it"
             )
 
@@ -394,7 +394,7 @@ class Results(Sequence[Result]):
         if not answers:
             return []
         if None in answers:
-            self._refuse_half()
+            self._require_no_pending()
             answers = list(self)
         return self.provider.codec.write_results(answers)
 
@@ -434,7 +434,7 @@ class Results(Sequence[Result]):
             UsageError: A call waits for approval.
         """
         feedback = [] if self.output is None else self.output.feedback
-        return [*sendable(self.assistant), *self.messages, *feedback]
+        return [*make_sendable(self.assistant), *self.messages, *feedback]
 
 
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
@@ -443,7 +443,7 @@ def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
     return waiting[index] if index < len(waiting) and waiting[index][0] == position else None
 
 
-def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
+def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
     """Return the messages as received, but replace the values that no client can send.
 
     A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400) becomes a string.
@@ -452,7 +452,7 @@ def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
         json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError):  # also raised for bytes, which are not JSON but which some clients send
         try:
-            replaced = _sendable(messages)
+            replaced = _replace_unsendable(messages)
         except RecursionError:
             return messages
         return messages if replaced == messages else cast("Sequence[WireMessage]", replaced)
@@ -461,11 +461,11 @@ def sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
     return messages
 
 
-def _sendable(node: Any) -> Any:
+def _replace_unsendable(node: Any) -> Any:
     if isinstance(node, dict):
-        return {_sendable(key): _sendable(value) for key, value in node.items()}
+        return {_replace_unsendable(key): _replace_unsendable(value) for key, value in node.items()}
     if isinstance(node, (list, tuple)):
-        return [_sendable(value) for value in node]
+        return [_replace_unsendable(value) for value in node]
     if isinstance(node, str):
         return node.encode(errors="replace").decode()
     if isinstance(node, float) and not math.isfinite(node):
@@ -474,6 +474,6 @@ def _sendable(node: Any) -> Any:
 
 
 def _line(result: Result) -> str:
-    name = visible(result.name)
-    failure = "" if result.error is None else f"{result.error.code}: {shortened(result.text, is_json=True)}"
-    return f"{name}({shortened(result.call.arguments_raw, is_json=True)}) -> {failure or shortened(result.value)}"
+    name = escape_invisible(result.name)
+    failure = "" if result.error is None else f"{result.error.code}: {shorten(result.text, is_json=True)}"
+    return f"{name}({shorten(result.call.arguments_raw, is_json=True)}) -> {failure or shorten(result.value)}"

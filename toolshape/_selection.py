@@ -15,7 +15,7 @@ _UNSAID: Mapping[str, Any] = MappingProxyType(
 """The default settings of a registry."""
 
 
-def selected(
+def select_tools(
     tools: Iterable[Tool[..., Any]],
     names: Collection[str] | None = None,
     tags: Collection[str] | None = None,
@@ -34,8 +34,8 @@ def selected(
         UsageError: A name or pattern is not a string.
     """
     tools_by_name = {tool.name: tool for tool in tools}
-    wanted_names = set(tools_by_name) if names is None else _meant(tools_by_name, labels(names))
-    left_out = _meant(tools_by_name, labels(exclude))
+    wanted_names = set(tools_by_name) if names is None else _match_names(tools_by_name, labels(names))
+    left_out = _match_names(tools_by_name, labels(exclude))
     wanted_tags = None if tags is None else labels(tags)
     known_tags = {tag for tool in tools_by_name.values() for tag in tool.tags}
     for tag in sorted((wanted_tags or frozenset()) - known_tags, key=str):
@@ -48,7 +48,7 @@ def selected(
     ]
 
 
-def _meant(there: Collection[str], given: Iterable[str]) -> set[str]:
+def _match_names(there: Collection[str], given: Iterable[str]) -> set[str]:
     matched_names: set[str] = set()
     patterns: list[Any] = list(given)
     if invalid_values := [value for value in patterns if not isinstance(value, str)]:
@@ -61,7 +61,7 @@ def _meant(there: Collection[str], given: Iterable[str]) -> set[str]:
     return matched_names
 
 
-def joined_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def join_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Combine the settings of two registries. A setting that differs from the default takes precedence.
 
     Raises:

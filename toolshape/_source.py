@@ -14,7 +14,7 @@ from toolshape._definitions.record import SchemaDefinition
 from toolshape._errors import DefinitionError, Problem, UsageError
 from toolshape._function import result_form as result_forms
 from toolshape._function import signature as signatures
-from toolshape._function.arguments import ParameterForm, exact_arguments, written_arguments
+from toolshape._function.arguments import ParameterForm, write_arguments, write_exact_arguments
 from toolshape._function.invoke import Invoke, Layout, compile_invoke
 from toolshape._function.model import FunctionDefinition, define_model
 from toolshape._function.result_form import ResultForm
@@ -68,7 +68,7 @@ class FunctionSource:
             DefinitionError: The function cannot be a tool, or a name in its annotations is not defined yet.
         """
         if self.origin is not None:
-            return define_model(signatures.without_first(self.origin.definition.signature))
+            return define_model(signatures.drop_first_parameter(self.origin.definition.signature))
         frame = self.frame[0] if self.frame else None
         try:
             signature = signatures.read_signature(
@@ -120,19 +120,17 @@ class FunctionSource:
 
     def written(self, validated: Any) -> JsonObject:
         """Return validated arguments as JSON, with the names that a model knows."""
-        return written_arguments(validated, self.definition.layout.omittable)
+        return write_arguments(validated, self.definition.layout.omittable)
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
         """Return validated arguments as JSON that ``is_same_value`` can compare; ``reveals`` includes secrets."""
-        return written_arguments(
+        return write_arguments(
             validated, self.definition.layout.omittable, ParameterForm(reveals=reveals, keeps_values=True)
         )
 
     def sparse(self, validated: Any) -> JsonObject:
         """Return JSON without nested fields that were not set; validating it gives the same arguments."""
-        return written_arguments(
-            validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True)
-        )
+        return write_arguments(validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True))
 
     def exact(self, validated: Any) -> Any:
         """Return JSON that differs whenever the validated arguments differ.
@@ -140,7 +138,7 @@ class FunctionSource:
         Raises:
             TypeError: A value cannot be written as JSON.
         """
-        return exact_arguments(validated, self.definition.layout.omittable)
+        return write_exact_arguments(validated, self.definition.layout.omittable)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments with the model."""
@@ -196,7 +194,7 @@ class DefinitionSource:
 
     def exact(self, validated: Any) -> Any:
         """Return JSON that differs whenever the validated arguments differ."""
-        return exact_arguments(dict(validated), frozenset())
+        return write_exact_arguments(dict(validated), frozenset())
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile the validation of arguments with the definition's own JSON Schema."""

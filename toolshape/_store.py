@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._calls import DefaultEffect, Strictness
 from toolshape._errors import DefinitionError, Problem
-from toolshape._record import require_object
+from toolshape._record import refuse_unbound_method
 from toolshape._tool import Tool, record_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Contents:
         Raises:
             DefinitionError: Two of the tools share a name.
         """
-        return replace(self, tools=by_name({}, tools), bounds={})
+        return replace(self, tools=add_by_name({}, tools), bounds={})
 
 
 class Store:
@@ -93,7 +93,7 @@ class Store:
                 logging.getLogger("toolshape").exception("a listener of a registry raised")
 
 
-def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
+def add_by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
     """Return tools by name, with the added tools.
 
     Raises:
@@ -102,9 +102,9 @@ def by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
     """
     tools = dict(there)
     for tool in added:
-        require_object(record_of(tool))
+        refuse_unbound_method(record_of(tool))
         if not _is_redefined(tools.get(tool.name), tool):
-            _refuse_taken(tools, tool)
+            _check_name_free(tools, tool)
         tools[tool.name] = tool
     return tools
 
@@ -120,7 +120,7 @@ def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
     )
 
 
-def _refuse_taken(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
+def _check_name_free(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
     if existing := tools.get(added.name):
         message = f"{added.name!r} is already at {record_of(existing).definition.location}: give one of the two tools another name with tool(name=...)"
         problem = Problem(path="name", rule="name_taken", message=message)

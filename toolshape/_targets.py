@@ -25,10 +25,10 @@ def load(target: str) -> Any:
     Raises:
         TargetError: The name does not exist, or could not be loaded.
     """
-    return _way_to(target)[-1]
+    return _resolve_steps(target)[-1]
 
 
-def _way_to(target: str) -> list[Any]:
+def _resolve_steps(target: str) -> list[Any]:
     """Return the module of a target, and the value at each step of its name."""
     place, _, path = target.rpartition(":") if _has_name(target) else (target, "", "")
     values: list[Any] = [_module(place, target)]
@@ -41,13 +41,13 @@ def _way_to(target: str) -> list[Any]:
             return [*values, current[remaining_name]]
         if isinstance(current, Registry):
             if step not in current:
-                raise TargetError(f"{target}: {_no_such(step, [tool.name for tool in current], 'tool')}")
+                raise TargetError(f"{target}: {_unknown_name_message(step, [tool.name for tool in current], 'tool')}")
             values.append(current[step])
         elif hasattr(current, step):
             values.append(getattr(current, step))
         else:
             names = [name for name, value in vars(current).items() if isinstance(value, (Registry, Tool))]
-            raise TargetError(f"{target}: {place} has no {_no_such(step, names, '')}")
+            raise TargetError(f"{target}: {place} has no {_unknown_name_message(step, names, '')}")
     return values
 
 
@@ -55,7 +55,7 @@ def _has_name(target: str) -> bool:
     return ":" in target and not target.endswith(".py")
 
 
-def _no_such(name: str, names: Iterable[str], kind: str) -> str:
+def _unknown_name_message(name: str, names: Iterable[str], kind: str) -> str:
     """Return the message for an unknown name, with the closest match and the known names."""
     names = list(names)
     hint = did_you_mean(name, names)
@@ -82,9 +82,9 @@ def _module(place: str, target: str) -> ModuleType:
                 else ""
             )
             raise TargetError(f"there is no module {error.name!r} here or on the path{hint}") from error
-        raise _failed(place, error) from error
+        raise _load_error(place, error) from error
     except (Exception, SystemExit) as error:
-        raise _failed(place, error) from error
+        raise _load_error(place, error) from error
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -105,11 +105,11 @@ def _import_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise _failed(str(path), error) from error
+        raise _load_error(str(path), error) from error
     return module
 
 
-def _failed(place: str, error: BaseException) -> TargetError:
+def _load_error(place: str, error: BaseException) -> TargetError:
     """Describe the exception of a module in one line, with its place in the user's own files."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     user_frames = [frame for frame in frames if "toolshape" not in Path(frame.filename).parts]
@@ -130,7 +130,7 @@ def _only_registry(module: ModuleType, target: str) -> Registry:
     return next(iter(registries.values()))
 
 
-def absolute(target: str) -> str:
+def make_absolute(target: str) -> str:
     """Return the target with an absolute path, so that it does not depend on the working directory."""
     place, colon, path = target.rpartition(":") if _has_name(target) else (target, "", "")
     is_file = place.endswith(".py") or "/" in place or "\\" in place
@@ -154,7 +154,7 @@ class Named(NamedTuple):
     outputs: tuple[Output[Any], ...] = ()
 
 
-def named_by(target: str, answers: Iterable[str] = ()) -> Named:
+def load_named(target: str, answers: Iterable[str] = ()) -> Named:
     """Return the tools or the output that a target names, and further outputs.
 
     Args:
@@ -194,7 +194,7 @@ def registry_of_tool(target: str) -> tuple[Registry, str]:
     Raises:
         TargetError: The target names no single tool.
     """
-    values = _way_to(target)
+    values = _resolve_steps(target)
     tool = _tool(values[-1], target)
     registry = next((value for value in (values[-1], values[-2]) if isinstance(value, Registry)), None)
     return registry or Registry([tool]), tool.name
@@ -230,7 +230,7 @@ def _as_tool(value: Any, target: str) -> Tool[..., Any]:
         raise TargetError(str(error)) from error
 
 
-def injected(given: Iterable[str]) -> dict[str, Any]:
+def load_injected(given: Iterable[str]) -> dict[str, Any]:
     """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. A callable gives its return value.
 
     Raises:

@@ -20,7 +20,7 @@ from typing import (
 
 from pydantic import BaseModel
 
-from toolshape._calls import Effect, Finding, JsonObject, JsonSchema, Spec, Strictness, visible
+from toolshape._calls import Effect, Finding, JsonObject, JsonSchema, Spec, Strictness, escape_invisible
 from toolshape._context import Cancellation
 from toolshape._definitions.record import Choose
 from toolshape._errors import DefinitionError, UsageError
@@ -30,9 +30,16 @@ from toolshape._execution.run import NOTHING_INJECTED
 from toolshape._function import signature as signatures
 from toolshape._function.annotations import calling_frame, signature
 from toolshape._function.invoke import Invoke
-from toolshape._options import Options, ToolOptions, given_in, options_of, refuse_wrong
-from toolshape._record import Binding, Record, check_examples, check_validation_of_results, require, with_context
-from toolshape._schema.values import copied
+from toolshape._options import Options, ToolOptions, changed_options, parse_options, refuse_invalid_options
+from toolshape._record import (
+    Binding,
+    Record,
+    add_context,
+    check_examples,
+    check_validation_of_results,
+    refuse_uncallable,
+)
+from toolshape._schema.values import copy_json
 from toolshape._source import DefinitionSource, FunctionSource
 
 if TYPE_CHECKING:
@@ -79,12 +86,12 @@ class Tool(Generic[P, R]):
         if origin is not None:
             self.__doc__ = origin.__doc__
         elif record.function is not None:
-            self._look_like(record.function)
+            self._imitate(record.function)
 
-    def _look_like(self, function: Any) -> None:
+    def _imitate(self, function: Any) -> None:
         """Make ``inspect`` treat this tool like the function."""
         functools.update_wrapper(cast("Callable[..., Any]", self), function, updated=())
-        inner = signatures.innermost(function)
+        inner = signatures.innermost_function(function)
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner):
             # With these attributes, inspect and asyncio recognise a coroutine function.
             self.__dict__.setdefault("__name__", getattr(inner, "__name__", type(function).__name__))
@@ -172,7 +179,7 @@ class Tool(Generic[P, R]):
         raise TypeError(f"the tool {self.name!r} cannot be pickled: {qualified_name} is not its function")
 
     def __repr__(self) -> str:
-        return f"<tool {visible(self.name)}>"
+        return f"<tool {escape_invisible(self.name)}>"
 
     @property
     def name(self) -> str:
@@ -227,13 +234,13 @@ class Tool(Generic[P, R]):
     @property
     def input_schema(self) -> JsonSchema:
         """The canonical JSON Schema (2020-12) of the arguments, as a copy."""
-        return cast("JsonSchema", copied(self._record.definition.schema))
+        return cast("JsonSchema", copy_json(self._record.definition.schema))
 
     @property
     def output_schema(self) -> JsonSchema | None:
         """The JSON Schema of the result, as a copy; ``None`` if the return annotation does not describe the result."""
         schema = self._record.output.schema
-        return None if schema is None else copied(schema)
+        return None if schema is None else copy_json(schema)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -347,7 +354,7 @@ class Tool(Generic[P, R]):
         from toolshape._execution import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of importing pydantic
 
         record = self._record
-        require(record, inject)
+        refuse_uncallable(record, inject)
         try:
             validated, _ = record.validate_for_call(arguments)
         except BaseException as error:
@@ -355,14 +362,14 @@ class Tool(Generic[P, R]):
             raise call_error from call_error.__cause__
         cancellation = Cancellation()
         try:
-            inject = with_context(record, self, validated, inject, cancellation)
+            inject = add_context(record, self, validated, inject, cancellation)
             kind, invoke, limit, given_up = record.definition.kind, record.invoke, record.limit, cancellation.cancel
 
             def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
                 return aio.run_async(kind, invoke, validated, inject, self.timeout, None, given_up)
 
-            work = run(invoke) if limit is None else limited.in_turn(limit, kind, invoke, run)
-            return await aio.alone(work, given_up)
+            work = run(invoke) if limit is None else limited.run_in_turn(limit, kind, invoke, run)
+            return await aio.run_alone(work, given_up)
         except BaseException as error:
             cancellation.cancel()
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
@@ -442,7 +449,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
         DefinitionError: The function cannot be a tool. The error lists every problem, with file and line. An
             annotation with a name that is not defined yet is resolved at the first use of the tool.
     """
-    chosen = options_of(options)
+    chosen = parse_options(options)
     if function is None:
         return lambda decorated: make_tool(decorated, chosen, calling_frame())
     return make_tool(function, chosen, calling_frame())
@@ -455,10 +462,10 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
         DefinitionError: The function cannot be a tool, or an option is invalid.
     """
     name = options.name or getattr(function, "__name__", type(function).__name__)
-    refuse_wrong(options, str(name), getattr(function, "__module__", ""))
+    refuse_invalid_options(options, str(name), getattr(function, "__module__", ""))
     if isinstance(function, Tool):
         record = record_of(function)
-        record = record.with_options(record.options._replace(**given_in(options)))
+        record = record.with_options(record.options._replace(**changed_options(options)))
         if options.examples:
             check_examples(record, record.definition)
         check_validation_of_results(record)
@@ -496,7 +503,7 @@ def _define_now(record: Record) -> bool:
     return True
 
 
-def _both_keys(written: Mapping[str, JsonObject], given: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
+def _merge_provider_keys(written: Mapping[str, JsonObject], given: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """Merge the definition's keys with the author's keys, which take precedence."""
     return {name: {**written.get(name, {}), **given.get(name, {})} for name in (*written, *given)}
 
@@ -509,8 +516,8 @@ def make_from_definition(
     frame: types.FrameType | None,
 ) -> Tool[..., Any]:
     """Make a tool from a definition; see ``Tool.from_definition``."""
-    chosen = options_of(options)
-    refuse_wrong(chosen, chosen.name or "a definition", "a definition")
+    chosen = parse_options(options)
+    refuse_invalid_options(chosen, chosen.name or "a definition", "a definition")
     from toolshape._definitions import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
     parsed_definition, function = build.build_definition(definition, choose, name=chosen.name, frame=frame)
@@ -523,7 +530,7 @@ def make_from_definition(
         strict=False if chosen.strict is None and parsed_definition.is_strict is False else chosen.strict,
         effects=chosen.effects or parsed_definition.effects,
         examples=chosen.examples or parsed_definition.examples,
-        providers=_both_keys(keys, chosen.providers),
+        providers=_merge_provider_keys(keys, chosen.providers),
         verbatim=verbatim,
     )
     record = Record(function=function, source=DefinitionSource(definition=parsed_definition), options=chosen)

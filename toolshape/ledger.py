@@ -116,11 +116,11 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
             message = f"a ledger in PostgreSQL needs a driver: pip install 'psycopg[binary]' ({error})"
             raise ModuleNotFoundError(message, name=error.name) from error
         if name == "sqlite":
-            event.listen(engine, "connect", _make_durable)
+            event.listen(engine, "connect", _configure_sqlite)
     return engine
 
 
-def _make_durable(connection: Any, _: Any) -> None:
+def _configure_sqlite(connection: Any, _: Any) -> None:
     """Configure SQLite so that readers do not block the writer, and a power failure loses no committed write."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
@@ -276,7 +276,7 @@ class Ledger:
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
         if stored is None:  # dropped since the insert: the caller tries again, as for a running call
             return Claim("running")
-        recorded_claim = _known(stored, row)
+        recorded_claim = _to_claim(stored, row)
         if recorded_claim.state != "unknown":
             return recorded_claim
         values = begun if again else {"state": "unknown"}
@@ -295,7 +295,7 @@ class Ledger:
         """
         with self._transaction() as connection:
             stored = connection.execute(self._asked_for(_key(identity))).mappings().first()
-        return None if stored is None else _known(stored, _row(identity))
+        return None if stored is None else _to_claim(stored, _row(identity))
 
     def _asked_for(self, key: str) -> Any:
         return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(CALLS.c.key == key)
@@ -420,7 +420,7 @@ def _row(identity: Identity) -> dict[str, str]:
     return {"scope": identity.scope, "call_id": identity.call_id, "tool": identity.tool, "digest": identity.digest}
 
 
-def _known(stored: Any, row: Mapping[str, str]) -> Claim:
+def _to_claim(stored: Any, row: Mapping[str, str]) -> Claim:
     """Convert a stored row to a claim; ``other`` if the row belongs to another call with this id."""
     if any(stored[name] != value for name, value in row.items()):
         return Claim("other")
@@ -434,11 +434,11 @@ def _is_ours(identity: Identity, owner: str) -> Any:
 
 
 def _entry(row: Any) -> LedgerEntry:
-    def moment(seconds: float | None) -> datetime | None:
+    def to_datetime(seconds: float | None) -> datetime | None:
         return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
 
-    started = moment(row["started"])
+    started = to_datetime(row["started"])
     assert started is not None  # noqa: S101 - the column has no NULL
     return LedgerEntry(
-        row["scope"], row["call_id"], row["tool"], row["now"], started, moment(row["finished"]), row["outcome"]
+        row["scope"], row["call_id"], row["tool"], row["now"], started, to_datetime(row["finished"]), row["outcome"]
     )

@@ -107,12 +107,12 @@ class _Spans:
     def _span(self, context: CallContext) -> Generator[Callable[[Result], Result]]:
         labels = {NAMES["tool"]: context.tool.name, NAMES["type"]: "function"}
         no_span: Span = INVALID_SPAN
-        span, started = _tried(lambda: self._begun(context, labels), no_span), perf_counter()
+        span, started = _run_safely(lambda: self._start_span(context, labels), no_span), perf_counter()
 
         def end(result: Result) -> Result:
-            _tried(lambda: self._say(span, result), None)
+            _run_safely(lambda: self._say(span, result), None)
             error_label = {} if result.error is None else {NAMES["error"]: result.error.code}
-            _tried(lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}), None)
+            _run_safely(lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}), None)
             return result
 
         def end_broken(error: BaseException) -> None:
@@ -123,12 +123,12 @@ class _Spans:
             with trace.use_span(span, record_exception=False, set_status_on_exception=False):
                 yield end
         except BaseException as error:  # for example an interrupt or a cancellation
-            _tried(functools.partial(end_broken, error), None)
+            _run_safely(functools.partial(end_broken, error), None)
             raise
         finally:
-            _tried(span.end, None)
+            _run_safely(span.end, None)
 
-    def _begun(self, context: CallContext, labels: Mapping[str, str]) -> Span:
+    def _start_span(self, context: CallContext, labels: Mapping[str, str]) -> Span:
         attributes: dict[str, Any] = {
             **labels,
             NAMES["operation"]: _OPERATION,
@@ -136,7 +136,7 @@ class _Spans:
             NAMES["description"]: context.tool.description,
         }
         if self._content:
-            attributes[NAMES["arguments"]] = json.dumps(_shown(context))
+            attributes[NAMES["arguments"]] = json.dumps(_mask_arguments(context))
         name = f"{_OPERATION} {context.tool.name}"
         return self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
 
@@ -152,7 +152,7 @@ class _Spans:
                 span.record_exception(result.error.__cause__)
 
 
-def _tried(work: Callable[[], T], otherwise: T) -> T:
+def _run_safely(work: Callable[[], T], otherwise: T) -> T:
     """Run telemetry code. An exception of a tracer, meter or processor is logged, so that it does not fail the call."""
     try:
         return work()
@@ -161,7 +161,7 @@ def _tried(work: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-def _shown(context: CallContext) -> JsonObject:
+def _mask_arguments(context: CallContext) -> JsonObject:
     """Return the arguments. Values that are marked as secret are masked."""
     if not isinstance(context.tool, Tool):
         return context.arguments

@@ -11,7 +11,7 @@ from shared import corpus
 from test_definitions_of_others import entry
 
 from toolshape import DefinitionError, Registry, Tool
-from toolshape._schema.generate import generated
+from toolshape._schema.generate import generate
 from toolshape.contract import diff_contracts, dump_lock, load_lock, make_contract
 
 
@@ -45,7 +45,7 @@ def test_versions_of_tools_are_classified():
                 assert not admits_new(change.witness)
         if not found.is_breaking:
             for seed in range(5):
-                value = generated(old.input_schema, random.Random(seed))
+                value = generate(old.input_schema, random.Random(seed))
                 assert admits_new(value) or not admits_old(value), (old.name, value)
     assert counts["breaking"] > 200
     assert counts["unknown"] < 0.1 * counts["breaking"], counts

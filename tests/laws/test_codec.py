@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from mutated_bodies import WITH_MESSAGES, mutated
 
 from toolshape import ResponseError
-from toolshape._dispatch.receive import reading_of, sendable_name
+from toolshape._dispatch.receive import read_response, sendable_name
 from toolshape._families import get
 from toolshape._history.reading import messages_in
-from toolshape._results import sendable
+from toolshape._results import make_sendable
 from toolshape.messages import MediaPart, TextPart, ToolCallPart, ToolResultPart, calls_in, results_in
 
 EXAMPLES = 5 if os.environ.get("TOOLSHAPE_EXAMPLES") else 20
@@ -186,7 +186,7 @@ def test_a_reader_that_lies_breaks_the_law(provider, lie):
 def disagreement(provider, body):
     """How the calls of a response differ from those in the messages that it is kept as; empty where they agree."""
     try:
-        assistant, calls, *_ = reading_of(provider, body)
+        assistant, calls, *_ = read_response(provider, body)
     except ResponseError:
         return None
     messages = messages_in(provider.histories, list(assistant)) if assistant else []
@@ -207,7 +207,7 @@ def meant(arguments):
     """Arguments as JSON: what is no object stands inside one in a message that can be sent."""
     if isinstance(arguments, dict) and arguments.keys() == {"INVALID_JSON"}:
         arguments = arguments["INVALID_JSON"]
-    return as_json(sendable([arguments])[0])
+    return as_json(make_sendable([arguments])[0])
 
 
 def test_calls_and_messages_agree_on_mutated_bodies():

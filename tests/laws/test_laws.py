@@ -198,7 +198,7 @@ CHOICE = {
 def test_arguments_that_are_a_choice(lost):
     """A root that is a union is one field of an object; a lost arrow is caught."""
     made = Tool.from_definition(CHOICE, lambda **arguments: arguments)
-    changed = structure.wrapped_root(record_of(made).definition.schema)
+    changed = structure.wrap_root(record_of(made).definition.schema)
     assert list(changed.schema["properties"]) == ["arguments"]
     changed = changed._replace(**({lost: None} if lost else {}))
     shown = WireTool(wire_name="find", description="", is_strict=True, payload={}, lens=changed)
@@ -267,7 +267,7 @@ def test_a_hostile_definition_is_refused_in_time():
         "$defs": {**definitions, "D40": {"type": "string"}},
     }
     with pytest.raises(UnsupportedError, match="split the tool"):
-        walk.compose([walk.inlined(rewrites.recursion_as_json_text)])(schema)
+        walk.compose([walk.inline_all(rewrites.recursion_as_json_text)])(schema)
 
 
 def test_the_walker_knows_a_name_from_a_keyword():

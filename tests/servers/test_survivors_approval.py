@@ -26,7 +26,7 @@ def question(name):
     call = {"id": "c1", "function": {"name": name, "arguments": '{"amount": 5}'}, "type": "function"}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     plan = Registry([pay, refund]).plan({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
-    return approving._shown(plan.pending[0])
+    return approving._question_text(plan.pending[0])
 
 
 def test_the_question_names_tool_title_and_arguments():

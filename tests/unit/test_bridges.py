@@ -44,7 +44,7 @@ def delivered(name, arguments, call_id="call_1", context=None):
 def answer(bridge, call, decide=lambda waiting: pytest.fail("nothing is to be asked"), *, is_async=False):
     how = steps.IN_LOOP if is_async else steps.HERE
     answering = delivery.run_call(bridge.plan(call), bridge.run_options(call), decide, how)
-    return asyncio.run(answering) if is_async else steps.done_here(answering)
+    return asyncio.run(answering) if is_async else steps.run_here(answering)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -78,9 +78,9 @@ def test_what_a_decision_raises_leaves_the_call_as_it_was(ledger):
     with pytest.raises(KeyboardInterrupt, match=r'"arguments": {"amount": 500, "to": "ann"}'):
         answer(bridge, call, pause)
     assert (PAID, ledger.entries()) == ([], [])
-    assert asyncio.run(delivery.must_be_asked(bridge, call))
+    assert asyncio.run(delivery.must_request_approval(bridge, call))
     assert answer(bridge, call, lambda _: True).ok
-    assert not asyncio.run(delivery.must_be_asked(bridge, call))
+    assert not asyncio.run(delivery.must_request_approval(bridge, call))
     assert asyncio.run(delivery.needs_approval(bridge.plan(call), bridge.run_options(call)))
 
 

@@ -5,7 +5,7 @@ import pytest
 from toolshape import Registry, tool
 from toolshape._bound import bound_tools_of
 from toolshape.evals import Expect
-from toolshape.evals._compare import made_of, pair_of
+from toolshape.evals._compare import compare_call, receive_call
 
 
 @tool
@@ -29,6 +29,6 @@ def test_each_argument_that_was_given_counts(given, score):
     bound = Registry([book]).bind("json-schema")
     plan = bound.plan({"name": "book", "arguments": given})
     [call] = plan.calls
-    assert pair_of(
-        Expect(book, city="Bonn"), made_of(call, None, bound_tools_of(bound).handlers, 0)
+    assert compare_call(
+        Expect(book, city="Bonn"), receive_call(call, None, bound_tools_of(bound).handlers, 0)
     ).score == pytest.approx(score)

@@ -25,7 +25,7 @@ from test_history_rules import ROWS
 import toolshape
 from toolshape import CallError, Registry, UsageError, explain, tool
 from toolshape._families import get
-from toolshape._schema.generate import generated
+from toolshape._schema.generate import generate
 from toolshape._wire.histories import HistoryRuleName
 from toolshape._wire.provider import Budget
 from toolshape.testing import Fake, Turn
@@ -215,7 +215,7 @@ def test_as_many_strict_tools_as_are_documented_are_taken():
 def test_a_value_that_nobody_could_send_is_not_made(schema):
     """Counted in calls: a schema that asks for very much costs no more than a schema that asks for much."""
     profile = cProfile.Profile()
-    profile.runcall(generated, schema, random.Random(0))
+    profile.runcall(generate, schema, random.Random(0))
     assert sum(entry.callcount for entry in profile.getstats()) < 1_000_000
 
 
@@ -897,13 +897,13 @@ SCHEMAS = [
 @pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: json.dumps(schema)[:40])
 def test_what_is_generated_is_admitted(schema):
     for seed in range(60):
-        value = generated(schema, random.Random(seed))
+        value = generate(schema, random.Random(seed))
         assert not list(Draft202012Validator(schema).iter_errors(value)), value
 
 
 def test_texts_of_formats_are_of_them():
     for name, pattern in (("date", r"\d{4}-\d\d-\d\d"), ("uuid", r"[0-9a-f-]{36}"), ("ipv4", r"(\d+\.){3}\d+")):
-        assert re.fullmatch(pattern, generated({"type": "string", "format": name}, random.Random(1)))
+        assert re.fullmatch(pattern, generate({"type": "string", "format": name}, random.Random(1)))
 
 
 def test_every_wording_is_of_a_rule():

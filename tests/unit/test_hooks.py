@@ -824,7 +824,7 @@ def test_a_turn_is_never_lost():
     loop = asyncio.new_event_loop()
 
     async def wait():
-        task = asyncio.ensure_future(limited._turn(limit))
+        task = asyncio.ensure_future(limited._wait_for_turn(limit))
         await asyncio.sleep(0)
         return task
 

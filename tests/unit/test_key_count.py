@@ -11,10 +11,10 @@ from zoo import CASES, Line, Tree
 
 from toolshape import CallError, Coerce, tool
 from toolshape._core_schema.key_count import compile_key_count
-from toolshape._core_schema.tighten import tightened
+from toolshape._core_schema.tighten import tighten_schema
 from toolshape._function.model import FunctionDefinition
 from toolshape._tool import record_of
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 from toolshape._validation.model_traits import traits_of
 from toolshape._validation.pydantic_checker import compile_slow_path
 from toolshape._validation.settings import ValidationSettings
@@ -107,7 +107,7 @@ def doubled(levels: int) -> Any:
 def test_counted(model, value):
     """What was given counts, a default does not."""
     adapter = TypeAdapter(model)
-    count_keys = compile_key_count(tightened(adapter.core_schema))
+    count_keys = compile_key_count(tighten_schema(adapter.core_schema))
     assert count_keys is not None
     assert count_keys(adapter.validate_python(value)) == keys_in(value)
 
@@ -132,7 +132,7 @@ class Open(BaseModel):
 )
 def test_not_told(annotation):
     """What contains itself or holds anything is counted in its JSON."""
-    assert compile_key_count(tightened(TypeAdapter(annotation).core_schema)) is None
+    assert compile_key_count(tighten_schema(TypeAdapter(annotation).core_schema)) is None
 
 
 # --- coerced at once, or on the slow path --------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_at_once_or_by_and_by(name, rules):
     traits = traits_of(record_of(made).definition)
     if traits.has_decimals:
         pytest.skip("its numbers are read as they were written, and never at once")
-    slowly = compile_slow_path(traits, ValidationSettings(made.name, chosen_rules(rules)))
+    slowly = compile_slow_path(traits, ValidationSettings(made.name, choose_rules(rules)))
     validate_json = made.model.__pydantic_validator__.validate_json
     texts = [
         json.dumps({**arguments, field: "@"}).replace('"@"', slip)

@@ -23,7 +23,7 @@ from toolshape import CallError, Registry, tool
 from toolshape._core_schema.null_defaults import compile_null_admitting
 from toolshape._families import get
 from toolshape._tool import record_of
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.model_traits import traits_of
 from toolshape._validation.settings import ValidationSettings
@@ -97,7 +97,7 @@ def both(made: Any, text: str) -> list[Any]:
     lens = to_wire(get("openai"), made.spec, True).lens
     found = []
     for drops in (lens.drops, None):
-        settings = ValidationSettings("t", chosen_rules(None), lens.back, drops)
+        settings = ValidationSettings("t", choose_rules(None), lens.back, drops)
         try:
             found.append(compile_model_validation(traits_of(record_of(made).definition), settings)(text))
         except CallError as error:

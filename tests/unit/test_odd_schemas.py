@@ -9,7 +9,7 @@ from odd_schemas import ODD, TEXT
 
 from toolshape import CallError, DefinitionError, Registry, Tool
 from toolshape._families import available, get
-from toolshape._schema.intersect import intersected
+from toolshape._schema.intersect import intersect
 from toolshape._schema.lens import UnsupportedError
 
 
@@ -98,7 +98,7 @@ UNSOUND = [
 def test_what_cannot_be_intersected_is_not(one, other, value):
     """Whatever is sent, both parts are held."""
     with pytest.raises(UnsupportedError):
-        intersected(one, other, lambda node: node, frozenset(), path="")
+        intersect(one, other, lambda node: node, frozenset(), path="")
     schema = {"type": "object", "properties": {"x": {"allOf": [one, other]}}, "required": ["x"]}
     made = Tool.from_definition(definition(schema), lambda **given: given)
     for provider in available():
@@ -114,7 +114,7 @@ def test_an_intersection_admits_what_both_admit(seed):
     random = Random(seed)
     one, other = _schema(random, 2), _schema(random, 2)
     try:
-        both = intersected(one, other, lambda node: node, frozenset(), path="")
+        both = intersect(one, other, lambda node: node, frozenset(), path="")
     except UnsupportedError:
         return
     for _ in range(60):

@@ -275,7 +275,7 @@ def test_a_key_may_be_any_text():
 def test_a_token_of_a_later_version_is_refused(monkeypatch):
     content = json.loads(paused())
     del content["signature"]
-    assert refused(tokens.signed({**content, "version": 99}, KEY)) == "malformed"
+    assert refused(tokens.sign({**content, "version": 99}, KEY)) == "malformed"
 
 
 # --- what is run is what was approved of --------------------------------------------------------------------------

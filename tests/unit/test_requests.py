@@ -11,7 +11,7 @@ from rows import ROWS
 from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
 from toolshape._families import available, get
 from toolshape._wire.provider import Budget, NameRule
-from toolshape._wire.strict_budget import Candidate, relaxed
+from toolshape._wire.strict_budget import Candidate, find_relaxed
 
 A, B, C = (tool(name=name)(lambda x: x) for name in "abc")
 THREE = Registry([A, B, C])
@@ -363,7 +363,7 @@ def test_the_budget_wastes_nothing():
     for costs in itertools.product(range(4), repeat=4):
         shown = [optional(f"t{index}", cost).input_schema for index, cost in enumerate(costs)]
         candidates = [Candidate(f"t{index}", schema, True, False, False) for index, schema in enumerate(shown)]
-        out = relaxed(provider, budget, candidates)
+        out = find_relaxed(provider, budget, candidates)
         kept = [cost for index, cost in enumerate(costs) if f"t{index}" not in out]
         assert len(kept) <= 3
         assert sum(kept) <= 6

@@ -238,10 +238,10 @@ def test_what_comes_back_is_read_without_the_key():
 
 def test_kinds_and_limits_of_a_run():
     probes = book("openai", MODEL).probes
-    assert {probe.rule.kind for probe in verify.selected(probes, ["name", "history"], None)} == {"name", "history"}
-    assert len(verify.selected(probes, [], 5)) == 5
+    assert {probe.rule.kind for probe in verify.select_probes(probes, ["name", "history"], None)} == {"name", "history"}
+    assert len(verify.select_probes(probes, [], 5)) == 5
     with pytest.raises(UsageError, match="the kinds are schema, strict"):
-        verify.selected(probes, ["names"], None)
+        verify.select_probes(probes, ["names"], None)
     assert verify.cost_of(probes).requests < 2 * len(probes)
 
 
@@ -252,8 +252,8 @@ def test_results_are_kept_and_compared(tmp_path):
         "".join(f"{json.dumps(each.as_json())}\n" for each in found) + '{"provider": "anth', encoding="utf-8"
     )
     assert verify.read_findings(path) == found
-    assert verify.left_over(probes, found, "anthropic", MODEL) == probes[3:]
-    assert verify.left_over(probes, found, "anthropic", "another") == probes
+    assert verify.undecided_probes(probes, found, "anthropic", MODEL) == probes[3:]
+    assert verify.undecided_probes(probes, found, "anthropic", "another") == probes
     gone = [found[0]._replace(outcome="refuted"), found[1]._replace(outcome="unknown")]
     assert verify.drift(found, gone) == [(found[0], gone[0])]
     path.write_text("{}\n", encoding="utf-8")

@@ -94,7 +94,7 @@ def ask(*amounts):
 def test_what_the_table_does_not_have_is_refused(before, event):
     """For each state and event: the call is where the rule says, or where it was."""
     results = make([]).bind("openai").plan(ask(1)).results
-    controls = state.controlled(results)
+    controls = state.controls_of(results)
     controls.in_state = {before: {0}}
     controls.states[0] = before
     if before in RULES[event]:
@@ -186,7 +186,7 @@ def test_an_edit_ends_an_approval():
     plan.approve(["call_0", "call_1"])
     plan.edit("call_0", {"amount": 1})
     claimed = state.claim(plan.results, state.claimable(plan.results))
-    with state.run_of(plan.results, claimed):
+    with state.open_run(plan.results, claimed):
         pass  # it was broken off before a call began
     assert [state.state_of(plan.results, at) for at in (0, 1)] == ["ready", "approved"]
 
@@ -227,7 +227,7 @@ def test_a_plan_may_get_its_controls_while_it_runs():
     assert ready == []
     for _ in range(50):  # between the claim and the first call, too
         plan = Registry([look]).bind("openai").plan(response(*(("look", {"n": n}) for n in (0, 2, 3, 4))))
-        thread = threading.Thread(target=lambda plan=plan: [state.controlled(plan.results), plan.run()])
+        thread = threading.Thread(target=lambda plan=plan: [state.controls_of(plan.results), plan.run()])
         thread.start()
         plan.run()
         thread.join()

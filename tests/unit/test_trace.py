@@ -26,7 +26,7 @@ from toolshape._commands.cli import main
 from toolshape._validation.coercion import RULES
 from toolshape.evals import Case, Expect, Model, evaluate
 from toolshape.trace import compute_stages, read_trace, record_to, replay
-from toolshape.trace._spans import Span, lines_in, over_spans, spans_of
+from toolshape.trace._spans import Span, lines_in, process_spans, spans_of
 
 
 @tool
@@ -648,7 +648,7 @@ def test_spans_have_each_line_once(tmp_path_factory, texts, ends, size):
     file.write_bytes(content)
     spans = spans_of(str(file), len(content), size)
     assert b"".join(line for span in spans for line in lines_in(span)) == content
-    assert list(over_spans(lambda span: [*lines_in(span)], spans, None)) == [[*lines_in(span)] for span in spans]
+    assert list(process_spans(lambda span: [*lines_in(span)], spans, None)) == [[*lines_in(span)] for span in spans]
 
 
 def test_lines_that_are_none_are_counted(path):

@@ -17,7 +17,7 @@ from zoo import Cat, Colour, Dog, Filter, Level, Line, Open, Order, Pair, Pet, P
 from toolshape import CallError, Coercion, DefinitionError, Registry, tool
 from toolshape._errors import nearest
 from toolshape._tool import record_of
-from toolshape._validation.coercion import RULES, chosen_rules
+from toolshape._validation.coercion import RULES, choose_rules
 
 LONG = "x" * 500
 
@@ -361,10 +361,10 @@ def test_validators_of_the_author():
 
 def test_rules_are_chosen_by_registry_and_tool():
     """The tool has the last word; a rule that does not exist is an error."""
-    assert chosen_rules() == {rule for rule, on in RULES.items() if on}
-    assert chosen_rules(False) == frozenset()
-    assert chosen_rules(False, {"json_text": True}) == {"json_text"}
-    assert chosen_rules({"json_text": False}, True) == chosen_rules()
+    assert choose_rules() == {rule for rule, on in RULES.items() if on}
+    assert choose_rules(False) == frozenset()
+    assert choose_rules(False, {"json_text": True}) == {"json_text"}
+    assert choose_rules({"json_text": False}, True) == choose_rules()
     with pytest.raises(ValueError, match='did you mean "json_text"'):
         Registry(coerce={"json_txt": True})
     with pytest.raises(DefinitionError, match=r"coerce: .* did you mean \"json_text\""):

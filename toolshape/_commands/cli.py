@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from toolshape import _compatibility as compatibility
-from toolshape._calls import Strictness, visible
+from toolshape._calls import Strictness, escape_invisible
 from toolshape._errors import ToolshapeError
 from toolshape._families import available, get
 from toolshape._output import findings_of
-from toolshape._registry import lenient
+from toolshape._registry import without_strict
 from toolshape._results import Result
 from toolshape._tool import record_of
 
@@ -21,14 +21,14 @@ try:
 
     from toolshape._commands.contracting import against, costing, locking, paging
     from toolshape._commands.evaluation import evaluation
-    from toolshape._commands.output import echo, echo_json, own_output, say, show_error, show_note, show_table
+    from toolshape._commands.output import echo, echo_json, reserve_output, say, show_error, show_note, show_table
     from toolshape._commands.replaying import replaying
     from toolshape._commands.serving import serving
     from toolshape._commands.verifying import verifying
 except ImportError as error:
     raise SystemExit("the command line needs click and rich: pip install 'toolshape[cli]'") from error
 
-from toolshape._targets import TargetError, injected, named_by, refuse_unread, registry_of_tool, tool_of
+from toolshape._targets import TargetError, load_injected, load_named, refuse_unread, registry_of_tool, tool_of
 
 _STRICTNESS: Mapping[str | None, Strictness | None] = {None: None, "auto": "auto", "true": True, "false": False}
 _to = click.option("--to", "to", multiple=True, required=True, metavar="PROVIDER", help="A provider; repeat for more.")
@@ -52,7 +52,7 @@ class _Commands(click.Group):
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         if cmd.callback is not None:
-            cmd.callback = own_output()(cmd.callback)
+            cmd.callback = reserve_output()(cmd.callback)
         super().add_command(cmd, name)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -127,11 +127,11 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 
     If TARGET is an output, print the keyword arguments of a request that ask for the answer.
     """
-    target_objects, strictness = named_by(target), _STRICTNESS[strict]
+    target_objects, strictness = load_named(target), _STRICTNESS[strict]
     exported: dict[str, Any] = {
-        name: target_objects.outputs[0].bind(_known(name), strictness).request()
+        name: target_objects.outputs[0].bind(_resolve_provider(name), strictness).request()
         if target_objects.outputs
-        else target_objects.tools.export(_known(name).name, strict=strictness)
+        else target_objects.tools.export(_resolve_provider(name).name, strict=strictness)
         for name in to
     }
     _print_json(exported if len(exported) != 1 else exported[to[0]])
@@ -148,9 +148,9 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
     """
-    target_objects, strictness = named_by(target), _STRICTNESS[strict]
+    target_objects, strictness = load_named(target), _STRICTNESS[strict]
     registry = target_objects.tools
-    names = [_known(name).name for name in to]
+    names = [_resolve_provider(name).name for name in to]
     refused = [refusal for name in names for refusal in compatibility.check(registry, name, strictness)]
     refused += [
         refusal
@@ -220,14 +220,14 @@ def diff(
     --calls, each object also has `calls`, the number of recorded calls that the change breaks.
     """
     if lock is not None:
-        against(named_by(target, answers), target, lock, calls, as_json, sarif)
+        against(load_named(target, answers), target, lock, calls, as_json, sarif)
         return
     if calls is not None or sarif is not None or answers:
         raise click.UsageError("--calls, --sarif and --answer need --against, a lock file")
     if not to:
         raise click.UsageError("pass --to PROVIDER, or --against, a lock file")
     tool = tool_of(target)
-    differences = compatibility.differences(tool, [_known(name) for name in to], _STRICTNESS[strict])
+    differences = compatibility.differences(tool, [_resolve_provider(name) for name in to], _STRICTNESS[strict])
     if as_json:
         _print_json([difference._asdict() for difference in differences])
         return
@@ -266,19 +266,21 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
             logging.NullHandler()
         )  # tracebacks of tools are printed only with --traceback
     registry, name = registry_of_tool(target)
-    values = injected(inject)
+    values = load_injected(inject)
     refuse_unread(values, registry, record_of(registry[name]).definition.layout.injected.keys(), f"{name} injects")
     text = _standard_input() if arguments == "-" else arguments
     body = {"name": name, "arguments": text}
-    plan = lenient(registry, name).plan(body, provider="json-schema")
+    plan = without_strict(registry, name).plan(body, provider="json-schema")
     if approve:
         plan.approve(plan.pending)
     [result] = plan.run(inject=values)
     if as_json:
-        _print_json(_as_data(result))
+        _print_json(_to_json(result))
     else:
         for path, rule, before, after in result.coercions:
-            click.echo(f"coerced {visible(path) or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True)
+            click.echo(
+                f"coerced {escape_invisible(path) or 'the arguments'} by {rule}: {before!r} -> {after!r}", err=True
+            )
         if result.ok:
             echo(result.text)
         else:
@@ -306,7 +308,7 @@ def _standard_input() -> str:
         raise TargetError(f"standard input is not UTF-8: {error}") from error
 
 
-def _as_data(result: Result) -> dict[str, Any]:
+def _to_json(result: Result) -> dict[str, Any]:
     error, text = result.error, result.text
     failure = None
     if error is not None:
@@ -322,7 +324,7 @@ def _as_data(result: Result) -> dict[str, Any]:
     }
 
 
-def _known(name: str) -> Any:
+def _resolve_provider(name: str) -> Any:
     if "," in name and name not in available():
         raise TargetError(
             f"--to takes one provider: write {' '.join('--to ' + part.strip() for part in name.split(','))}"

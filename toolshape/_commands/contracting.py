@@ -13,7 +13,7 @@ import click
 
 from toolshape._commands.output import echo, echo_json, say, write
 from toolshape._families import get
-from toolshape._targets import Named, load, named_by, registry_of
+from toolshape._targets import Named, load, load_named, registry_of
 from toolshape.trace import replay
 
 _answer = click.option("--answer", "answers", multiple=True, metavar="MODULE:NAME", help="An output; repeat for more.")
@@ -21,7 +21,7 @@ _to = click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A prov
 
 
 @contextlib.contextmanager
-def _extra() -> Generator[None]:
+def _require_extra() -> Generator[None]:
     try:
         yield
     except ImportError as error:
@@ -38,15 +38,15 @@ def _extra() -> Generator[None]:
 )
 def locking(target: str, to: tuple[str, ...], answers: tuple[str, ...], output: Path) -> None:
     """Write the contract of the tools or the output TARGET to a lock file, with fingerprints for each provider."""
-    with _extra():
+    with _require_extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
-    target_objects = named_by(target, answers)
+    target_objects = load_named(target, answers)
     write(output, dump_lock(make_contract(target_objects.tools, to, target_objects.outputs)))
-    say(f"{output}: {_counted(target_objects)}", style="green")
+    say(f"{output}: {_count_text(target_objects)}", style="green")
 
 
-def _counted(named: Named) -> str:
+def _count_text(named: Named) -> str:
     tools, outputs = len(named.tools), len(named.outputs)
     counts = [f"{tools} tool{'s' * (tools != 1)}"] if tools or not outputs else []
     return ", ".join([*counts, *([f"{outputs} output{'s' * (outputs != 1)}"] if outputs else [])])
@@ -62,7 +62,7 @@ def _counted(named: Named) -> str:
 )
 def costing(target: str, to: str, model: str, counter: str | None, as_json: bool) -> None:
     """Print what each tool of TARGET costs in each request: characters, and tokens if a client counts them."""
-    with _extra():
+    with _require_extra():
         from toolshape.contract import request_cost  # noqa: PLC0415 - needs an extra
 
     counter_object: Any = None if counter is None else load(counter)
@@ -90,22 +90,22 @@ def paging(
     target: str, *, to: tuple[str, ...], answers: tuple[str, ...], output: Path, lock: Path | None, title: str | None
 ) -> None:
     """Write an HTML page of the tools or the output TARGET: what each provider receives and loses, and all changes."""
-    with _extra():
+    with _require_extra():
         from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
 
-    target_objects = named_by(target, answers)
+    target_objects = load_named(target, answers)
     changes = None if lock is None else diff(target_objects.tools, load_lock(lock), target_objects.outputs)
     about = [f"toolshape {version('toolshape')}", f"made on {datetime.now(timezone.utc):%Y-%m-%d}"]
-    about += [] if lock is None else [f"compared with {lock.name}, {_committed(lock)}"]
+    about += [] if lock is None else [f"compared with {lock.name}, {_commit_text(lock)}"]
     write(
         output,
         render_page(target_objects.tools, to or PROVIDERS, changes, title or target, about, target_objects.outputs),
     )
-    say(f"{output}: {_counted(target_objects)}", style="green")
+    say(f"{output}: {_count_text(target_objects)}", style="green")
 
 
-def _committed(path: Path) -> str:
+def _commit_text(path: Path) -> str:
     """Return a phrase that names the last git commit of a file, and its date."""
 
     def git(*arguments: str) -> str:
@@ -124,7 +124,7 @@ def _committed(path: Path) -> str:
 
 def against(named: Named, target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None) -> None:
     """Compare the tools and outputs of a target with a lock file; exit with 1 if a call or an answer may break."""
-    with _extra():
+    with _require_extra():
         from toolshape.contract import broken_calls, diff, load_lock, to_sarif  # noqa: PLC0415 - needs an extra
 
     changes = diff(named.tools, load_lock(lock), named.outputs)

@@ -12,7 +12,7 @@ from toolshape._errors import did_you_mean
 from toolshape._registry import Registry
 from toolshape._targets import TargetError, load, registry_beside, registry_of
 from toolshape.evals import Case, Model, Run, Verdict, evaluate
-from toolshape.evals._run import compared_models, runs_by_column
+from toolshape.evals._run import compare_models, runs_by_column
 from toolshape.evals._verdict import Column
 from toolshape.trace import record_to
 
@@ -80,15 +80,15 @@ def evaluation(
         echo_json(run.to_json_lines(), nl=False)
     else:
         echo(str(run))
-        for compared, comparison in compared_models(run):
+        for compared, comparison in compare_models(run):
             say(f"{compared}: {comparison}")
-        _say_against(run, earlier_run, against)
+        _print_comparison(run, earlier_run, against)
     shares = [column_run.share() for column_run in runs_by_column(run).values()]
     if any(share.right / share.total < least for share in shares):
         raise SystemExit(1)
 
 
-def _say_against(run: Run, before: Run | None, against: Path | None) -> None:
+def _print_comparison(run: Run, before: Run | None, against: Path | None) -> None:
     """Print a comparison of each column with the same column of an earlier run."""
     earlier_columns = {} if before is None else runs_by_column(before)
     for column, column_run in runs_by_column(run).items():

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from toolshape._calls import visible
+from toolshape._calls import escape_invisible
 from toolshape._errors import UsageError
 from toolshape._report import table
 
@@ -33,7 +33,7 @@ def output() -> TextIO:
 
 
 @contextlib.contextmanager
-def own_output() -> Generator[None]:
+def reserve_output() -> Generator[None]:
     """Reserve standard output for the command: all other prints go to standard error.
 
     Programs parse the output of commands, and an MCP client accepts only messages. Loaded modules and tools may print
@@ -44,7 +44,7 @@ def own_output() -> Generator[None]:
         if original_output is None:  # the process was started without standard output
             command_output: Any = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
         elif _is_descriptor(original_output, 1):
-            command_output = stack.enter_context(_moved_output(original_output))
+            command_output = stack.enter_context(_move_output(original_output))
         else:
             command_output = original_output
         stack.callback(_OUTPUT.reset, _OUTPUT.set(command_output))
@@ -53,7 +53,7 @@ def own_output() -> Generator[None]:
 
 
 @contextlib.contextmanager
-def own_input() -> Generator[TextIO]:
+def reserve_input() -> Generator[TextIO]:
     """Reserve standard input for the command. Modules and tools read empty input, and cannot take its messages."""
     original_input: Any = sys.stdin
     if not _is_descriptor(original_input, 0):
@@ -81,7 +81,7 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 
 
 @contextlib.contextmanager
-def _moved_output(given: TextIO) -> Generator[TextIO]:
+def _move_output(given: TextIO) -> Generator[TextIO]:
     """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error meanwhile."""
     # Redirecting ``sys.stdout`` alone would miss prints of C code and of child processes, which use descriptor 1. At
     # the end the descriptor is restored, unless threads of tools still run. When the process exits, ``_divert`` runs
@@ -111,7 +111,7 @@ def _divert() -> None:
             os.dup2(null_device.fileno(), 1)
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
+def _escape(error: UnicodeError) -> tuple[str, int]:
     """Replace the characters that an encoding lacks with JSON escapes, as an error handler for ``codecs``."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -119,22 +119,22 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 _ESCAPED = "toolshape.escaped"
-codecs.register_error(_ESCAPED, _escaped)
+codecs.register_error(_ESCAPED, _escape)
 
 
-def _shown(text: str, stream: TextIO) -> str:
+def _escape_for_terminal(text: str, stream: TextIO) -> str:
     """Return the text for a stream: on a terminal, characters that move the cursor or look misleading are escaped."""
-    return "\n".join(map(visible, text.split("\n"))) if stream.isatty() else text
+    return "\n".join(map(escape_invisible, text.split("\n"))) if stream.isatty() else text
 
 
 def _encoding() -> str:
     return getattr(output(), "encoding", None) or "utf-8"
 
 
-def _writable(text: str) -> str:
+def _make_encodable(text: str) -> str:
     """Escape the characters that standard output cannot encode: lone surrogates, and more in narrow encodings."""
     encoding = _encoding()
-    text = _shown(text, output())
+    text = _escape_for_terminal(text, output())
     encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
     if encodable_text != text:
         click.echo(
@@ -145,13 +145,13 @@ def _writable(text: str) -> str:
 
 def echo(text: str) -> None:
     """Print text. Escape characters that standard output cannot encode, and add a note on standard error."""
-    click.echo(_writable(text), file=output())
+    click.echo(_make_encodable(text), file=output())
 
 
 def echo_json(text: str, *, nl: bool = True) -> None:
     """Print JSON. If standard output is not UTF-8, escape all but ASCII, as programs read JSON as UTF-8."""
     encoding = "utf-8" if codecs.lookup(_encoding()).name == "utf-8" else "ascii"
-    click.echo(_shown(text, output()).encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
+    click.echo(_escape_for_terminal(text, output()).encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -162,7 +162,7 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         return
     terminal_table = Table(*head, box=None, pad_edge=False, header_style="bold")
     for row in texts:
-        terminal_table.add_row(*[Text(_writable(cell), style=_STYLES.get(cell, "")) for cell in row])
+        terminal_table.add_row(*[Text(_make_encodable(cell), style=_STYLES.get(cell, "")) for cell in row])
     Console(file=output()).print(terminal_table)
 
 
@@ -170,9 +170,9 @@ def show_note(head: str, lines: Sequence[str], *, style: str) -> None:
     """Print a line, and below it indented lines, which a terminal wraps at its width."""
     if output().isatty():
         console = Console(file=output())
-        console.print(Text(_writable(head), style=style))
+        console.print(Text(_make_encodable(head), style=style))
         for line in lines:
-            console.print(Padding(Text(_writable(line)), (0, 0, 0, 4)))
+            console.print(Padding(Text(_make_encodable(line)), (0, 0, 0, 4)))
     else:
         echo("\n    ".join([head, *lines]))
 
@@ -180,7 +180,7 @@ def show_note(head: str, lines: Sequence[str], *, style: str) -> None:
 def say(text: str, *, style: str = "") -> None:
     """Print a line."""
     if output().isatty():
-        Console(file=output()).print(Text(_writable(text), style=style))
+        Console(file=output()).print(Text(_make_encodable(text), style=style))
     else:
         echo(text)
 
@@ -188,7 +188,9 @@ def say(text: str, *, style: str = "") -> None:
 def show_error(text: str) -> None:
     """Print an error on standard error."""
     if sys.stderr.isatty():
-        Console(stderr=True).print(Text("Error: ", style="bold red") + Text(_shown(text, sys.stderr), style=""))
+        Console(stderr=True).print(
+            Text("Error: ", style="bold red") + Text(_escape_for_terminal(text, sys.stderr), style="")
+        )
     else:
         click.echo(f"Error: {text}", err=True)
 

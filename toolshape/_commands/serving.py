@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from toolshape._commands.output import output, own_input
+from toolshape._commands.output import output, reserve_input
 from toolshape._errors import UsageError
-from toolshape._record import require
+from toolshape._record import refuse_uncallable
 from toolshape._registry import Registry
-from toolshape._targets import TargetError, injected, refuse_unread, registry_of
+from toolshape._targets import TargetError, load_injected, refuse_unread, registry_of
 from toolshape._tool import record_of
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ def serving(
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # to standard error
     key = None if key_file is None else key_file.read().strip()
-    input_context = own_input() if not http else contextlib.nullcontext(sys.stdin)
+    input_context = reserve_input() if not http else contextlib.nullcontext(sys.stdin)
     with input_context as standard_input:
-        tools, values = registry_of(target), injected(inject)
-        _refuse_missing(tools, values)
-        mcp_server = server(tools, name or _name_of(target), inject=values, key=key)
+        tools, values = registry_of(target), load_injected(inject)
+        _check_injected(tools, values)
+        mcp_server = server(tools, name or _server_name(target), inject=values, key=key)
         if not http:
-            asyncio.run(_over_standard_streams(mcp_server, standard_input))
+            asyncio.run(_serve_standard_streams(mcp_server, standard_input))
             return
     try:
         import uvicorn  # noqa: PLC0415 - needs an extra
@@ -66,7 +66,7 @@ def serving(
     uvicorn.run(mcp_server.streamable_http_app(host=host), host=host, port=port)
 
 
-def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
+def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
     """Check that these injected values suffice for every tool: without its values, each call of a tool would fail.
 
     Raises:
@@ -77,19 +77,19 @@ def _refuse_missing(tools: Registry, values: Mapping[str, Any]) -> None:
         layout = record_of(tool).definition.layout
         declared |= layout.injected.keys() - layout.contexts
         try:
-            require(record_of(tool), values)
+            refuse_uncallable(record_of(tool), values)
         except UsageError as error:
             raise TargetError(f"{error}; pass a value with --inject NAME=MODULE:FACTORY") from error
     refuse_unread(values, tools, declared, "these tools inject")
 
 
-def _name_of(target: str) -> str:
+def _server_name(target: str) -> str:
     """Return the module name of a target, without its folder: approvals are bound to the name of the server."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
 
-async def _over_standard_streams(made: "Server[Any]", standard_input: TextIO) -> None:
+async def _serve_standard_streams(made: "Server[Any]", standard_input: TextIO) -> None:
     import anyio  # noqa: PLC0415 - needs an extra
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 - needs an extra
 

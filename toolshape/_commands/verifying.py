@@ -75,7 +75,7 @@ def verifying(
         _judge(endpoint, model, key_name, path, timeout)
         return
     verification = _Asked(str(provider), model, rules, most, path, url, timeout)
-    new_findings = _ask(verification, dry_run=dry_run)
+    new_findings = _test_rules(verification, dry_run=dry_run)
     if against is not None:
         from toolshape._rulebook import verify  # noqa: PLC0415 - what few commands need
 
@@ -98,7 +98,7 @@ class _Asked(NamedTuple):
     timeout: float
 
 
-def _ask(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
+def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
     """Test the rules that the file of findings does not decide, and return the new findings."""
     from toolshape._rulebook import verify  # noqa: PLC0415 - what few commands need
     from toolshape._rulebook.probes import rule_book  # noqa: PLC0415 - the same
@@ -109,9 +109,9 @@ def _ask(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
         raise UsageError(f"verify cannot test {provider.name}: toolshape knows no HTTP API of its models")
     address = verify.address_of(provider, asked.url)
     book = rule_book(provider, asked.model)
-    probes = verify.selected(book.probes, filter(None, asked.rules.split(",")), asked.most)
+    probes = verify.select_probes(book.probes, filter(None, asked.rules.split(",")), asked.most)
     earlier_findings = verify.read_findings(asked.path) if asked.path is not None and asked.path.exists() else []
-    open_probes = verify.left_over(probes, earlier_findings, provider.name, asked.model)
+    open_probes = verify.undecided_probes(probes, earlier_findings, provider.name, asked.model)
     cost = verify.cost_of(open_probes)
     say(f"{len(open_probes)} rules of {provider.name}: {cost.requests} requests, about {cost.tokens:,} tokens")
     if dry_run:
@@ -150,7 +150,7 @@ def _count(outcomes: Sequence[str]) -> None:
 
 def _judge(endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float) -> None:
     """Judge a server; exit with 1 if any of its behaviours is wrong."""
-    from toolshape._rulebook.endpoint import CHECKS, asking, behaviours  # noqa: PLC0415 - what few commands need
+    from toolshape._rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - what few commands need
 
     key = "" if key_name is None else os.environ.get(key_name, "")
     if key_name is not None and not key:
@@ -158,7 +158,7 @@ def _judge(endpoint: str, model: str, key_name: str | None, path: Path | None, t
     say(f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 tokens")
     outcomes = []
     with _client() as client:
-        for behaviour in behaviours(model, asking(endpoint, key, client, timeout)):
+        for behaviour in behaviours(model, make_ask(endpoint, key, client, timeout)):
             outcomes.append(behaviour.outcome)
             line = {"endpoint": endpoint, "model": model, **behaviour._asdict()}
             _report(behaviour.outcome, f"{behaviour.name}: {behaviour.words}", line, path)

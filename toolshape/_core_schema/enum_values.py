@@ -32,35 +32,35 @@ class Choices(NamedTuple):
 def choices_of(node: Node) -> Choices:
     """Return the choices of an ``enum`` or ``literal`` node."""
     if node["type"] == "literal":
-        expected = _distinct(node["expected"])
+        expected = _distinct_choices(node["expected"])
         values = [json_of_choice(choice.value if isinstance(choice, enum.Enum) else choice) for choice in expected]
         return Choices(values, expected, all(type(choice) in _SCALARS for choice in expected))
-    cls, members = node["cls"], _distinct(node["members"])
+    cls, members = node["cls"], _distinct_choices(node["members"])
     if issubclass(cls, enum.Flag):
-        return _of_flag(cls, members)
+        return _choices_of_flag(cls, members)
     values = [json_of_choice(member.value) for member in members]
     return Choices(values, members, all(isinstance(member.value, _SCALARS) for member in members))
 
 
-def _distinct(choices: Sequence[Any]) -> list[Any]:
+def _distinct_choices(choices: Sequence[Any]) -> list[Any]:
     """Return the choices without repetitions: pydantic lists an enum's aliases as if they were members."""
     return [choice for index, choice in enumerate(choices) if not any(choice is earlier for earlier in choices[:index])]
 
 
-def _of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choices:
+def _choices_of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choices:
     """Return every combination of a flag's members, or the members and a mask if there are too many combinations."""
     combinations = {0}
     for bits in [int(member.value) for member in members]:
         if len(combinations) <= _MOST_COMBINATIONS:
             combinations |= {combination | bits for combination in combinations}
     if len(combinations) > _MOST_COMBINATIONS:
-        mask = _combined(-1, members)
+        mask = _combine_bits(-1, members)
         return Choices([int(member.value) for member in members], list(members), False, mask, cls)
     values = sorted(combinations)
     return Choices(values, [cls(value) for value in values], False)
 
 
-def _combined(value: int, members: Sequence[enum.Flag]) -> int:
+def _combine_bits(value: int, members: Sequence[enum.Flag]) -> int:
     """Return the bits of all members that a value contains, or of every member if the value is ``-1``."""
     bits = 0
     for member in members:
@@ -106,7 +106,7 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
             return value
         try:
             if choices.mask is not None and choices.cls is not None:
-                return _of_bits(choices.cls, choices.members, value if texts is None else int(value))
+                return _flag_from_bits(choices.cls, choices.members, value if texts is None else int(value))
             return members_by_text[as_text(value) if texts is None else value]
         except (LookupError, TypeError, ValueError):
             raise PydanticKnownError("enum", {"expected": choices_text}) from None
@@ -114,7 +114,7 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
     return find
 
 
-def _of_bits(cls: type[Any], members: Sequence[Any], value: Any) -> Any:
-    if type(value) is not int or value < 0 or _combined(value, members) != value:
+def _flag_from_bits(cls: type[Any], members: Sequence[Any], value: Any) -> Any:
+    if type(value) is not int or value < 0 or _combine_bits(value, members) != value:
         raise LookupError(value)
     return cls(value)

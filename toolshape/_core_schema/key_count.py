@@ -6,7 +6,7 @@ Parsing drops a repeated key. The JSON text then has more colons than the model 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside
+from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inner_node
 
 KeyCount: TypeAlias = Callable[[Any], int]
 _FieldCount: TypeAlias = tuple[str, KeyCount]
@@ -63,7 +63,7 @@ class _Compiler:
         kind = node["type"]
         if kind in KEYLESS or CHOICES in node.get("metadata", {}):
             return None
-        if kind in _AS_WHAT_IS_INSIDE and (inner := inside(node, self.definitions)) is not None:
+        if kind in _AS_WHAT_IS_INSIDE and (inner := inner_node(node, self.definitions)) is not None:
             if kind != "definition-ref":
                 return self.count_of(inner, seen)
             if node["schema_ref"] in seen:
@@ -72,19 +72,19 @@ class _Compiler:
         if kind == "function-after" and self.count_of(node["schema"], seen) is None:
             return None
         if kind == "nullable":
-            return _unless_none(self.count_of(node["schema"], seen))
+            return _count_unless_none(self.count_of(node["schema"], seen))
         if kind in ("list", "set", "frozenset") and "items_schema" in node:
             count_item = self.count_of(node["items_schema"], seen)
             if count_item is None or kind == "list":
-                return count_item and _in_each(count_item)
+                return count_item and _count_in_items(count_item)
         if kind == "dict" and node.get("keys_schema", {}).get("type") == "str" and "values_schema" in node:
-            return _of_map(self.count_of(node["values_schema"], seen))
+            return _count_in_map(self.count_of(node["values_schema"], seen))
         is_plain = not (node.get("root_model") or node.get("custom_init") or node.get("post_init"))
         if kind == "model" and is_plain and node["schema"]["type"] == "model-fields":
-            return self._of_model(node["schema"], seen)
+            return self._compile_model(node["schema"], seen)
         raise UndecidableError
 
-    def _of_model(self, node: Node, seen: frozenset[str]) -> KeyCount:
+    def _compile_model(self, node: Node, seen: frozenset[str]) -> KeyCount:
         if node.get("extras_schema") is not None or node.get("extra_behavior") == "allow":
             raise UndecidableError
         if any(not isinstance(field.get("validation_alias", ""), str) for field in node["fields"].values()):
@@ -96,7 +96,7 @@ class _Compiler:
             if count_field is not None:
                 is_optional = field["schema"]["type"] == "default"
                 (optional if is_optional else required).append((name, count_field))
-        return _of_fields(required, optional) if required or optional else count_of_flat
+        return _count_in_fields(required, optional) if required or optional else count_of_flat
 
 
 _AS_WHAT_IS_INSIDE = frozenset(
@@ -104,11 +104,11 @@ _AS_WHAT_IS_INSIDE = frozenset(
 )
 
 
-def _unless_none(count: KeyCount | None) -> KeyCount | None:
+def _count_unless_none(count: KeyCount | None) -> KeyCount | None:
     return count and (lambda value: 0 if value is None else count(value))
 
 
-def _in_each(of_item: KeyCount) -> KeyCount:
+def _count_in_items(of_item: KeyCount) -> KeyCount:
     if of_item is not count_of_flat:
         return lambda items: sum(map(of_item, items))
 
@@ -122,11 +122,11 @@ def _in_each(of_item: KeyCount) -> KeyCount:
     return count
 
 
-def _of_map(of_value: KeyCount | None) -> KeyCount:
+def _count_in_map(of_value: KeyCount | None) -> KeyCount:
     return len if of_value is None else lambda values: len(values) + sum(map(of_value, values.values()))
 
 
-def _of_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
+def _count_in_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
     """Return the count function of a model whose fields contain keys.
 
     The keys inside a field with a default count only if the field was given.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._calls import JsonSchema
 from toolshape._core_schema.enum_values import choices_of, key_of, lookup_of
-from toolshape._core_schema.nodes import Definitions, Node, inside
+from toolshape._core_schema.nodes import Definitions, Node, inner_node
 from toolshape._schema.values import INTEGER_KEY
 
 _NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no number overflows a float
@@ -47,20 +47,20 @@ def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
         return _ANY
     kind = keys["type"]
     if kind in ("literal", "enum"):
-        return _of_choices(keys)
+        return _rule_of_choices(keys)
     if kind == "union":
-        return _of_union(keys, definitions)
+        return _rule_of_union(keys, definitions)
     if kind in _SIMPLE or kind in _NEVER:
         return _SIMPLE.get(kind, _NONE)
-    inner = inside(keys, definitions)
+    inner = inner_node(keys, definitions)
     rule = KeyRule() if inner is None else key_rule(inner, definitions)
     return rule._replace(converts=rule.converts or kind.startswith("function-"))  # a validator may return anything
 
 
-def _of_choices(node: Node) -> KeyRule:
+def _rule_of_choices(node: Node) -> KeyRule:
     choices = choices_of(node)
     if choices.mask is not None:
-        return KeyRule({"pattern": INTEGER_KEY}, _matching(INTEGER_KEY), lookup_of(choices, {}))
+        return KeyRule({"pattern": INTEGER_KEY}, _compile_match(INTEGER_KEY), lookup_of(choices, {}))
     texts = {key_of(value): member for value, member in zip(choices.values, choices.members, strict=True)}
     texts |= {
         value: member for value, member in zip(choices.values, choices.members, strict=True) if type(value) is str
@@ -70,7 +70,7 @@ def _of_choices(node: Node) -> KeyRule:
     return KeyRule({"enum": list(texts)}, texts.__contains__, read, converts=node["type"] == "enum" or not are_texts)
 
 
-def _of_union(node: Node, definitions: Definitions) -> KeyRule:
+def _rule_of_union(node: Node, definitions: Definitions) -> KeyRule:
     branches = [choice[0] if isinstance(choice, tuple) else choice for choice in node["choices"]]
     rules = [key_rule(branch, definitions) for branch in branches]
     schemas = [rule.schema for rule in rules if rule.schema is not None]
@@ -81,7 +81,7 @@ def _of_union(node: Node, definitions: Definitions) -> KeyRule:
     return KeyRule({"anyOf": schemas}, lambda key: any(test(key) for test in tests), converts=converts)
 
 
-def _matching(pattern: str) -> Admits:
+def _compile_match(pattern: str) -> Admits:
     matches = re.compile(pattern, re.ASCII).fullmatch
     return lambda key: matches(key) is not None
 
@@ -93,10 +93,10 @@ def _is_no_number(key: str) -> bool:
 _SIMPLE = {
     "str": _ANY,
     "any": _ANY,
-    "int": KeyRule({"pattern": INTEGER_KEY}, _matching(INTEGER_KEY)),
+    "int": KeyRule({"pattern": INTEGER_KEY}, _compile_match(INTEGER_KEY)),
     "bool": KeyRule({"enum": ["true", "false"]}, {"true", "false"}.__contains__),
-    "float": KeyRule({"pattern": _NUMBER_KEY}, _matching(_NUMBER_KEY)),
-    "decimal": KeyRule({"pattern": _NUMBER_KEY}, _matching(_NUMBER_KEY)),
+    "float": KeyRule({"pattern": _NUMBER_KEY}, _compile_match(_NUMBER_KEY)),
+    "decimal": KeyRule({"pattern": _NUMBER_KEY}, _compile_match(_NUMBER_KEY)),
     "date": KeyRule({"format": "date"}, _is_no_number),
     "datetime": KeyRule({"format": "date-time"}, _is_no_number),
     "time": KeyRule({"format": "time"}, _is_no_number),

@@ -42,7 +42,7 @@ def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
             yield from core_nodes(value)
 
 
-def rebuilt(
+def rebuild(
     schema: Any,
     change: Callable[[Node, Node | None], Node],
     left_alone: frozenset[str] = NOT_SCHEMAS,
@@ -63,12 +63,12 @@ def rebuilt(
             key: new_value
             for key, value in schema.items()
             if not (is_node and key in left_alone)
-            and (new_value := rebuilt(value, change, left_alone, config)) is not value
+            and (new_value := rebuild(value, change, left_alone, config)) is not value
         }
         with_changed_children = {**schema, **changed} if changed else schema
         return change(with_changed_children, config) if is_node else with_changed_children
     if isinstance(schema, (list, tuple)):
-        items = [rebuilt(value, change, left_alone, config) for value in schema]
+        items = [rebuild(value, change, left_alone, config) for value in schema]
         is_unchanged = all(new_item is old_item for new_item, old_item in zip(items, schema, strict=True))
         return schema if is_unchanged else type(schema)(items)
     return schema
@@ -79,7 +79,7 @@ def definitions_of(schema: Node) -> Definitions:
     return {node["ref"]: node for node in schema.get("definitions", ())}
 
 
-def inside(node: Node, definitions: Definitions) -> Node | None:
+def inner_node(node: Node, definitions: Definitions) -> Node | None:
     """Return the node inside a wrapper, or ``None`` for any other node."""
     inner: Node
     match node["type"]:

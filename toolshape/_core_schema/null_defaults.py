@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from pydantic_core import SchemaValidator
 
 from toolshape._core_schema.key_count import KEYLESS, KeyCount, UndecidableError, compile_key_count
-from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inside, rebuilt
+from toolshape._core_schema.nodes import CHOICES, Definitions, Node, definitions_of, inner_node, rebuild
 from toolshape._schema.arrows import Dropped
 
 Forget: TypeAlias = Callable[[Any], None]
@@ -38,8 +38,8 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
     definitions = definitions_of(core)
     opened_fields: set[tuple[tuple[str, ...], frozenset[str]]] = set()
     try:
-        null_admitting_core = rebuilt(core, lambda node, _: _opened(node, definitions, opened_fields))
-        forget = _forget(core, definitions, frozenset())
+        null_admitting_core = rebuild(core, lambda node, _: _open_to_null(node, definitions, opened_fields))
+        forget = _compile_forget(core, definitions, frozenset())
     except UndecidableError:
         return None
     count_keys = compile_key_count(null_admitting_core)
@@ -49,7 +49,7 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
     return NullAdmitting(validator.validate_json, count_keys, forget)
 
 
-def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
+def _open_to_null(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]) -> Node:
     """Return a node whose fields with defaults also accept null; record these fields in ``seen``."""
     if node["type"] != "model-fields":
         return node
@@ -61,10 +61,10 @@ def _opened(node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...
     if not dropped:
         return node
     seen.add((tuple(names.values()), frozenset(names[name] for name in dropped)))
-    return {**node, "fields": {**fields, **{name: _nullable(fields[name]) for name in dropped}}}
+    return {**node, "fields": {**fields, **{name: _make_nullable(fields[name]) for name in dropped}}}
 
 
-def _nullable(field: Node) -> Node:
+def _make_nullable(field: Node) -> Node:
     default = field["schema"]
     return {**field, "schema": {**default, "schema": {"type": "nullable", "schema": default["schema"]}}}
 
@@ -106,13 +106,13 @@ def _inside(node: Node, definitions: Definitions) -> Node:
     Raises:
         UndecidableError: The node is not such a wrapper.
     """
-    inner = inside(node, definitions) if node["type"] in _PASSES_NULL_ON else None
+    inner = inner_node(node, definitions) if node["type"] in _PASSES_NULL_ON else None
     if inner is None:
         raise UndecidableError
     return inner
 
 
-def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
+def _compile_forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
     """Return a function that replaces the nulls in a value, or ``None`` if no null needs to be replaced.
 
     It supports the same nodes as ``compile_key_count``.
@@ -122,28 +122,28 @@ def _forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forge
         return None
     if kind in ("list", "dict", "set", "frozenset"):
         item = node.get("values_schema" if kind == "dict" else "items_schema")
-        forget = None if item is None else _forget(item, definitions, seen)
-        return None if forget is None else _in_each(forget, in_values=kind == "dict")
+        forget = None if item is None else _compile_forget(item, definitions, seen)
+        return None if forget is None else _forget_in_items(forget, in_values=kind == "dict")
     if kind == "model":
         if node.get("config", {}).keys() & _UNSUPPORTED_CONFIG:
             raise UndecidableError
-        return _of_model(node["schema"], definitions, seen)
+        return _compile_forget_model(node["schema"], definitions, seen)
     if kind == "function-after":
         takes_info = node["function"]["type"] != "no-info"  # the validator may read earlier fields, which may be null
-        if takes_info or _forget(node["schema"], definitions, seen) is not None:
+        if takes_info or _compile_forget(node["schema"], definitions, seen) is not None:
             raise UndecidableError
         return None
     if kind == "definition-ref":
         if node["schema_ref"] in seen:
             raise UndecidableError  # the node contains itself
         seen |= {node["schema_ref"]}
-    return _forget(_inside(node, definitions), definitions, seen)
+    return _compile_forget(_inside(node, definitions), definitions, seen)
 
 
 _UNSUPPORTED_CONFIG = frozenset({"validate_default", "validate_by_name", "populate_by_name"})
 
 
-def _in_each(forget: Forget, *, in_values: bool) -> Forget:
+def _forget_in_items(forget: Forget, *, in_values: bool) -> Forget:
     def forget_each(items: Any) -> None:
         for item in items.values() if in_values else items:
             if item is not None:
@@ -152,14 +152,16 @@ def _in_each(forget: Forget, *, in_values: bool) -> Forget:
     return forget_each
 
 
-def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
+def _compile_forget_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
     if node["type"] != "model-fields":
         raise UndecidableError  # the author's validator reads the fields
     fields = node["fields"].items()
     if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
         raise UndecidableError  # the factory reads earlier fields
-    dropped_defaults = [(name, _default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)]
-    forget_by_field = ((name, _forget(field["schema"], definitions, seen)) for name, field in fields)
+    dropped_defaults = [
+        (name, _compile_default(field["schema"])) for name, field in fields if _is_dropped(field, definitions)
+    ]
+    forget_by_field = ((name, _compile_forget(field["schema"], definitions, seen)) for name, field in fields)
     inner_forgets = [(name, forget) for name, forget in forget_by_field if forget is not None]
     if not dropped_defaults and not inner_forgets:
         return None
@@ -177,7 +179,7 @@ def _of_model(node: Node, definitions: Definitions, seen: frozenset[str]) -> For
     return forget_model
 
 
-def _default(node: Node) -> Callable[[], Any]:
+def _compile_default(node: Node) -> Callable[[], Any]:
     if node.get("validate_default") or node.get("on_error", "raise") != "raise":
         raise UndecidableError
     if "default_factory" in node:

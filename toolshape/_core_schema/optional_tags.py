@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from toolshape._core_schema.enum_values import choices_of
-from toolshape._core_schema.nodes import MAPS, TAGS, WRAPPER, Definitions, Node, inside
+from toolshape._core_schema.nodes import MAPS, TAGS, WRAPPER, Definitions, Node, inner_node
 
 
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
@@ -16,7 +16,7 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     names = tag_names(node["discriminator"])
     choices = {_json_of(tag): branch for tag, branch in node["choices"].items()}
     node = node if choices.keys() == node["choices"].keys() else {**node, "choices": choices}
-    objects_by_tag = {tag: _without_tag(branch, names, definitions) for tag, branch in choices.items()}
+    objects_by_tag = {tag: _fields_without_tag(branch, names, definitions) for tag, branch in choices.items()}
     if not names or not any(objects_by_tag.values()) or None in choices:  # a null tag would look like an omitted tag
         return node
 
@@ -35,7 +35,7 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
             for fields in objects
             if _requires_no_more(value, fields)
         ]
-        fitting_tags = [tag for tag, fields in candidates if _fits(value, fields, definitions)] or _nearest(
+        fitting_tags = [tag for tag, fields in candidates if _fits(value, fields, definitions)] or _nearest_tags(
             value, candidates
         )
         return fitting_tags[0] if len(fitting_tags) == 1 else None
@@ -52,7 +52,7 @@ _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
 """Fields by JSON name: whether the field is required, and its node. The key ``_OPEN`` admits other fields."""
 
 
-def _without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions) -> list[_Fields]:
+def _fields_without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions) -> list[_Fields]:
     """For each object that a branch admits without a tag, return the fields except the tag."""
     objects = _fields_of_each_object(branch, definitions)
     return [
@@ -89,7 +89,7 @@ def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[st
                 fields for branch in node["choices"].values() for fields in _fields_of_each_object(branch, definitions)
             ]
         config = node.get("config", config)
-        inner = node.get("schema") if node["type"] in ("model", "dataclass") else inside(node, definitions)
+        inner = node.get("schema") if node["type"] in ("model", "dataclass") else inner_node(node, definitions)
         if inner is None:
             return []
         node = inner
@@ -108,7 +108,7 @@ def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[st
     return [fields_by_name]
 
 
-def _nearest(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
+def _nearest_tags(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
     """Return the tags of the branches that leave the fewest fields of a value unknown."""
     unknown_counts = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
     return [tag for count, tag in unknown_counts if count == min(unknown_counts, key=lambda pair: pair[0])[0]]
@@ -121,18 +121,18 @@ def _requires_no_more(value: dict[str, Any], fields: _Fields) -> bool:
 def _fits(value: dict[str, Any], fields: _Fields, definitions: Definitions) -> bool:
     is_known = _OPEN in fields or value.keys() <= fields.keys()
     return is_known and all(
-        _may_be(item, fields[name][1], definitions) for name, item in value.items() if name in fields
+        _may_match(item, fields[name][1], definitions) for name, item in value.items() if name in fields
     )
 
 
-def _may_be(value: Any, node: Node, definitions: Definitions) -> bool:
+def _may_match(value: Any, node: Node, definitions: Definitions) -> bool:
     """Whether a value may have the JSON type of a node; the contents of the value are not checked."""
     while node["type"] not in _TYPES:
         if node["type"] in ("literal", "enum"):
             return any(type(value) is type(choice) and value == choice for choice in choices_of(node).values)
         if value is None and node["type"] == "nullable":
             return True
-        inner = inside(node, definitions)
+        inner = inner_node(node, definitions)
         if inner is None:
             return True
         node = inner

@@ -24,7 +24,7 @@ from toolshape._core_schema.nodes import (
     Node,
     core_nodes,
     definitions_of,
-    rebuilt,
+    rebuild,
     sets_extra,
     takes_no_alias,
 )
@@ -42,29 +42,29 @@ def tighten(model: type[BaseModel]) -> None:
     validators are compiled again from the tightened schema.
     """
     core = model.__pydantic_core_schema__
-    changed = tightened(core)
+    changed = tighten_schema(core)
     if changed is not core:
         untyped_model = cast("Any", model)
         untyped_model.__pydantic_core_schema__ = changed
         untyped_model.__pydantic_validator__ = cast("Any", SchemaValidator)(changed, _use_prebuilt=False)
 
 
-def tightened(schema: Any) -> Any:
+def tighten_schema(schema: Any) -> Any:
     """Return a tightened core schema, or the same object if nothing changes."""
-    return rebuilt(schema, functools.partial(_tightened_node, definitions_of(schema)), _LEFT_ALONE)
+    return rebuild(schema, functools.partial(_tighten_node, definitions_of(schema)), _LEFT_ALONE)
 
 
-def _tightened_node(definitions: Definitions, node: Node, config: Node | None) -> Node:
+def _tighten_node(definitions: Definitions, node: Node, config: Node | None) -> Node:
     if node["type"] in ("function-after", "function-before", "function-plain", "function-wrap"):
-        return _tightened_function(node)
-    changed = _tightened_kind(definitions, node, config)
+        return _tighten_function(node)
+    changed = _tighten_kind(definitions, node, config)
     if node["type"] in ("model", "dataclass", "typed-dict") and not _sets_extra(node):
-        return _refusing_strays(changed)
+        return _refuse_strays(changed)
     return changed
 
 
 # One case for each kind of value that pydantic accepts, but should reject.
-def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912
+def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> Node:  # noqa: C901, PLR0911, PLR0912
     """Tighten one node whose children are already tightened.
 
     Args:
@@ -74,35 +74,38 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
     """
     match node["type"]:
         case "model-fields" | "typed-dict" | "dataclass-args":
-            return _with_schema_names(node, config)
+            return _use_schema_names(node, config)
         case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which becomes infinity
             return {**node, "allow_inf_nan": False}
         case "any":
-            return {**core_schema.no_info_after_validator_function(_finite, cast("Any", node)), **_metadata(node)}
+            return {
+                **core_schema.no_info_after_validator_function(_require_finite, cast("Any", node)),
+                **_metadata(node),
+            }
         case "model" | "dataclass" if not node.get("root_model") and not _sets_extra(node):
             return {**node, "config": {**node.get("config", {}), "extra_fields_behavior": "forbid"}}
         case "model" if node.get("config", {}).get("extra_fields_behavior") == "allow":
-            return {**node, "schema": _with_finite_extras(node["schema"])}
+            return {**node, "schema": _require_finite_extras(node["schema"])}
         case "decimal" | "fraction":
-            return _wrapped(node, _text_matching(NUMBER_TEXTS[node["type"]]))
+            return _wrap(node, _compile_text_check(NUMBER_TEXTS[node["type"]]))
         case "complex":
-            return _wrapped(node, _is_complex_text)
+            return _wrap(node, _is_complex_text)
         case "named-tuple":  # an array in the JSON Schema, but pydantic also accepts an object
-            return _wrapped(node, lambda value: not isinstance(value, dict))
+            return _wrap(node, lambda value: not isinstance(value, dict))
         case "literal" | "enum" if not choices_of(node).is_plain:
-            return _looking_up(node)
-        case "literal" if has_exact_type := _is_of_a_type_in(
+            return _use_lookup(node)
+        case "literal" if has_exact_type := _compile_type_check(
             [getattr(choice, "value", choice) for choice in node["expected"]]
         ):
-            return _wrapped(node, has_exact_type)
-        case "enum" if has_exact_type := _is_of_a_type_in([member.value for member in node["members"]]):
-            return _wrapped(node, has_exact_type)
+            return _wrap(node, has_exact_type)
+        case "enum" if has_exact_type := _compile_type_check([member.value for member in node["members"]]):
+            return _wrap(node, has_exact_type)
         case "date" | "datetime" | "time" | "timedelta":  # pydantic reads "20261231" as seconds since 1970
-            return _wrapped(node, _is_no_number)
+            return _wrap(node, _is_no_number)
         case kind if kind in MAPS:
-            return _with_exact_keys(node, config, definitions)
+            return _require_exact_keys(node, config, definitions)
         case "json":
-            return _wrapped(node, _says_one_thing, "the JSON in this string repeats a key, or has NaN or an infinity")
+            return _wrap(node, _is_unambiguous_json, "the JSON in this string repeats a key, or has NaN or an infinity")
         case "tagged-union" if not callable(node["discriminator"]):
             return with_optional_tag(node, definitions)
         case "generator":  # pydantic validates the items only when the tool reads them
@@ -114,14 +117,14 @@ def _tightened_kind(definitions: Definitions, node: Node, config: Node | None) -
             return node
 
 
-def _with_schema_names(node: Node, config: Node | None) -> Node:
+def _use_schema_names(node: Node, config: Node | None) -> Node:
     original_fields = node["fields"]
     if not isinstance(original_fields, Mapping):
-        renamed = [_by_schema_name(field["name"], field, config) for field in original_fields]
+        renamed = [_accept_schema_name(field["name"], field, config) for field in original_fields]
         return node if all(map(operator.is_, renamed, original_fields)) else {**node, "fields": renamed}
-    fields = {name: _by_schema_name(name, field, config) for name, field in original_fields.items()}
+    fields = {name: _accept_schema_name(name, field, config) for name, field in original_fields.items()}
     node = node if all(fields[name] is field for name, field in original_fields.items()) else {**node, "fields": fields}
-    return _tightened_typed_dict(node) if node["type"] == "typed-dict" else node
+    return _tighten_typed_dict(node) if node["type"] == "typed-dict" else node
 
 
 _NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no number overflows a float
@@ -139,7 +142,7 @@ _BASE64_TEXTS: Mapping[Any, str] = {
 """Patterns of valid Base64 text, by encoder; the decoders silently skip invalid characters."""
 
 
-def _text_matching(pattern: str) -> Callable[[Any], bool]:
+def _compile_text_check(pattern: str) -> Callable[[Any], bool]:
     matches = re.compile(pattern.removesuffix("$"), re.ASCII).fullmatch
     return lambda value: not isinstance(value, str) or matches(value) is not None
 
@@ -152,17 +155,17 @@ def _is_complex_text(value: Any) -> bool:
     return isinstance(value, str) and _matches_complex(value) is not None
 
 
-def _tightened_function(node: Node) -> Node:
+def _tighten_function(node: Node) -> Node:
     """Tighten pydantic's own validator function for a type: admit only strings, and turn exceptions into rejections."""
     function = node["function"]["function"]
     if not getattr(function, "__module__", "").startswith(_PYDANTIC):
         return node
-    guarded = {**node, "function": {**node["function"], "function": _guarded(function)}}
+    guarded = {**node, "function": {**node["function"], "function": _guard(function)}}
     if node["type"] == "function-plain":  # an IP address, a pattern, a name to import: all are strings
-        return _wrapped(guarded, lambda value: isinstance(value, str))
+        return _wrap(guarded, lambda value: isinstance(value, str))
     encoded_type = getattr(function, "__self__", None)
     if isinstance(encoded_type, (EncodedBytes, EncodedStr)) and (pattern := _BASE64_TEXTS.get(encoded_type.encoder)):
-        return _wrapped(guarded, _text_matching(pattern))
+        return _wrap(guarded, _compile_text_check(pattern))
     return guarded
 
 
@@ -171,7 +174,7 @@ _PYDANTIC = ("pydantic", "ipaddress", "pathlib")
 _VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError)
 
 
-def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that its exceptions (for a huge exponent, or a path that is too long) become rejections."""
 
     def guarded(*args: Any) -> Any:
@@ -187,7 +190,7 @@ _Steps: TypeAlias = dict[Any, Any]
 """The alias paths of an object, as a tree of their steps; a subtree is empty where a field reads the whole value."""
 
 
-def _refusing_strays(node: Node) -> Node:
+def _refuse_strays(node: Node) -> Node:
     """Make an object reject nested values that none of its alias paths reads; pydantic silently drops such values."""
     fields_node = node
     while fields_node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
@@ -211,9 +214,7 @@ def _refusing_strays(node: Node) -> Node:
     if not any(tree.values()):
         return node
     message = "it contains values that no field reads"
-    return _wrapped(
-        node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message
-    )
+    return _wrap(node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message)
 
 
 def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:
@@ -233,13 +234,13 @@ def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:
     return True
 
 
-def _tightened_typed_dict(node: Node) -> Node:
+def _tighten_typed_dict(node: Node) -> Node:
     if not _sets_extra(node) and "extras_schema" not in node:
         return {**node, "extra_behavior": "forbid"}
-    return _with_finite_extras(node) if node.get("extra_behavior") == "allow" else node
+    return _require_finite_extras(node) if node.get("extra_behavior") == "allow" else node
 
 
-def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
+def _accept_schema_name(name: str, field: Node, config: Node | None) -> Node:
     """Make a field accept its name in the canonical schema: its alias, or its own name if the alias is a path."""
     alias = field.get("validation_alias")
     if alias is None or isinstance(alias, str):
@@ -250,7 +251,7 @@ def _by_schema_name(name: str, field: Node, config: Node | None) -> Node:
     return {**field, "validation_alias": name if takes_no_alias(config) else [[name], *paths]}
 
 
-def _looking_up(node: Node) -> Node:
+def _use_lookup(node: Node) -> Node:
     """Replace an enum or literal by a lookup from JSON values to members, which pydantic itself cannot find."""
     choices = choices_of(node)
     outer_keys = {key: node[key] for key in ("ref", "serialization") if key in node}
@@ -259,7 +260,7 @@ def _looking_up(node: Node) -> Node:
     return {**lookup, **outer_keys, "metadata": metadata}
 
 
-def _says_one_thing(text: Any) -> bool:
+def _is_unambiguous_json(text: Any) -> bool:
     """Whether a JSON text has no repeated key, NaN or infinity; pydantic itself rejects text that is not JSON."""
     try:
         return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
@@ -273,23 +274,26 @@ def _sets_extra(node: Node) -> bool:
     return "cls" in node and sets_extra(node["cls"])
 
 
-def _with_finite_extras(node: Node) -> Node:
+def _require_finite_extras(node: Node) -> Node:
     """Make a model check that its extra fields contain no NaN or infinity.
 
     The check is added to the fields node, inside any validators.
     """
     if node["type"] not in ("model-fields", "typed-dict"):
-        return {**node, "schema": _with_finite_extras(node["schema"])} if "schema" in node else node
+        return {**node, "schema": _require_finite_extras(node["schema"])} if "schema" in node else node
     if "extras_schema" in node:
         return node
-    return {**node, "extras_schema": core_schema.no_info_after_validator_function(_finite, core_schema.any_schema())}
+    return {
+        **node,
+        "extras_schema": core_schema.no_info_after_validator_function(_require_finite, core_schema.any_schema()),
+    }
 
 
 def _metadata(node: Node) -> dict[str, Any]:
     return {"metadata": node["metadata"]} if "metadata" in node else {}
 
 
-def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
+def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
     """Wrap a node in a union of one branch, whose discriminator sees the JSON value before validation.
 
     If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports the error.
@@ -311,13 +315,13 @@ def _wrapped(node: Node, lets_through: Callable[[Any], bool], message: str = "")
     }
 
 
-def _finite(value: Any) -> Any:
+def _require_finite(value: Any) -> Any:
     if not is_finite(value):
         raise ValueError("NaN and infinities are not JSON")
     return value
 
 
-def _is_of_a_type_in(choices: list[Any]) -> Callable[[Any], bool] | None:
+def _compile_type_check(choices: list[Any]) -> Callable[[Any], bool] | None:
     """Return a check that a value has the same type as one of the choices, because ``True == 1 == 1.0`` in Python.
 
     Returns:
@@ -344,7 +348,7 @@ def _is_json_object(value: Any) -> bool:
 _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 
 
-def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
+def _require_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
     """Make a map reject keys that are not in JSON notation, and keys that become the same Python value."""
     rule = key_rule(node.get("keys_schema"), definitions)
     if rule.read is not None:
@@ -357,11 +361,11 @@ def _with_exact_keys(node: Node, config: Node | None, definitions: Definitions) 
         keys_with_definitions = (
             {"type": "definitions", "schema": keys, "definitions": list(definitions.values())} if definitions else keys
         )
-        return _wrapped(
+        return _wrap(
             node,
             _key_discriminator(rule.admits, SchemaValidator(cast("Any", keys_with_definitions), cast("Any", config))),
         )
-    return node if rule.admits is None else _wrapped(node, _key_discriminator(rule.admits, None))
+    return node if rule.admits is None else _wrap(node, _key_discriminator(rule.admits, None))
 
 
 def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:

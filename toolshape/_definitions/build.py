@@ -40,13 +40,13 @@ def build_definition(
             arguments in the schema.
     """
     try:
-        return _defined(given, choose, name, frame)
+        return _build(given, choose, name, frame)
     except RecursionError as error:
         problem = Problem(path="", rule="too_large", message="the definition is nested too deeply to be read")
         raise DefinitionError(tool=name or "a definition", location="a definition", problems=[problem]) from error
 
 
-def _defined(
+def _build(
     given: Any, choose: Choose, name: str | None, frame: types.FrameType | None
 ) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
     try:
@@ -74,13 +74,13 @@ def _defined(
         location=location,
         kind="function" if signature is None else signature.kind,
         schema=foreign.parameters,
-        output=_output(foreign, signature),
+        output=_result_form(foreign, signature),
         layout=_layout(signature),
-        invoke=_compiled(function, signature, foreign.name),
-        known=None if signature is None else _known(signature),
-        never=frozenset(_injected(signature)),
-        switched={} if signature is None else _switched(signature),
-        findings=(*foreign.findings, *jsonschema_checker.unchecked(foreign.parameters)),
+        invoke=_compile_invoke(function, signature, foreign.name),
+        known=None if signature is None else _known_names(signature),
+        never=frozenset(_injected_defaults(signature)),
+        switched={} if signature is None else _switched_rules(signature),
+        findings=(*foreign.findings, *jsonschema_checker.unchecked_findings(foreign.parameters)),
         effects=foreign.effects,
         examples=foreign.examples,
         keys={foreign.form: foreign.keys} if foreign.keys else {},
@@ -97,7 +97,7 @@ def _verbatim(foreign: Foreign) -> Verbatim | None:
     return Verbatim(foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict))
 
 
-def each_of(given: Any) -> list[Any]:
+def list_definitions(given: Any) -> list[Any]:
     """Return the definitions in a list, a request, a list of tools or a single definition.
 
     Raises:
@@ -129,7 +129,7 @@ def _signature(function: Callable[..., Any], name: str, frame: types.FrameType |
     return signature
 
 
-def _known(signature: Signature) -> frozenset[str] | None:
+def _known_names(signature: Signature) -> frozenset[str] | None:
     """Return the names of the arguments that a function accepts, or ``None`` if it accepts any name."""
     if any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         return None
@@ -140,7 +140,7 @@ def _known(signature: Signature) -> frozenset[str] | None:
     )
 
 
-def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
+def _switched_rules(signature: Signature) -> dict[str, dict[str, bool]]:
     """Return the coercion rules that each parameter switches on or off with ``Annotated[..., Coerce(...)]``."""
     metadata_of = {
         parameter.name: getattr(parameter.annotation, "__metadata__", ()) for parameter in signature.parameters
@@ -154,7 +154,7 @@ def _switched(signature: Signature) -> dict[str, dict[str, bool]]:
 def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
     """Return a problem for each difference between the definition's parameters and the function's parameters."""
     properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
-    known = _known(signature)
+    known = _known_names(signature)
     problems = [
         Problem(
             path=parameter.name,
@@ -197,7 +197,7 @@ def _is_needed(parameter: Parameter) -> bool:
     return parameter.default is inspect.Parameter.empty and not variadic and not parameter.injected
 
 
-def _injected(signature: Signature | None) -> dict[str, Any]:
+def _injected_defaults(signature: Signature | None) -> dict[str, Any]:
     parameters = () if signature is None else signature.parameters
     return {parameter.name: parameter.default for parameter in parameters if parameter.injected}
 
@@ -205,10 +205,10 @@ def _injected(signature: Signature | None) -> dict[str, Any]:
 def _layout(signature: Signature | None) -> Layout:
     parameters = () if signature is None else signature.parameters
     contexts = frozenset(parameter.name for parameter in parameters if is_context(parameter.annotation))
-    return Layout(injected=_injected(signature), contexts=contexts)
+    return Layout(injected=_injected_defaults(signature), contexts=contexts)
 
 
-def _compiled(function: Callable[..., Any] | None, signature: Signature | None, name: str) -> Invoke:
+def _compile_invoke(function: Callable[..., Any] | None, signature: Signature | None, name: str) -> Invoke:
     """Return a function that calls the tool's function with valid arguments and injected values."""
     if function is None or signature is None:
 
@@ -216,7 +216,7 @@ def _compiled(function: Callable[..., Any] | None, signature: Signature | None, 
             raise UsageError(f"{name} has no function: answer its calls yourself, or pass one to from_definition")
 
         return call_nothing
-    injected = _injected(signature)
+    injected = _injected_defaults(signature)
     positional_defaults = [
         (parameter.name, parameter.default) for parameter in signature.parameters if parameter.kind is POSITIONAL_ONLY
     ]
@@ -230,7 +230,7 @@ def _compiled(function: Callable[..., Any] | None, signature: Signature | None, 
     return call
 
 
-def _output(foreign: Foreign, signature: Signature | None) -> ResultForm:
-    function_form = result_forms.undescribed() if signature is None else result_forms.describe(signature)
+def _result_form(foreign: Foreign, signature: Signature | None) -> ResultForm:
+    function_form = result_forms.untyped_form() if signature is None else result_forms.describe(signature)
     schema = function_form.schema if foreign.output is None else foreign.output
     return ResultForm(schema=schema, write=function_form.write, findings=function_form.findings)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from toolshape._calls import Effect, Finding, JsonObject, JsonSchema
 from toolshape._errors import Problem
 from toolshape._schema.normalise import SCHEMA_WORDS, SchemaReader
-from toolshape._schema.values import copied
-from toolshape._wire.bodies import plain
+from toolshape._schema.values import copy_json
+from toolshape._wire.bodies import to_plain_json
 
 
 class ForeignError(Exception):
@@ -53,7 +53,7 @@ _INNER = ("function", "toolSpec")
 
 def entries(given: Any) -> Iterator[Any]:
     """Yield each definition in a list, in a request or in a list of tools; yield a single definition itself."""
-    given = _as_json(given)
+    given = _parse_json(given)
     if isinstance(given, list):
         for item in given:
             yield from entries(item)
@@ -96,9 +96,9 @@ def _list_in(holder: Any) -> list[Any]:
     return next((container[key] for key in _LISTS if isinstance(container.get(key), list)), [])
 
 
-def _as_json(given: Any) -> Any:
+def _parse_json(given: Any) -> Any:
     if not isinstance(given, (str, bytes)):
-        return plain(given)
+        return to_plain_json(given)
     try:
         return json.loads(given)
     except ValueError as error:
@@ -140,7 +140,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
     Raises:
         ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
     """
-    entry = _one(given, name)
+    entry = _single_definition(given, name)
     form, inner = _form_of(entry, name)
     tool_name = str(name or inner.get("name") or inner.get("title") or "")
     if not tool_name:
@@ -148,7 +148,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
             "a definition", Problem(path="name", rule="name", message="the definition has no name: pass name=")
         )
     written_schema = inner if form.schema == "" else inner.get(form.schema)
-    schema = _unwrapped(written_schema)
+    schema = _unwrap(written_schema)
     reader = SchemaReader()
     parameters = reader.arguments(schema)
     output = None if form.output is None else inner.get(form.output)
@@ -159,7 +159,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
     description = inner.get("description")
     return Foreign(
         form=_provider_of(form, entry, schema),
-        entry=copied(entry),
+        entry=copy_json(entry),
         entry_name=inner.get("name"),
         name=tool_name,
         title=_title(inner) if form.schema else None,
@@ -170,12 +170,12 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
         is_strict=inner.get("strict") if isinstance(inner.get("strict"), bool) else None,
         effects=_effects(inner.get("annotations")),
         examples=tuple(examples) if isinstance(examples, (list, tuple)) else (),
-        keys=_keys(form, inner),
+        keys=_remaining_keys(form, inner),
         findings=tuple(dict.fromkeys(reader.findings)),
     )
 
 
-def _one(given: Any, name: str | None) -> JsonObject:
+def _single_definition(given: Any, name: str | None) -> JsonObject:
     definitions = list(entries(given))
     if len(definitions) != 1:
         message = f"expected one definition, got {len(definitions)}: use Registry.add_definitions"
@@ -217,7 +217,7 @@ def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
     return form.provider
 
 
-def _unwrapped(written: Any) -> Any:
+def _unwrap(written: Any) -> Any:
     """Return the schema itself, from Bedrock's ``json`` key or from JSON text (xAI)."""
     if isinstance(written, str):
         try:
@@ -225,7 +225,7 @@ def _unwrapped(written: Any) -> Any:
         except ValueError:
             return written
     if isinstance(written, dict) and set(written) == {"json"}:
-        return _unwrapped(written["json"])
+        return _unwrap(written["json"])
     return written
 
 
@@ -258,8 +258,8 @@ def _title(inner: JsonObject) -> str | None:
 _READ = frozenset({"type", "name", "title", "description", "strict", "input_examples"})
 
 
-def _keys(form: _DefinitionForm, inner: JsonObject) -> JsonObject:
+def _remaining_keys(form: _DefinitionForm, inner: JsonObject) -> JsonObject:
     """Return the remaining keys of the entry, which only the entry's provider understands."""
     if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
         return {}
-    return {key: copied(value) for key, value in inner.items() if key not in _READ | {form.schema, form.output}}
+    return {key: copy_json(value) for key, value in inner.items() if key not in _READ | {form.schema, form.output}}

@@ -13,7 +13,7 @@ from toolshape._definitions.jsonschema_keywords import (
     Draft202012Validator,
     StandardValidator,
     Validator,
-    additional,
+    additional_keys,
     references_checked_once,
 )
 from toolshape._errors import CallError, Problem
@@ -26,7 +26,7 @@ from toolshape._schema.walk import everywhere, nodes_of
 from toolshape._validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
 from toolshape._validation.coercion import Expected
 from toolshape._validation.faults import Fault, Location
-from toolshape._validation.feedback import meant
+from toolshape._validation.feedback import faults_of_meant_branch
 from toolshape._validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape._validation.lookup import child_of
 from toolshape._validation.settings import Validate, Validated, ValidationSettings, to_canonical
@@ -45,7 +45,7 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
     ]
 
 
-def unchecked(schema: JsonSchema) -> tuple[Finding, ...]:
+def unchecked_findings(schema: JsonSchema) -> tuple[Finding, ...]:
     """Return a finding for each constraint that is sent but not checked, because Python cannot handle its pattern."""
     findings: list[Finding] = []
     for node, at in nodes_of(schema, constraints=True):
@@ -79,9 +79,11 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
-def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+def _drop_unsure(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Drop a ``not`` or ``if`` that contains an unchecked pattern: there, ignoring the pattern inverts the meaning."""
-    unchecked_keywords = [key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked(node[key])]
+    unchecked_keywords = [
+        key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked_findings(node[key])
+    ]
     dropped_keywords = {*unchecked_keywords, *(("then", "else") if "if" in unchecked_keywords else ())}
     return (
         Change(node={key: value for key, value in node.items() if key not in dropped_keywords})
@@ -90,13 +92,13 @@ def _surely(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a r
     )
 
 
-def _checkable(node: JsonSchema, at: Place) -> Change | None:
+def _make_node_checkable(node: JsonSchema, at: Place) -> Change | None:
     """Drop patterns that Python cannot compile; a field that such a pattern may match does not count as unknown."""
     patterns = node.get("patternProperties", {})
     if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
-        return _checkable({key: value for key, value in node.items() if key != "unevaluatedProperties"}, at) or Change(
-            node={key: value for key, value in node.items() if key != "unevaluatedProperties"}
-        )
+        return _make_node_checkable(
+            {key: value for key, value in node.items() if key != "unevaluatedProperties"}, at
+        ) or Change(node={key: value for key, value in node.items() if key != "unevaluatedProperties"})
     checkable_patterns = {pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)}
     if all(map(_is_pattern, _patterns(node))) and len(checkable_patterns) == len(patterns):
         return None
@@ -123,13 +125,13 @@ def compile_validation(
         switched: The coercion rules that the function's parameters switch on or off, by name.
         settings: How the arguments are validated.
     """
-    checkable_schema = checkable(schema)
+    checkable_schema = make_checkable(schema)
     validator = Validator(checkable_schema)
     places = Places(schema, validator, switched)
     standard = _Standard(
         StandardValidator(checkable_schema), any(mentions(checkable_schema, keyword) for keyword in _INVERTING)
     )
-    check = functools.partial(_checked, validator, standard, known, never)
+    check = functools.partial(_check, validator, standard, known, never)
     checker = Checker(check, places, of_node=places.of_node)
     back, max_depth, has_recursive_unions = (
         settings.back,
@@ -147,7 +149,7 @@ def compile_validation(
             if has_recursive_unions and is_too_deep(text, lambda: value):
                 problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
                 raise CallError("malformed_arguments", tool=settings.name, problems=[problem])
-            if max_depth is None and isinstance(value, dict) and not (is_text and _repeats(canonical, value)):
+            if max_depth is None and isinstance(value, dict) and not (is_text and _repeats_key(canonical, value)):
                 return checker.check(value), ()
         except (InvalidError, TooMuchWrongError, ValueError):
             pass
@@ -156,13 +158,13 @@ def compile_validation(
     return validate
 
 
-def checkable(schema: JsonSchema) -> JsonSchema:
+def make_checkable(schema: JsonSchema) -> JsonSchema:
     """Return the schema without the parts that Python cannot check in bounded time."""
-    reliable_schema = everywhere(_surely, constraints=True)(schema).schema
-    return everywhere(_checkable, constraints=True)(reliable_schema).schema
+    reliable_schema = everywhere(_drop_unsure, constraints=True)(schema).schema
+    return everywhere(_make_node_checkable, constraints=True)(reliable_schema).schema
 
 
-def _repeats(text: str | bytes, value: Any) -> bool:
+def _repeats_key(text: str | bytes, value: Any) -> bool:
     return not has_every_key(text, keys_in(value)) and repeats_key(text)
 
 
@@ -180,7 +182,7 @@ class _Standard(NamedTuple):
     may_refuse: bool
 
 
-def _checked(
+def _check(
     validator: Any, standard: _Standard | None, known: frozenset[str] | None, never: frozenset[str], value: Any
 ) -> Any:
     """Validate a value, and return it.
@@ -209,11 +211,11 @@ def _checked(
         elif known is not None and key not in known:
             own_faults.append(Fault((key,), (key,), item, "unknown"))
     if not is_finite(value):
-        own_faults += _not_finite(value, ())
+        own_faults += _non_finite_faults(value, ())
     if faults or own_faults:
         raise InvalidError(
             [*faults, *own_faults],
-            lambda: [*(fault for error in errors for fault in _told(error)), *own_faults],
+            lambda: [*(fault for error in errors for fault in _explained_faults(error)), *own_faults],
             by_strict_reading=by_strict_reading and not own_faults,
         )
     return value
@@ -249,23 +251,23 @@ def _holds_integral_float(value: Any) -> bool:
     return any(map(_is_integral_float, scalars(value)))
 
 
-def _not_finite(value: Any, location: Location) -> Iterator[Fault]:
+def _non_finite_faults(value: Any, location: Location) -> Iterator[Fault]:
     if isinstance(value, (dict, list)):
         items: Any = value.items() if isinstance(value, dict) else enumerate(value)
         for step, item in items:
-            yield from _not_finite(item, (*location, step))
+            yield from _non_finite_faults(item, (*location, step))
     elif not is_finite(value):
         yield Fault(location, location, value, "finite_number", "expected a finite number")
 
 
-def _told(error: Any) -> Iterator[Fault]:
+def _explained_faults(error: Any) -> Iterator[Fault]:
     """Yield the faults to report to the model: for a union, the faults of the branch that was most likely meant."""
     location = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and error.context:
         branches: dict[int, list[Fault]] = {}
         for inner in error.context:
-            branches.setdefault(inner.relative_schema_path[0], []).extend(_told(inner))
-        explained_faults = meant(branches.values(), location)
+            branches.setdefault(inner.relative_schema_path[0], []).extend(_explained_faults(inner))
+        explained_faults = faults_of_meant_branch(branches.values(), location)
         yield from _faults(error) if explained_faults is None else explained_faults
     else:
         yield from _faults(error)
@@ -280,7 +282,7 @@ def _faults(error: Any) -> Iterator[Fault]:
             if name not in error.instance:
                 yield Fault((*location, name), (*location, name), None, "missing")
     elif keyword == "additionalProperties" and keyword_value is False:
-        for key in additional(error.schema, error.instance):
+        for key in additional_keys(error.schema, error.instance):
             yield Fault((*location, key), (*location, key), error.instance[key], "unknown")
     else:
         yield Fault(location, location, error.instance, keyword, node=error.schema)
@@ -368,10 +370,10 @@ class Places:
     def branch(self, node: JsonSchema) -> Checker:
         """Return the checker for one branch."""
         definitions = self.validator.schema.get("$defs", {})
-        branch_validator = self.validator.evolve(schema={**checkable(node), "$defs": definitions})
+        branch_validator = self.validator.evolve(schema={**make_checkable(node), "$defs": definitions})
         branch_schema = {**node, "$defs": self.schema.get("$defs", {})}
         places = Places(branch_schema, self.validator, {})
-        check = functools.partial(_checked, branch_validator, None, None, frozenset())
+        check = functools.partial(_check, branch_validator, None, None, frozenset())
         return Checker(check, places, slowness=_SLOWNESS, of_node=places.of_node)
 
 

@@ -100,7 +100,7 @@ def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: A
 
 
 def _additional_properties(validator: Any, asked: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    keys = additional(schema, instance) if isinstance(instance, dict) else []
+    keys = additional_keys(schema, instance) if isinstance(instance, dict) else []
     if isinstance(asked, dict):
         for key in keys:
             yield from validator.descend(instance[key], asked, path=key)
@@ -108,7 +108,7 @@ def _additional_properties(validator: Any, asked: Any, instance: Any, schema: An
         yield SchemaError(f"{keys[0][:60]!r} is unknown")
 
 
-def additional(schema: Any, instance: Any) -> list[str]:
+def additional_keys(schema: Any, instance: Any) -> list[str]:
     """Return the keys of an object that a schema does not name and that match none of its patterns."""
     named_keys, searches = (
         schema.get("properties", {}),
@@ -140,15 +140,15 @@ def _is_valid(validator: SchemaValidator, text: str) -> bool:
 
 def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     """Check ``uniqueItems`` in linear time, with equality as the standard defines it."""
-    if unique and isinstance(instance, list) and len({_key(item) for item in instance}) < len(instance):
+    if unique and isinstance(instance, list) and len({_comparison_key(item) for item in instance}) < len(instance):
         yield SchemaError("the items are not unique")
 
 
-def _key(value: Any) -> Any:
+def _comparison_key(value: Any) -> Any:
     if isinstance(value, dict):
-        return frozenset((key, _key(item)) for key, item in value.items())
+        return frozenset((key, _comparison_key(item)) for key, item in value.items())
     if isinstance(value, list):
-        return tuple(map(_key, value))
+        return tuple(map(_comparison_key, value))
     return (isinstance(value, bool), value)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pydantic_core import from_json
 
 from toolshape._calls import JsonSchema
-from toolshape._definitions.jsonschema_checker import checkable
+from toolshape._definitions.jsonschema_checker import make_checkable
 from toolshape._definitions.jsonschema_keywords import Validator, references_checked_once
 from toolshape._definitions.quick_check import compile_quick_check
 from toolshape._schema.values import is_finite
@@ -30,7 +30,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         A function that takes the text of a result, and whether this text is the value itself rather than JSON. The
         function raises ``WrongResultError``.
     """
-    validator, quick_check = Validator(checkable(schema)), compile_quick_check(schema)
+    validator, quick_check = Validator(make_checkable(schema)), compile_quick_check(schema)
 
     def check(text: str, is_text: bool) -> None:
         value = text if is_text else from_json(text)

@@ -30,7 +30,7 @@ _TYPES: Mapping[str, Admits] = {
 def compile_quick_check(schema: JsonSchema) -> Admits | None:
     """Compile the check, or return ``None`` if it does not support a keyword of the schema."""
     try:
-        return _compiled(schema, schema.get("$defs", {}), {})
+        return _compile(schema, schema.get("$defs", {}), {})
     except (_UnknownError, RecursionError):
         return None
 
@@ -39,16 +39,16 @@ class _UnknownError(Exception):
     """The check does not support a part of the schema."""
 
 
-def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
+def _compile(node: Any, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
     if node is True:
         return _is_json
     if not isinstance(node, dict) or node.keys() - _SAYS_NOTHING - _LOOKED_AT:
         raise _UnknownError
     checks: list[Admits] = []
     if "$ref" in node:
-        checks.append(_reference(str(node["$ref"]), definitions, known))
+        checks.append(_compile_reference(str(node["$ref"]), definitions, known))
     if "anyOf" in node:
-        branches = [_compiled(branch, definitions, known) for branch in node["anyOf"]]
+        branches = [_compile(branch, definitions, known) for branch in node["anyOf"]]
         checks.append(lambda value: any(branch(value) for branch in branches))
     if "enum" in node:
         if not all(type(choice) is str for choice in node["enum"]):  # in Python, 1 == True
@@ -56,7 +56,7 @@ def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[A
         allowed_strings = frozenset(node["enum"])
         checks.append(lambda value: type(value) is str and value in allowed_strings)
     if "type" in node:
-        checks.append(_of_type(node, definitions, known))
+        checks.append(_compile_type(node, definitions, known))
     elif node.keys() & {"properties", "required", "additionalProperties", "items"}:
         raise _UnknownError
     if not checks:
@@ -64,7 +64,7 @@ def _compiled(node: Any, definitions: Mapping[str, Any], known: dict[str, list[A
     return checks[0] if len(checks) == 1 else lambda value: all(check(value) for check in checks)
 
 
-def _reference(ref: str, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
+def _compile_reference(ref: str, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
     """Return the check of a definition, which may be recursive.
 
     The check is stored in a list and looked up when it runs. If the reference is recursive, the check is still being
@@ -75,19 +75,19 @@ def _reference(ref: str, definitions: Mapping[str, Any], known: dict[str, list[A
         raise _UnknownError
     if name not in known:
         known[name] = []
-        known[name].append(_compiled(definitions[name], definitions, known))
+        known[name].append(_compile(definitions[name], definitions, known))
     compiled = known[name]
     return lambda value: compiled[0](value)  # noqa: PLW0108 - the list may still be empty
 
 
-def _of_type(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
+def _compile_type(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
     kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
     if any(kind not in _TYPES for kind in kinds):
         raise _UnknownError
     by_kind = {
-        kind: _object(node, definitions, known)
+        kind: _compile_object(node, definitions, known)
         if kind == "object"
-        else _array(node, definitions, known)
+        else _compile_array(node, definitions, known)
         if kind == "array"
         else _TYPES[kind]
         for kind in kinds
@@ -96,18 +96,16 @@ def _of_type(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, 
     return checks[0] if len(checks) == 1 else lambda value: any(check(value) for check in checks)
 
 
-def _array(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
-    item = _compiled(node.get("items", True), definitions, known)
+def _compile_array(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
+    item = _compile(node.get("items", True), definitions, known)
     return lambda value: type(value) is list and all(map(item, value))
 
 
-def _object(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
-    checks_by_name = {
-        name: _compiled(schema, definitions, known) for name, schema in node.get("properties", {}).items()
-    }
+def _compile_object(node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
+    checks_by_name = {name: _compile(schema, definitions, known) for name, schema in node.get("properties", {}).items()}
     required = frozenset(node.get("required", ()))
     additional_schema = node.get("additionalProperties", True)
-    check_other = None if additional_schema is False else _compiled(additional_schema, definitions, known)
+    check_other = None if additional_schema is False else _compile(additional_schema, definitions, known)
 
     def admits(value: Any) -> bool:
         if type(value) is not dict or not required <= value.keys():

@@ -6,13 +6,13 @@ from typing import Any, TypeAlias
 
 from toolshape._calls import Call, Coercion, JsonObject
 from toolshape._dispatch import state
-from toolshape._dispatch.claims import Ready, chosen
+from toolshape._dispatch.claims import Ready, chosen_positions
 from toolshape._dispatch.handler import Handler
 from toolshape._dispatch.resolve import error_result
 from toolshape._errors import CallError, UsageError
 from toolshape._execution.failures import validation_error
 from toolshape._results import Result, Results
-from toolshape._schema.values import copied
+from toolshape._schema.values import copy_json
 from toolshape._validation.lookup import MASKED, Secrets
 
 
@@ -55,9 +55,9 @@ def approve(results: Results, given: Any) -> None:
     Raises:
         UsageError: A call is not in these results, or is running or answered; no call was approved.
     """
-    entries = _undecided(results, given, "plan.approve")
+    entries = _undecided_entries(results, given, "plan.approve")
     if conflicts := state.approve(results, entries):
-        raise _decided_elsewhere("plan.approve", conflicts[0][1])
+        raise _decided_elsewhere_error("plan.approve", conflicts[0][1])
 
 
 def deny(results: Results, given: Any, why: str) -> None:
@@ -66,11 +66,11 @@ def deny(results: Results, given: Any, why: str) -> None:
     Raises:
         UsageError: A call is not in these results, or is running or answered.
     """
-    state.deny(results, denials(results, given, why))
-    state.tell(results)  # the plan may be over now
+    state.deny(results, list_denials(results, given, why))
+    state.notify_observer(results)  # the plan may be over now
 
 
-def denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]]:
+def list_denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]]:
     """Return the calls to deny, each with the answer that denies it.
 
     Raises:
@@ -79,10 +79,10 @@ def denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]
     reason: Any = why
     if not isinstance(reason, str):
         raise UsageError(f"plan.deny takes the reason for the model as a string, not {type(reason).__name__}")
-    return [(entry, _denied(entry, reason)) for entry in _undecided(results, given, "plan.deny")]
+    return [(entry, _deny_result(entry, reason)) for entry in _undecided_entries(results, given, "plan.deny")]
 
 
-def _denied(ready: Ready, reason: str) -> Result:
+def _deny_result(ready: Ready, reason: str) -> Result:
     _, call, handler, validated, coercions = ready
     answer = error_result(call, CallError("denied", tool=call.wire_name, text=reason))
     return answer._replace(coercions=coercions, received=handler.written(validated))
@@ -99,27 +99,27 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     values: Any = arguments
     if not isinstance(values, Mapping):
         raise UsageError(f"plan.edit takes the arguments as a dict, not {type(values).__name__}")
-    entries = _undecided(results, given, "plan.edit")
+    entries = _undecided_entries(results, given, "plan.edit")
     if len(entries) != 1:
         raise UsageError(f"plan.edit takes one call, but {given!r} names {len(entries)}: pass one of plan.pending")
     old_entry: Ready = entries[0]
     handler = old_entry[2].canonical
-    values, model, coercions = checked_edit(handler, values)
+    values, model, coercions = validate_edit(handler, values)
     edited = old_entry[1]._replace(arguments_raw=values, reader=handler)
     new_entry: Ready = (old_entry[0], edited, handler, model, coercions)
     if not state.replace(results, old_entry, new_entry, must_wait=handler.record.must_wait(model)):
-        raise _decided_elsewhere("plan.edit", given)
+        raise _decided_elsewhere_error("plan.edit", given)
     return edited
 
 
-def checked_edit(handler: Handler, arguments: Mapping[str, Any]) -> tuple[JsonObject, Any, tuple[Coercion, ...]]:
+def validate_edit(handler: Handler, arguments: Mapping[str, Any]) -> tuple[JsonObject, Any, tuple[Coercion, ...]]:
     """Return a copy of edited arguments in canonical form, the validated arguments, and the coercions.
 
     Raises:
         CallError: The arguments are invalid.
         UsageError: An argument is the mask of a secret.
     """
-    values = copied(dict(arguments))
+    values = copy_json(dict(arguments))
     if _has_mask(values, handler.record.secrets):
         raise UsageError("the edit contains the mask of a secret; pass the real value, or do not edit this call")
     try:
@@ -130,7 +130,7 @@ def checked_edit(handler: Handler, arguments: Mapping[str, Any]) -> tuple[JsonOb
     return values, model, coercions
 
 
-def _decided_elsewhere(what: str, named: Any) -> UsageError:
+def _decided_elsewhere_error(what: str, named: Any) -> UsageError:
     return UsageError(f"{what} names {named!r}, which another thread or process has decided on meanwhile")
 
 
@@ -145,15 +145,15 @@ def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -
     return value in (MASKED, _STARS) and secrets.may_be_at(place)
 
 
-def _undecided(results: Results, given: Any, what: str) -> list[Ready]:
+def _undecided_entries(results: Results, given: Any, what: str) -> list[Ready]:
     """Return the entries of the given calls, in call order; none of them may have begun.
 
     Raises:
         UsageError: A call is not in these results, was edited, or is running or answered; or the plan was paused.
     """
-    controls = state.controlled(results)
+    controls = state.controls_of(results)
     entries: list[Ready] = []
-    for position in sorted(chosen(results, given, what)):
+    for position in sorted(chosen_positions(results, given, what)):
         call_state = state.state_of(results, position)
         if call_state == "given away":
             raise UsageError(f"{what}: this plan was paused: pass the decisions to resume()")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from toolshape._dispatch.outbound import CallWriter
 from toolshape._history.log import Log
-from toolshape._history.neighbours import merged_neighbours
+from toolshape._history.neighbours import merge_neighbours
 from toolshape._parts import File, Image, Part, Text, by_media_type, is_taken, kind_of, named
-from toolshape._wire.content import context_of, keys_beside
+from toolshape._wire.content import document_context, unread_keys
 from toolshape._wire.histories import Histories, HistoryRuleName
 from toolshape.messages import (
     MediaPart,
@@ -52,7 +52,7 @@ class Carrier(NamedTuple):
     calls: CallWriter
 
 
-def carried(message: Message, to: Carrier, log: Log) -> Message:
+def carry_message(message: Message, to: Carrier, log: Log) -> Message:
     """Convert a message for the target provider.
 
     A provider's own messages are sent back verbatim, minus signatures and reasoning if the model changed.
@@ -60,11 +60,11 @@ def carried(message: Message, to: Carrier, log: Log) -> Message:
     origin = message.origin
     if origin is not None and origin.provider == to.provider and message.raw is not None:
         if not _is_same_model(origin, to.model):
-            message = _without_opaque(message, to, log)
-        return message if origin.fingerprint in (None, to.fingerprint) else _with_these_tools(message, to, log)
+            message = _remove_opaque(message, to, log)
+        return message if origin.fingerprint in (None, to.fingerprint) else _rewrite_foreign_calls(message, to, log)
     parts: list[MessagePart] = []
     for part in message.parts:
-        parts += _part(part, message, to, log)
+        parts += _carry_part(part, message, to, log)
     return replace(message, parts=tuple(parts), raw=None)
 
 
@@ -76,7 +76,7 @@ def _is_same_model(origin: Origin, model: str | None) -> bool:
     return long.startswith(short) and _DATED.fullmatch(long[len(short) :]) is not None
 
 
-def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
+def _remove_opaque(message: Message, to: Carrier, log: Log) -> Message:
     """Remove reasoning and signatures from a message of another model of the same provider."""
     if "foreign_reasoning" in log.rules.off:
         return message
@@ -97,7 +97,7 @@ def _without_opaque(message: Message, to: Carrier, log: Log) -> Message:
     return with_parts(message, kept_parts)
 
 
-def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
+def _rewrite_foreign_calls(message: Message, to: Carrier, log: Log) -> Message:
     """Rewrite calls that were made with other tools, if the current tools would misread them."""
 
     def change(part: MessagePart) -> MessagePart:
@@ -113,11 +113,11 @@ def _with_these_tools(message: Message, to: Carrier, log: Log) -> Message:
     return with_parts(message, map(change, message.parts))
 
 
-def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
+def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
     path = part_path(message, part)
     match part:
         case TextPart():
-            _name_the_rest(part.raw, path, log)
+            _log_extra_keys(part.raw, path, log)
             return [part if part.raw is None else replace(part, raw=None)]
         case ReasoningPart():
             log.repaired("foreign_reasoning", path, "only its author can read reasoning", "it is left out")
@@ -127,45 +127,45 @@ def _part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[Me
             log.repaired("foreign_part", path, f"no other provider knows {description}", "it is left out")
             return []
         case MediaPart():
-            _name_the_rest(part.raw, path, log)
-            context = context_of(part.raw)
+            _log_extra_keys(part.raw, path, log)
+            context = document_context(part.raw)
             context_parts = [TextPart(text=context, path=part.path)] if context else []
-            return [*context_parts, _media(part, message, to, log, path)]
+            return [*context_parts, _carry_media(part, message, to, log, path)]
         case ToolCallPart():
-            _name_the_rest(part.raw, path, log)
+            _log_extra_keys(part.raw, path, log)
             call, fault = to.calls.write(part)
             if fault is not None:
                 problem, remedy = _FAULTS[fault]
                 log.repaired(fault, path, f"the call of {part.wire_name} ({part.id!r}) {problem}", remedy)
             return [replace(call, raw=None, has_id=to.histories.has_call_ids)]
         case ToolResultPart():
-            _name_the_rest(part.raw, path, log)
-            pieces = tuple(_result_piece(piece, to, log, path) for piece in part.parts)
+            _log_extra_keys(part.raw, path, log)
+            pieces = tuple(_carry_result_piece(piece, to, log, path) for piece in part.parts)
             kept_pieces = tuple(piece for piece in pieces if not isinstance(piece, Text) or piece.text.strip())
             return [replace(part, parts=kept_pieces, raw=None, has_id=to.histories.has_call_ids, call_raw=None)]
 
 
-def _name_the_rest(raw: Any, path: str, log: Log) -> None:
+def _log_extra_keys(raw: Any, path: str, log: Log) -> None:
     """Record the keys that the target does not receive, for example signatures and citations."""
-    if extra_keys := keys_beside(raw):
+    if extra_keys := unread_keys(raw):
         fault = f"no other provider knows {', '.join(map(repr, extra_keys))}"
         log.repaired("foreign_part", path, fault, "it is left out")
 
 
-def _result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
+def _carry_result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
     """Convert a part of a result. If the provider's results cannot hold an image or file, return its name as text."""
     if isinstance(part, Text):
         return part
-    part = _by_its_type(part, path, log)
+    part = _match_media_type(part, path, log)
     if kind_of(part) in to.carries and is_taken(part, to.histories.media_types):
         return part
     log.repaired("media_as_text", path, f"a result cannot hold {part.media_type}", "it is named, not sent")
     return Text(named(part)) if to.carries else part
 
 
-def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
+def _carry_media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
     """Convert an image or file. If the provider or the role cannot hold it, return its name as text."""
-    media = _by_its_type(part.media, path, log)
+    media = _match_media_type(part.media, path, log)
     kind = f"{kind_of(media)}_url" if media.url else kind_of(media)
     is_carried = kind in to.histories.input_kinds and is_taken(media, to.histories.media_types)
     if message.role == "user" and is_carried:
@@ -174,7 +174,7 @@ def _media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) 
     return TextPart(text=named(media), path=part.path)
 
 
-def _by_its_type(media: Image | File, path: str, log: Log) -> Image | File:
+def _match_media_type(media: Image | File, path: str, log: Log) -> Image | File:
     """Choose ``Image`` or ``File`` by the media type, as providers do: a PDF that was given as an image is a file."""
     typed_media = by_media_type(media)
     if type(typed_media) is not type(media):
@@ -185,17 +185,17 @@ def _by_its_type(media: Image | File, path: str, log: Log) -> Image | File:
     return typed_media
 
 
-def joined(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
+def join_turns(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
     """Merge converted messages of one turn: some providers send each part, or each result, as a separate message.
 
     Args:
         messages: The messages.
         apart: The ``id()`` of each message that begins a turn: the system or user message before it was left out.
     """
-    return merged_neighbours(messages, lambda last, message: _in_one_turn(last, message, apart))
+    return merge_neighbours(messages, lambda last, message: _merge_in_turn(last, message, apart))
 
 
-def _in_one_turn(last: Message, message: Message, apart: Collection[int]) -> Message | None:
+def _merge_in_turn(last: Message, message: Message, apart: Collection[int]) -> Message | None:
     are_converted = last.raw is None and message.raw is None and id(message) not in apart
     if not are_converted or last.role != message.role or message.role not in ("assistant", "tool"):
         return None

@@ -13,7 +13,7 @@ from toolshape._dispatch.handler import Handler
 from toolshape._dispatch.hook_kinds import check_hooks
 from toolshape._errors import UsageError
 from toolshape._execution.run import refuse_running_loop
-from toolshape._record import require
+from toolshape._record import refuse_uncallable
 from toolshape._results import PendingCall, Results
 from toolshape._tool import record_of
 
@@ -28,7 +28,7 @@ class Stage(list[Ready]):
     """Claimed calls that run before or after the other claimed calls."""
 
 
-def claimed(
+def claim_calls(
     results: Results,
     only: Iterable[Call | PendingCall | str] | None,
     inject: Mapping[str, Any],
@@ -51,18 +51,18 @@ def claimed(
     limit_value: Any = limit
     if limit_value is not None and not (type(limit_value) is int and limit_value > 0):
         raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
-    for unasked in state.unasked(results):
-        state.settle(results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject))
+    for unasked in state.unasked_entries(results):
+        state.record_rule_decision(results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject))
     if only is None:
         entries: list[Ready] = state.claimable(results)
     else:
-        positions = sorted(chosen(results, only, "only="))
+        positions = sorted(chosen_positions(results, only, "only="))
         entries = [entry for position in positions if (entry := state.claimable_at(results, position)) is not None]
-    check(entries, inject, is_async=is_async)
+    check_runnable(entries, inject, is_async=is_async)
     return state.claim(results, entries)
 
 
-def chosen(results: Results, given: Any, what: str) -> set[int]:
+def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
     """Return the positions of the calls that the caller names, as calls, pending calls, or ids.
 
     Raises:
@@ -74,7 +74,7 @@ def chosen(results: Results, given: Any, what: str) -> set[int]:
         raise UsageError(f"{what} takes calls of plan.calls or their ids, not {type(given).__name__}")
     positions: set[int] = set()
     for call in given:
-        call_positions = _places(results, call.call if isinstance(call, PendingCall) else call)
+        call_positions = _positions_of(results, call.call if isinstance(call, PendingCall) else call)
         if not call_positions:
             raise UsageError(
                 f"{what} names {call!r}, which is no call of this plan, or was edited since: "
@@ -84,10 +84,10 @@ def chosen(results: Results, given: Any, what: str) -> set[int]:
     return positions
 
 
-def _places(results: Results, call: Any) -> list[int]:
+def _positions_of(results: Results, call: Any) -> list[int]:
     """Return the positions of a call, or of the calls with an id; an index makes it fast to name many calls in turn."""
     key = call if isinstance(call, str) else id(call)
-    controls = state.controlled(results)
+    controls = state.controls_of(results)
     positions = controls.places.get(key, [])
     if positions and (isinstance(call, str) or results.calls[positions[0]] is call):
         return positions
@@ -99,7 +99,7 @@ def _places(results: Results, call: Any) -> list[int]:
     return positions_by_key.get(key, [])
 
 
-def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
+def check_runnable(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) -> None:
     """Check that all of these calls can be run.
 
     Raises:
@@ -109,13 +109,13 @@ def check(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_async: bool) 
         if not is_async:
             refuse_running_loop(handler.kind, handler.name)
         if handler.has_needs:
-            require(record_of(handler.tool), inject)
+            refuse_uncallable(record_of(handler.tool), inject)
     if ready:
         check_hooks(ready[0][2].hooks, is_async=is_async)
 
 
 @contextlib.contextmanager
-def given_back(results: Results, ready: Iterable[Ready]) -> Generator[None]:
+def release_on_error(results: Results, ready: Iterable[Ready]) -> Generator[None]:
     """Release these calls if the run is interrupted. One ``try`` around the whole run would cost more."""
     try:
         yield
@@ -124,12 +124,12 @@ def given_back(results: Results, ready: Iterable[Ready]) -> Generator[None]:
         raise
 
 
-def not_begun(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
+def calls_still_to_run(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
     """Return, lazily, the calls that run after the call at a position: later calls, and all calls that run last."""
     return (entry for entry in ready if entry[0] > position or entry[2].runs_last)
 
 
-def stages(ready: Sequence[Ready]) -> list[Stage]:
+def group_stages(ready: Sequence[Ready]) -> list[Stage]:
     """Group calls into stages that are run one after another: a call that writes or destroys is a stage by itself."""
     groups: list[Stage] = []
     is_open = False
@@ -146,6 +146,6 @@ def is_mixed(ready: Sequence[Ready]) -> bool:
     return any(entry[2].runs_last for entry in ready) and any(entry[2].runs_alone for entry in ready)
 
 
-def after(groups: Sequence[Stage], number: int) -> Iterator[Ready]:
+def calls_after(groups: Sequence[Stage], number: int) -> Iterator[Ready]:
     """Return, lazily, the calls of all stages after this stage."""
     return (entry for group in itertools.islice(groups, number + 1, None) for entry in group)

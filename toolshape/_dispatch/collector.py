@@ -8,13 +8,13 @@ from toolshape._calls import Call, JsonObject, WireCall
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.partial_calls import PartialCall, partial_call
 from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import planned
-from toolshape._dispatch.receive import folded, reading_of, text_delta
-from toolshape._dispatch.resolve import call_of
+from toolshape._dispatch.planning import plan_calls
+from toolshape._dispatch.receive import fold_event, read_response, text_delta
+from toolshape._dispatch.resolve import resolve_call
 from toolshape._errors import ResponseError
 from toolshape._families import families, recognised
 from toolshape._results import Results
-from toolshape._wire.bodies import member, model_of
+from toolshape._wire.bodies import member, model_name
 from toolshape._wire.provider import Provider
 from toolshape._wire.stream_events import Decoder, PieceDecoder
 
@@ -105,7 +105,7 @@ class Collector:
         if self._observe is not None:
             self._fed.append(chunk)
         self.text = self.thinking = ""
-        return [call for event in self._decoder.events(chunk) for call in self._folded(event)]
+        return [call for event in self._decoder.events(chunk) for call in self._fold_event(event)]
 
     def close(self) -> list[Call]:
         """Record that the stream has ended, completely or not.
@@ -118,17 +118,17 @@ class Collector:
         """
         self._is_closed = True
         self.text = self.thinking = ""
-        calls = [call for event in self._decoder.rest() for call in self._folded(event)]
+        calls = [call for event in self._decoder.rest() for call in self._fold_event(event)]
         if not self._is_of_this_provider():
-            raise ResponseError(self._not_a_stream(), body=self._last)
+            raise ResponseError(self._describe_foreign_stream(), body=self._last)
         if not recognised(self._provider, self._response):
             return calls
-        _, wires, *_ = reading_of(self._reader, self._response)
+        _, wires, *_ = read_response(self._reader, self._response)
         incomplete = [(position, wire) for position, wire in enumerate(wires) if position not in self._complete]
         return calls + [self._call(position, wire) for position, wire in incomplete]
 
     def _call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-        call = call_of(self._provider.name, self._handlers, position, wire)
+        call = resolve_call(self._provider.name, self._handlers, position, wire)
         return call if self._output is None else self._output.named(call)
 
     def plan(self) -> Plan:
@@ -138,11 +138,11 @@ class Collector:
             ResponseError: No part of a response has arrived.
         """
         if not self._response or not recognised(self._provider, self._response):
-            raise ResponseError(self._not_a_stream(), body=self._last)
-        assistant, calls, finish, _, ends_in_call = reading_of(self._reader, self._response)
+            raise ResponseError(self._describe_foreign_stream(), body=self._last)
+        assistant, calls, finish, _, ends_in_call = read_response(self._reader, self._response)
         cut_positions = frozenset(range(len(calls))) - self._complete
         ends_in_call = ends_in_call and len(calls) - 1 in cut_positions  # a complete call cannot be cut off
-        results = planned(self._provider, (assistant, calls, finish, cut_positions, ends_in_call), self._handlers)
+        results = plan_calls(self._provider, (assistant, calls, finish, cut_positions, ends_in_call), self._handlers)
         if self._output is not None:
             self._output.read_results(results)
         if self._observe is not None:
@@ -158,7 +158,7 @@ class Collector:
         """
         if not self._response or not recognised(self._provider, self._response):
             return ()
-        _, wires, *_ = reading_of(self._reader, self._response)
+        _, wires, *_ = read_response(self._reader, self._response)
         incomplete = [(position, wire) for position, wire in enumerate(wires) if position not in self._complete]
         read_partial = partial_call if self._output is None else self._output.partial_call
         return tuple(read_partial(self._call(position, wire)) for position, wire in incomplete)
@@ -193,17 +193,19 @@ class Collector:
         They are not if they had no effect, and the last one is an error or would have an effect at another provider.
         """
         last_event = self._last
-        if self._complete or not isinstance(last_event, dict) or self._response != _after(self._provider, {}):
+        if self._complete or not isinstance(last_event, dict) or self._response != _apply_event(self._provider, {}):
             return True
         if last_event.get("error") or last_event.get("type") == "error":
             return False
         other_providers = [family for family in families() if family.family != self._provider.family]
         return not any(
-            _after(other_provider, last_event) != _after(other_provider, {}) == _after(other_provider, _NOBODYS)
+            _apply_event(other_provider, last_event)
+            != _apply_event(other_provider, {})
+            == _apply_event(other_provider, _NOBODYS)
             for other_provider in other_providers
         )
 
-    def _not_a_stream(self) -> str:
+    def _describe_foreign_stream(self) -> str:
         """Describe what arrived instead of a stream of this provider."""
         if self._last is None:
             return "no part of a response has arrived in this stream"
@@ -213,14 +215,14 @@ class Collector:
         description = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
         return f"no event of {self._provider.name} has arrived; the last piece was {description}: is it from another provider?"
 
-    def _folded(self, event: Any) -> list[Call]:
+    def _fold_event(self, event: Any) -> list[Call]:
         self._last = event
         if self._model is None:
             candidates = (event, member(event, "message"), member(event, "response"))
-            self._model = next((name for item in candidates if (name := model_of(item))), None)
+            self._model = next((name for item in candidates if (name := model_name(item))), None)
         completed = [
             (position, wire)
-            for position, wire in folded(self._reader, self._response, event)
+            for position, wire in fold_event(self._reader, self._response, event)
             if position not in self._complete
         ]
         delta = text_delta(self._reader, self._response, event)
@@ -236,11 +238,11 @@ response_of: Callable[[Collector], JsonObject] = attrgetter("_response")
 _NOBODYS: JsonObject = {"": None}  # an event of no provider: only a provider that keeps every event accepts it
 
 
-def _after(provider: Provider, event: JsonObject) -> JsonObject | None:
+def _apply_event(provider: Provider, event: JsonObject) -> JsonObject | None:
     """Apply one event to an empty response; return ``None`` if it is not an event of the provider."""
     body: JsonObject = {}
     try:
-        folded(provider, body, event)
+        fold_event(provider, body, event)
     except ResponseError:
         return None
     return body

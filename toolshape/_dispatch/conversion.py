@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolshape._calls import WireMessage
-from toolshape._dispatch.carry import Carrier, carried, joined
+from toolshape._dispatch.carry import Carrier, carry_message, join_turns
 from toolshape._errors import Problem
-from toolshape._history.contents import without_item_id
+from toolshape._history.contents import drop_item_id
 from toolshape._history.log import Log, Rules
 from toolshape._history.order import begins_turn, wire_role
 from toolshape._history.pairing import LateResultError
-from toolshape._history.repair import RepairState, invalidated, repaired
+from toolshape._history.repair import RepairState, mark_invalidated, repaired
 from toolshape.messages import Message, ReasoningPart, Repair, ToolCallPart, ToolResultPart, results_in
 
 
@@ -54,22 +54,26 @@ class Conversion:
 
     def of(self, messages: Sequence[Message]) -> Converted:
         """Convert the conversation to the messages of a request."""
-        if not self.thinks and "missing_reasoning" in self.rules and _thinks(messages[self.done :], self.carrier):
+        if (
+            not self.thinks
+            and "missing_reasoning" in self.rules
+            and _has_own_reasoning(messages[self.done :], self.carrier)
+        ):
             self.thinks = True
             self._begin()
         try:
-            return self._of(messages, self._settled(messages))
+            return self._of(messages, self._count_settled(messages))
         except LateResultError:
             self._begin()
         try:
-            return self._of(messages, self._settled(messages))
+            return self._of(messages, self._count_settled(messages))
         except LateResultError:  # A result within the unsettled part is late: convert everything in one pass.
             self._begin()
             return self._of(messages, 0)
 
-    def _settled(self, messages: Sequence[Message]) -> int:
+    def _count_settled(self, messages: Sequence[Message]) -> int:
         """Return the number of settled messages, which later messages cannot change."""
-        end = _settled(messages, self.done, joins_roles="same_role" in self.rules)
+        end = _settled_count(messages, self.done, joins_roles="same_role" in self.rules)
         if "missing_signature" not in self.rules:
             return end
         turn_start = max(
@@ -81,18 +85,18 @@ class Conversion:
     def _of(self, messages: Sequence[Message], end: int) -> Converted:
         if end > self.done:
             log = Log(self.rules)
-            wires, system = self._converted(messages[self.done : end], log, self.progress, is_end=False)
-            self.wires = _appended(self.wires, wires, self.rules)
+            wires, system = self._convert(messages[self.done : end], log, self.progress, is_end=False)
+            self.wires = _append_wires(self.wires, wires, self.rules)
             self.system += system
-            self.repairs += self._finished(log, messages)
+            self.repairs += self._list_repairs(log, messages)
             self.is_begun = self.is_begun or any(message.role != "system" for message in messages[self.done : end])
             self.done = end
         log = Log(self.rules)
-        wires, system = self._converted(messages[self.done :], log, self.progress.copy(), is_end=True)
-        repairs = [*self.repairs, *self._finished(log, messages)]
-        return Converted(_appended(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
+        wires, system = self._convert(messages[self.done :], log, self.progress.copy(), is_end=True)
+        repairs = [*self.repairs, *self._list_repairs(log, messages)]
+        return Converted(_append_wires(self.wires, wires, self.rules), [*self.system, *system], repairs, log.problems)
 
-    def _finished(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
+    def _list_repairs(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
         """Return the repairs in order, each with the paths of the target's own signatures that it invalidates."""
         repairs = log.repairs()
         if not repairs or "signed_prefix" not in self.rules:
@@ -100,31 +104,33 @@ class Conversion:
         own_messages = [
             message if _is_of(message, self.carrier) else replace(message, parts=()) for message in messages
         ]
-        return invalidated(own_messages, repairs)
+        return mark_invalidated(own_messages, repairs)
 
-    def _converted(
+    def _convert(
         self, messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool
     ) -> tuple[list[WireMessage], list[Message]]:
         histories = self.rules.histories
-        converted, turn_starts = self._all_carried(messages, log)
+        converted, turn_starts = self._carry_all(messages, log)
         system: list[Message] = []
         if histories.system is not None:
-            converted, system = self._without_system(converted, log, is_begun=self.is_begun)
+            converted, system = self._split_system(converted, log, is_begun=self.is_begun)
         last_message = progress.previous
-        repaired_messages = repaired(joined(converted, turn_starts), log, progress, is_end=is_end, thinks=self.thinks)
+        repaired_messages = repaired(
+            join_turns(converted, turn_starts), log, progress, is_end=is_end, thinks=self.thinks
+        )
         if (
             repaired_messages
             and last_message is not None
             and "same_role" in self.rules
             and wire_role(last_message) == wire_role(repaired_messages[0])
         ):
-            _named_if_both_came(last_message, repaired_messages[0], log)
+            _log_merge(last_message, repaired_messages[0], log)
         wires: list[WireMessage] = []
         for message in repaired_messages:
             wires += [message.raw] if message.raw is not None else histories.write(message)
         return wires, system
 
-    def _all_carried(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
+    def _carry_all(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
         """Convert every message for the target provider.
 
         If reasoning is left out, the items of its turn lose their ids, because an id makes the provider require it.
@@ -136,30 +142,30 @@ class Conversion:
         turn_starts: set[int] = set()
         is_apart = is_unthought = False
         for message in messages:
-            carried_message = self._carried(message, log)
+            carried_message = self._carry(message, log)
             is_unthought = is_unthought and message.role == "assistant"
             if carried_message is None:
                 is_apart = is_apart or message.role in ("system", "user")
                 is_unthought = is_unthought or any(isinstance(part, ReasoningPart) for part in message.parts)
                 continue
             if is_unthought and "item_without_reasoning" not in self.rules.off and self.rules.histories.item_ids:
-                carried_message = without_item_id(carried_message, log)
+                carried_message = drop_item_id(carried_message, log)
             if is_apart:
                 turn_starts.add(id(carried_message))
             is_apart = False
             converted.append(carried_message)
         return converted, turn_starts
 
-    def _carried(self, message: Message, log: Log) -> Message | None:
+    def _carry(self, message: Message, log: Log) -> Message | None:
         """Convert a message for the target provider. Return ``None`` if it has no content left."""
-        converted = carried(message, self.carrier, log)
+        converted = carry_message(message, self.carrier, log)
         if converted.parts or converted.raw is not None or converted.role == "system":
             return converted
         if not message.parts:
             log.repaired("empty_message", message.path, "a message has no content", "it is left out")
         return None
 
-    def _without_system(
+    def _split_system(
         self, messages: list[Message], log: Log, *, is_begun: bool
     ) -> tuple[list[Message], list[Message]]:
         """Split off the system prompts that the request sends in a separate field."""
@@ -191,13 +197,13 @@ def _has_role(message: Message) -> bool:
     return isinstance(raw, dict) and "role" in raw
 
 
-def _named_if_both_came(last: Message, first: Message, log: Log) -> None:
+def _log_merge(last: Message, first: Message, log: Log) -> None:
     """Record that the last cached message and the next one are merged; within one pass, ``in_order`` records merges."""
     if last.raw is not None and first.raw is not None:
         log.repaired("same_role", first.path, "two neighbours have the same role", "they are merged")
 
 
-def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
+def _append_wires(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
     """Append wire messages. If roles must alternate, merge the two messages at the seam when they have one role."""
     if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
         return [*before, *wires]
@@ -205,11 +211,11 @@ def _appended(before: list[WireMessage], wires: list[WireMessage], rules: Rules)
     return [*before[:-1], {**last, "content": [*last["content"], *first["content"]]}, *wires[1:]]
 
 
-def _thinks(messages: Sequence[Message], to: Carrier) -> bool:
+def _has_own_reasoning(messages: Sequence[Message], to: Carrier) -> bool:
     return any(isinstance(part, ReasoningPart) for message in messages if _is_of(message, to) for part in message.parts)
 
 
-def _settled(messages: Sequence[Message], done: int, *, joins_roles: bool) -> int:
+def _settled_count(messages: Sequence[Message], done: int, *, joins_roles: bool) -> int:
     """Return the number of settled messages.
 
     This is the last position where no call waits for a result, and where the next message cannot be merged into the

@@ -71,7 +71,7 @@ class Handler:
         self.approve = record.options.approve
         self.runs_alone = _runs_alone(tool.effects, group.default_effect)
         self.is_guarded = False
-        self._put_under(group.hooks)
+        self._set_hooks(group.hooks)
         self.validate = shape.validation(shape.settings)
         self.invoke = record.invoke
         self.written = record.source.written
@@ -86,7 +86,7 @@ class Handler:
         self.is_plain = not (self.has_needs or self.is_indirect or self.approve)
         self.is_plain_async = self.is_awaited and not (self.has_needs or self.approve)
 
-    def _put_under(self, hooks: Sequence[Any]) -> None:
+    def _set_hooks(self, hooks: Sequence[Any]) -> None:
         self.hooks = hooks
         self.is_controlled = bool(hooks or self.contexts or self.limit)
         self.is_indirect = self.is_async or self.is_controlled
@@ -96,7 +96,7 @@ class Handler:
     def under(self, hook: Any) -> "Handler":
         """Return a copy with one more hook, which is outermost and asks a ledger."""
         guarded = copy.copy(self)
-        guarded._put_under((hook, *self.hooks))  # noqa: SLF001 - of the same class
+        guarded._set_hooks((hook, *self.hooks))  # noqa: SLF001 - of the same class
         guarded.is_guarded = True
         return guarded
 
@@ -159,14 +159,14 @@ class Handler:
                 if part.url or isinstance(part, File):
                     sent_parts.append(Text(self._marked(named(part))))
                 if not part.url:  # an untrusted URL is not sent, because the provider would fetch it
-                    sent_parts.append(self._anonymous(part, len(sent_parts)))
+                    sent_parts.append(self._anonymise(part, len(sent_parts)))
             elif isinstance(part, File):
                 sent_parts.append(replace(part, data=self._cut_file(part)))
             else:
                 sent_parts.append(part)
         return self._marked(as_text(cut_parts)), tuple(sent_parts)
 
-    def _anonymous(self, part: Image | File, number: int) -> Part:
+    def _anonymise(self, part: Image | File, number: int) -> Part:
         """Give a part a neutral name and media type; mark its data as untrusted if it is text."""
         is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
         media_type = part.media_type.lower() if is_type else "application/octet-stream"

@@ -49,7 +49,7 @@ def hook_name(hook: Any) -> str:
     return str(getattr(hook, "__qualname__", type(hook).__name__))
 
 
-def refuse_no_hook(hook: Any) -> None:
+def check_is_hook(hook: Any) -> None:
     """Check that an object can be called as a hook.
 
     Raises:

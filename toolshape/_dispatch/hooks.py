@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 
 from toolshape._calls import Call, Coercion, JsonObject
-from toolshape._context import CallContext, CallState, Cancellation, Progress, with_contexts
+from toolshape._context import CallContext, CallState, Cancellation, Progress, add_contexts
 from toolshape._dispatch.handler import Handler
 from toolshape._dispatch.hook_kinds import Hook, hook_name, is_async_hook, is_either_hook, is_loop_hook
-from toolshape._dispatch.outcomes import failed, succeeded
+from toolshape._dispatch.outcomes import failed_result, successful_result
 from toolshape._errors import CallError, UsageError
-from toolshape._execution.failures import OwnCancellationError, TimedOutError, hidden, is_cancellation
-from toolshape._execution.returned import collected
+from toolshape._execution.failures import OwnCancellationError, TimedOutError, hide_error, is_cancellation
+from toolshape._execution.returned import collect
 from toolshape._execution.run import final_value
 from toolshape._function.invoke import Invoke
 from toolshape._results import Result
@@ -48,7 +48,7 @@ class _Running(NamedTuple):
 
 def answer(work: Work) -> Result:
     """Answer a call in a thread without an event loop; a new loop runs its async hooks or its async tool."""
-    return _here(_begun(work), work.handler.hooks)
+    return _run_here(_begin(work), work.handler.hooks)
 
 
 async def answer_in_loop(work: Work) -> Result:
@@ -57,33 +57,33 @@ async def answer_in_loop(work: Work) -> Result:
     Raises:
         CancelledError: The caller was cancelled, and the tool was cancelled with it.
     """
-    running = _begun(work)
+    running = _begin(work)
     try:
-        return await _answered(running, work.handler.hooks, in_loop=True)
+        return await _answer_under(running, work.handler.hooks, in_loop=True)
     except BaseException:
         running.cancellation.cancel()
         raise
 
 
-def _begun(work: Work) -> _Running:
+def _begin(work: Work) -> _Running:
     handler, started = work.handler, perf_counter()
 
     def to_result(value: Any) -> Result:
-        result = succeeded(work.call, handler, work.coercions, collected(value), perf_counter() - started)
+        result = successful_result(work.call, handler, work.coercions, collect(value), perf_counter() - started)
         return result._replace(received=arguments)
 
     arguments = handler.written(work.model)
     return _Running(work, arguments, CallState(work.on_progress, to_result), Cancellation())
 
 
-def _here(running: _Running, hooks: Sequence[Hook]) -> Result:
+def _run_here(running: _Running, hooks: Sequence[Hook]) -> Result:
     """Run the hooks and the tool: in a new event loop if the first of them is async, otherwise in this thread."""
     if is_async_hook(hooks[0]) if hooks else running.work.handler.is_async:
         from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-        result: Result = aio.run(_answered(running, hooks, in_loop=True))
+        result: Result = aio.run(_answer_under(running, hooks, in_loop=True))
         return result
-    steps = _answered(running, hooks, in_loop=False)
+    steps = _answer_under(running, hooks, in_loop=False)
     try:
         steps.send(None)
     except StopIteration as stop:
@@ -104,7 +104,7 @@ def _context(running: _Running, *, attempt: int) -> CallContext:
     )
 
 
-async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) -> Result:
+async def _answer_under(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) -> Result:
     """Run the first hook around the others; without hooks, return the tool's own result."""
     if not hooks:
         return await _run(running, in_loop=in_loop)
@@ -113,11 +113,11 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
     inner_results: list[Result] = []
 
     def proceed() -> Result:
-        inner_results.append(_here(running, inner_hooks))
+        inner_results.append(_run_here(running, inner_hooks))
         return inner_results[-1]
 
     async def proceed_in_loop() -> Result:
-        inner_results.append(await _answered(running, inner_hooks, in_loop=True))
+        inner_results.append(await _answer_under(running, inner_hooks, in_loop=True))
         return inner_results[-1]
 
     context = _context(running, attempt=running.state.attempts + 1)
@@ -128,13 +128,13 @@ async def _answered(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) 
         elif in_loop:  # the hook is under an async hook, and its inner call may need a new loop
             from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-            returned = await aio.in_thread(lambda: hook(context, proceed))
+            returned = await aio.run_in_thread(lambda: hook(context, proceed))
         else:
             returned = hook(context, proceed)
     except BaseException as error:
         running.cancellation.cancel()
         return _result_of_error(running, error, in_loop=in_loop)
-    return _settled(running, hook, returned, inner_results)
+    return _settle_result(running, hook, returned, inner_results)
 
 
 async def _run(running: _Running, *, in_loop: bool) -> Result:
@@ -146,24 +146,24 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
     started = perf_counter()
     try:
         if state.attempts > 1:  # the previous attempt may have changed its arguments
-            work = work._replace(model=_validated_again(work, running.arguments))
+            work = work._replace(model=_validate_again(work, running.arguments))
         if handler.contexts:
             context = _context(running, attempt=state.attempts)
-            work = work._replace(inject=with_contexts(handler.contexts, context, work.inject))
-        value = await _value_in_loop(work, running.cancellation) if in_loop else _value_here(work, running.cancellation)
+            work = work._replace(inject=add_contexts(handler.contexts, context, work.inject))
+        value = await _call_in_loop(work, running.cancellation) if in_loop else _call_here(work, running.cancellation)
     except BaseException as error:
         if isinstance(error, TimedOutError) or is_cancellation(error):
             running.cancellation.cancel()
         if in_loop and is_cancellation(error):
             raise
         cause = OwnCancellationError() if is_cancellation(error) else error
-        result = failed(work.call, handler, work.coercions, cause, started)
+        result = failed_result(work.call, handler, work.coercions, cause, started)
     else:
-        result = succeeded(work.call, handler, work.coercions, value, perf_counter() - started)
+        result = successful_result(work.call, handler, work.coercions, value, perf_counter() - started)
     return result._replace(received=running.arguments)
 
 
-def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
+def _validate_again(work: Work, arguments: JsonObject) -> BaseModel:
     """Validate the arguments again, so that this attempt gets the same arguments as the first.
 
     Raises:
@@ -182,7 +182,7 @@ def _validated_again(work: Work, arguments: JsonObject) -> BaseModel:
     )
 
 
-def _value_here(work: Work, cancellation: Cancellation) -> Any:
+def _call_here(work: Work, cancellation: Cancellation) -> Any:
     handler = work.handler
     if handler.limit is None:
         return final_value(handler.invoke(work.model, work.inject))
@@ -192,7 +192,7 @@ def _value_here(work: Work, cancellation: Cancellation) -> Any:
         return final_value(handler.invoke(work.model, work.inject))
 
 
-async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
+async def _call_in_loop(work: Work, cancellation: Cancellation) -> Any:
     from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     handler, on_give_up = work.handler, cancellation.cancel
@@ -206,8 +206,10 @@ async def _value_in_loop(work: Work, cancellation: Cancellation) -> Any:
     else:
         from toolshape._execution import limited  # noqa: PLC0415 - it imports asyncio
 
-        coroutine = limited.in_turn(handler.limit, handler.kind, handler.invoke, run)
-    return await aio.alone(coroutine, on_give_up)  # in its own task: a tool that cancels its task cancels only itself
+        coroutine = limited.run_in_turn(handler.limit, handler.kind, handler.invoke, run)
+    return await aio.run_alone(
+        coroutine, on_give_up
+    )  # in its own task: a tool that cancels its task cancels only itself
 
 
 def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
@@ -219,14 +221,16 @@ def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) 
     if in_loop and is_cancellation(error):
         raise error
     cause = OwnCancellationError() if is_cancellation(error) else error
-    return failed(work.call, work.handler, work.coercions, cause, perf_counter())._replace(received=running.arguments)
+    return failed_result(work.call, work.handler, work.coercions, cause, perf_counter())._replace(
+        received=running.arguments
+    )
 
 
-def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
+def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
     """Return the result that the hook returned; if it returned nothing, return the last result of ``proceed()``."""
     work = running.work
     if isinstance(made, Result):
-        return made if any(made is result for result in given) else _of_this_call(running, made)
+        return made if any(made is result for result in given) else _adopt_result(running, made)
     if made is None and given:
         return given[-1]
     name = hook_name(hook)
@@ -238,12 +242,12 @@ def _settled(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) 
     if is_async_hook(hook):
         way_out = "return the result of await proceed(), or context.result(value)"
     message = f"the hook {name} returned {returned_kind}: {way_out}"
-    return failed(work.call, work.handler, work.coercions, UsageError(message), perf_counter())._replace(
+    return failed_result(work.call, work.handler, work.coercions, UsageError(message), perf_counter())._replace(
         received=running.arguments
     )
 
 
-def _of_this_call(running: _Running, made: Result) -> Result:
+def _adopt_result(running: _Running, made: Result) -> Result:
     """Turn a result that a hook made, or kept from another call, into a result of this call; check it against the schema."""
     work = running.work
     check = work.handler.check_output
@@ -253,6 +257,6 @@ def _of_this_call(running: _Running, made: Result) -> Result:
     try:
         check(made.text, made.is_text)
     except ValueError as error:
-        refused = hidden("unserialisable_result", error, tool=work.call.wire_name)
+        refused = hide_error("unserialisable_result", error, tool=work.call.wire_name)
         return made._replace(error=refused, text=str(refused), parts=(), is_text=None)
     return made

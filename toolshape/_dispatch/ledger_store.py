@@ -61,7 +61,7 @@ class LedgerStore(Protocol):
         ...
 
 
-def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
+def check_ledger(ledger: Any, scope: Any) -> LedgerStore:
     """Check a ledger and a scope, and return the ledger.
 
     Raises:
@@ -69,11 +69,11 @@ def checked_ledger(ledger: Any, scope: Any) -> LedgerStore:
     """
     if not isinstance(ledger, LedgerStore):
         raise UsageError(f"ledger= takes a toolshape.ledger.Ledger, not {type(ledger).__name__}")
-    checked_scope(scope)
+    check_scope(scope)
     return ledger
 
 
-def checked_scope(scope: Any) -> str | None:
+def check_scope(scope: Any) -> str | None:
     """Check a scope, and return the scope.
 
     Raises:

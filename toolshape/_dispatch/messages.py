@@ -13,7 +13,7 @@ from toolshape._dispatch.shape import Shape
 from toolshape._errors import Problem, ResponseError, UsageError
 from toolshape._history.log import Log, rules_of
 from toolshape._history.reading import messages_in
-from toolshape._history.repair import RepairState, invalidated, repaired
+from toolshape._history.repair import RepairState, mark_invalidated, repaired
 from toolshape._wire.content import arguments_object
 from toolshape._wire.histories import CARRY_RULES, Histories, HistoryRuleName
 from toolshape._wire.provider import Provider
@@ -28,7 +28,7 @@ from toolshape.messages import (
 )
 
 
-def switched_off(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
+def switched_off_repairs(repairs: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """Return the names of the repairs that are switched off.
 
     Raises:
@@ -83,7 +83,7 @@ def read_messages(
             message,
             origin=origin,
             parts=tuple(
-                _resolved(part, provider, handlers, is_ours=is_ours) if isinstance(part, ToolCallPart) else part
+                _resolve_part(part, provider, handlers, is_ours=is_ours) if isinstance(part, ToolCallPart) else part
                 for part in message.parts
             ),
         )
@@ -129,7 +129,7 @@ def response_messages(
             origin=origin,
             finish=finish,
             parts=tuple(
-                _part_of(next(remaining_calls), part) if isinstance(part, ToolCallPart) else part
+                _dispatched_part(next(remaining_calls), part) if isinstance(part, ToolCallPart) else part
                 for part in message.parts
             ),
         )
@@ -137,13 +137,13 @@ def response_messages(
     ]
 
 
-def _part_of(call: Call, part: ToolCallPart) -> ToolCallPart:
+def _dispatched_part(call: Call, part: ToolCallPart) -> ToolCallPart:
     arguments = None if call.name is None else call.arguments
     fault: Any = "unknown_tool" if call.name is None else "malformed_arguments" if arguments is None else None
     return replace(part, id=call.id, name=call.name, arguments=arguments, fault=fault)
 
 
-def _resolved(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
+def _resolve_part(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
     """Add to a call the name of its tool, and its arguments in canonical form."""
     handler = handlers.find(part.wire_name)
     if handler is None:
@@ -162,40 +162,40 @@ def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
     return may_be_ambiguous and arguments != arguments_object(part)
 
 
-def checked(provider: Provider, given: Any, model: str | None) -> list[Problem]:
+def check_messages(provider: Provider, given: Any, model: str | None) -> list[Problem]:
     """Return the problems for which the provider would reject its messages."""
     histories = histories_of(provider)
-    _, log = _repaired(
-        provider, histories, _beside_system(histories, messages_in(histories, given)), given, model, None
+    _, log = _repair(
+        provider, histories, _drop_system_prompts(histories, messages_in(histories, given)), given, model, None
     )
     return log.findings()
 
 
-def repaired_messages(
+def repair_messages(
     provider: Provider, given: Any, model: str | None, repairs: Mapping[str, bool] | bool | None
 ) -> Repaired:
     """Repair a provider's messages so that it accepts them."""
     histories = histories_of(provider)
-    messages = _beside_system(histories, messages_in(histories, given))
-    fixed_messages, log = _repaired(provider, histories, messages, given, model, repairs)
+    messages = _drop_system_prompts(histories, messages_in(histories, given))
+    fixed_messages, log = _repair(provider, histories, messages, given, model, repairs)
     wire_messages = list[Any]()
     for message in fixed_messages:
         wire_messages += [message.raw] if message.raw is not None else histories.write(message)
     changes = log.repairs()
     return Repaired(
         messages=wire_messages,
-        repairs=tuple(invalidated(messages, changes) if "signed_prefix" in log.rules else changes),
+        repairs=tuple(mark_invalidated(messages, changes) if "signed_prefix" in log.rules else changes),
     )
 
 
-def _beside_system(histories: Histories, messages: list[Message]) -> list[Message]:
+def _drop_system_prompts(histories: Histories, messages: list[Message]) -> list[Message]:
     """Remove the system prompts that the request sends in a separate field."""
     if histories.system is None:
         return messages
     return [message for message in messages if message.role != "system" or isinstance(message.raw, dict)]
 
 
-def _goes_on(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
+def _continues_stored(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
     """Whether results may answer calls that only the provider stores: the request continues or names stored items."""
     if isinstance(given, Mapping) and any(given.get(name) for name in histories.continued_by):
         return True
@@ -203,7 +203,7 @@ def _goes_on(histories: Histories, given: Any, messages: Sequence[Message]) -> b
     return any(isinstance(part, ProviderPart) and part.kind in histories.continued_by for part in parts)
 
 
-def _repaired(
+def _repair(
     provider: Provider,
     histories: Histories,
     messages: Sequence[Message],
@@ -211,8 +211,8 @@ def _repaired(
     model: str | None,
     repairs: Mapping[str, bool] | bool | None,
 ) -> tuple[list[Message], Log]:
-    continues_stored = _goes_on(histories, given, messages)
-    off_names = switched_off(repairs) | (frozenset({"orphan_result"}) if continues_stored else frozenset())
+    continues_stored = _continues_stored(histories, given, messages)
+    off_names = switched_off_repairs(repairs) | (frozenset({"orphan_result"}) if continues_stored else frozenset())
     log = Log(rules_of(histories, provider.names, model, off_names))
     thinks = any(isinstance(part, ReasoningPart) for message in messages for part in message.parts)
     return repaired(messages, log, RepairState(), is_end=True, thinks=thinks), log

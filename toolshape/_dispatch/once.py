@@ -15,11 +15,11 @@ from toolshape._calls import Call
 from toolshape._context import CallContext, ToolFacts
 from toolshape._dispatch import state
 from toolshape._dispatch.claims import Ready
-from toolshape._dispatch.ledger_store import Claim, LedgerStore, checked_ledger
-from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, done_here
-from toolshape._dispatch.stored import restored, stored
+from toolshape._dispatch.ledger_store import Claim, LedgerStore, check_ledger
+from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, run_here
+from toolshape._dispatch.stored import restore_result, store_result
 from toolshape._errors import CallError, CallErrorCode
-from toolshape._execution.failures import hidden
+from toolshape._execution.failures import hide_error
 from toolshape._identity import Identity, identity_of
 from toolshape._results import Result, Results
 from toolshape._tool import Tool, record_of
@@ -39,7 +39,7 @@ class LedgerRun:
 
     def identity(self, position: int) -> Identity:
         """Return the identity of a call of the plan."""
-        return identity_of(state.as_written(self.results, position), self.scope, self.unnamed)
+        return identity_of(state.call_as_written(self.results, position), self.scope, self.unnamed)
 
     def around(self, ready: Sequence[Ready]) -> list[Ready]:
         """Put each call under one more hook, which is outermost and asks the ledger."""
@@ -61,7 +61,7 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
     Raises:
         UsageError: ``ledger`` is not a ledger, or ``scope`` is not a valid string.
     """
-    store, controls = checked_ledger(ledger, scope), state.controlled(results)
+    store, controls = check_ledger(ledger, scope), state.controls_of(results)
     if scope is not None:
         controls.scope = scope
     return LedgerRun(results=results, ledger=store, scope=controls.scope, unnamed=controls.unnamed)
@@ -74,7 +74,7 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
     delivered again.
     """
     await record_denials(run, steps)
-    for entry in state.entries_in(state.controlled(run.results), "pending"):
+    for entry in state.entries_in(state.controls_of(run.results), "pending"):
         identity = run.identity(entry[0])
         if not identity.is_lasting:
             continue
@@ -85,15 +85,15 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
             return
         may_run_again = claim is not None and claim.state == "unknown" and _may_run_again(entry[2].tool)
         if claim is not None and claim.state != "running" and not may_run_again:
-            state.answer_known(run.results, entry, _answered(entry[1], claim))
+            state.answer_known(run.results, entry, _answer_from_claim(entry[1], claim))
 
 
 async def record_denials(run: LedgerRun, steps: Steps) -> None:
     """Record the denied calls of a plan; log a denial that the ledger contradicts, as when the call ran elsewhere."""
-    for position in state.denied_at(run.results):
+    for position in state.denied_positions(run.results):
         denial = run.results[position]
         try:
-            recorded = await written_down(run.ledger, run.identity(position), denial, steps)
+            recorded = await record_answer(run.ledger, run.identity(position), denial, steps)
         except Exception:  # a database may raise anything
             logging.getLogger("toolshape").exception("the ledger could not record the denial of %s", denial.call.name)
             return
@@ -118,7 +118,7 @@ class LedgerGuard:
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result]) -> Result:
         """Answer a call outside of an event loop."""
-        return done_here(self._answer(context, proceed, HERE))
+        return run_here(self._answer(context, proceed, HERE))
 
     async def acall(self, context: CallContext, proceed: Callable[[], Awaitable[Result]]) -> Result:
         """Answer a call in a running event loop; a thread asks the ledger."""
@@ -131,17 +131,17 @@ class LedgerGuard:
             result: Result = await steps.result_of(proceed())
             return result
         try:
-            claim = await self._claimed(context, identity, steps)
+            claim = await self._claim(context, identity, steps)
         except Exception as error:  # a database may raise anything; a call that cannot be recorded is not run
-            return _refusal(context.call, hidden("not_run", error, tool=context.call.wire_name))
+            return _refusal(context.call, hide_error("not_run", error, tool=context.call.wire_name))
         if claim.state == "ours":
             return await self._run_once(context, identity, claim.owner, proceed, steps)
-        return _answered(context.call, claim)
+        return _answer_from_claim(context.call, claim)
 
     def _begin(self) -> None:
-        state.begin(state.controlled(self._run.results), self._position)
+        state.begin(state.controls_of(self._run.results), self._position)
 
-    async def _claimed(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
+    async def _claim(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
         """Claim the call in the ledger. While the call runs elsewhere, retry until the ledger's wait time is over."""
         ledger, again = self._run.ledger, _may_run_again(context.tool)
         deadline, delay = monotonic() + ledger.wait, _POLL
@@ -166,19 +166,19 @@ class LedgerGuard:
         try:
             result: Result = await steps.result_of(proceed())
         except BaseException:  # interrupted or cancelled: how far the call got is unknown
-            await tried(steps, lambda: ledger.drop(identity, owner, has_begun=True))
+            await try_write(steps, lambda: ledger.drop(identity, owner, has_begun=True))
             raise
         output = record_of(context.tool).output if isinstance(context.tool, Tool) else None
         try:
-            outcome = json.dumps(stored(result, output))
+            outcome = json.dumps(store_result(result, output))
         except Exception:  # a hook may have put anything into a result
-            await tried(steps, lambda: ledger.drop(identity, owner, has_begun=True))
+            await try_write(steps, lambda: ledger.drop(identity, owner, has_begun=True))
         else:
-            await tried(steps, lambda: ledger.finish(identity, owner, outcome))
+            await try_write(steps, lambda: ledger.finish(identity, owner, outcome))
         return result
 
 
-async def tried(steps: Steps, work: Callable[[], None]) -> None:
+async def try_write(steps: Steps, work: Callable[[], None]) -> None:
     """Write to the ledger; a failure is only logged, because the call has already run."""
     try:
         await steps.blocking(work)
@@ -186,21 +186,21 @@ async def tried(steps: Steps, work: Callable[[], None]) -> None:
         logging.getLogger("toolshape").exception("the ledger could not record the outcome of a call")
 
 
-async def written_down(ledger: LedgerStore, identity: Identity, answer: Result, steps: Steps) -> Result:
+async def record_answer(ledger: LedgerStore, identity: Identity, answer: Result, steps: Steps) -> Result:
     """Record the answer of a call that is not run, and return it; if the ledger knows the call, return its outcome."""
     if not identity.is_lasting:
         return answer
     claim = await steps.blocking(lambda: ledger.claim(identity, again=False))
     if claim.state != "ours":
-        return _answered(answer.call, claim)
-    await steps.blocking(lambda: ledger.finish(identity, claim.owner, json.dumps(stored(answer, None))))
+        return _answer_from_claim(answer.call, claim)
+    await steps.blocking(lambda: ledger.finish(identity, claim.owner, json.dumps(store_result(answer, None))))
     return answer
 
 
-def _answered(call: Call, claim: Claim) -> Result:
+def _answer_from_claim(call: Call, claim: Claim) -> Result:
     """Return the answer to a call that another run has begun."""
     if claim.state == "done":
-        return restored(call, json.loads(claim.outcome), replayed=True)
+        return restore_result(call, json.loads(claim.outcome), replayed=True)
     code: CallErrorCode = "duplicate_call" if claim.state == "other" else "unknown_outcome"
     return _refusal(call, CallError(code, tool=call.wire_name, text=claim.state))
 

@@ -9,8 +9,8 @@ from toolshape._calls import Call, JsonObject, WireCall
 from toolshape._dispatch.handler import Handlers
 from toolshape._errors import UsageError
 from toolshape._history.ids import Ids
-from toolshape._results import Result, sendable
-from toolshape._schema.values import copied
+from toolshape._results import Result, make_sendable
+from toolshape._schema.values import copy_json
 from toolshape._wire.content import arguments_object
 from toolshape._wire.export import wire_name_of
 from toolshape._wire.histories import Histories, HistoryRuleName
@@ -48,7 +48,7 @@ class CallWriter:
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
             arguments = part.arguments if part.arguments is not None else arguments_object(part)
-            return replace(part, wire_name=name, arguments_raw=_sent(arguments)), "unknown_tool"
+            return replace(part, wire_name=name, arguments_raw=_sendable_copy(arguments)), "unknown_tool"
         if part.arguments is None:
             wrapped_part = replace(part, wire_name=shape.wire_name, arguments_raw=arguments_object(part))
             return wrapped_part, "malformed_arguments"
@@ -61,7 +61,7 @@ class CallWriter:
         handler = self._handlers.find(shape.wire_name)
         is_valid = handler is not None and handler.received(sent_arguments) is not None
         fault = part.fault or (None if is_valid else "invalid_arguments")
-        return replace(part, wire_name=shape.wire_name, arguments_raw=_sent(sent_arguments)), fault
+        return replace(part, wire_name=shape.wire_name, arguments_raw=_sendable_copy(sent_arguments)), fault
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether the current tools read the arguments of a call as its original tools did."""
@@ -72,12 +72,12 @@ class CallWriter:
         return call.arguments == part.arguments
 
 
-def _sent(arguments: Any) -> Any:
+def _sendable_copy(arguments: Any) -> Any:
     """Return a copy of the arguments that a client can send, for example without NaN."""
-    return copied(sendable([arguments])[0])
+    return copy_json(make_sendable([arguments])[0])
 
 
-def outbound_calls(
+def convert_calls(
     provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
 ) -> list[WireCall]:
     """Convert calls of any provider, and pairs of a name and canonical arguments, to the form that a provider is sent.
@@ -106,7 +106,7 @@ def outbound_calls(
         sent_arguments = canonical_arguments if shape.out is None else shape.out(canonical_arguments)
         wire_calls.append(
             WireCall(
-                generated_id(id_seed([name, canonical_arguments]), position), shape.wire_name, copied(sent_arguments)
+                generated_id(id_seed([name, canonical_arguments]), position), shape.wire_name, copy_json(sent_arguments)
             )
         )
     return wire_calls
@@ -124,7 +124,7 @@ def result_part_of(result: Result) -> ToolResultPart:
     )
 
 
-def written_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
+def write_foreign_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
     """Write results of other providers' calls as messages of this provider, with call ids and names in its form."""
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}

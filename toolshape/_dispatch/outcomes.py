@@ -9,7 +9,7 @@ from typing import Any
 from toolshape._calls import Call, Coercion, new_record
 from toolshape._dispatch.handler import Handler
 from toolshape._errors import ToolError, UsageError
-from toolshape._execution.failures import RemoteError, as_call_error, hidden
+from toolshape._execution.failures import RemoteError, as_call_error, hide_error
 from toolshape._mcp_results import Structured, is_mcp_result, mcp_contents, mcp_parts, mcp_structured, mcp_value
 from toolshape._parts import Part, parts_of
 from toolshape._results import Result
@@ -19,7 +19,7 @@ LARGE_RESULT = 100_000
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
-def failed(
+def failed_result(
     call: Call, handler: Handler, coercions: tuple[Coercion, ...], error: BaseException, started: float
 ) -> Result:
     """Return the result of a call whose tool raised.
@@ -33,7 +33,9 @@ def failed(
     return Result(call, None, answer, coercions, perf_counter() - started, str(answer))
 
 
-def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float) -> Result:
+def successful_result(
+    call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float
+) -> Result:
     """Return the result of a call whose tool returned a value; if the value cannot be sent, the result is an error."""
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
@@ -56,7 +58,7 @@ def succeeded(call: Call, handler: Handler, coercions: tuple[Coercion, ...], val
     except BaseException as error:  # a serialiser of the user's types may raise anything
         misuse = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
         cause = misuse if isinstance(value, ToolError) else error
-        answer = hidden("unserialisable_result", cause, tool=call.wire_name)
+        answer = hide_error("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
     if len(text) >= LARGE_RESULT and handler.longest_result is None:
         _warn_of_size(handler, len(text))

@@ -42,13 +42,13 @@ def partial_call(call: Call) -> PartialCall:
     """
     handler = call.reader
     if not isinstance(handler, Handler):
-        return PartialCall(call.id, call.name, _read(call.arguments_raw))
+        return PartialCall(call.id, call.name, _parse_incomplete(call.arguments_raw))
     definitions = tuple(handler.record.definition.schema.get("$defs", ()))
-    arguments = beginning(call.arguments_raw, handler.back, handler.shape.differences, definitions)
+    arguments = read_beginning(call.arguments_raw, handler.back, handler.shape.differences, definitions)
     return PartialCall(call.id, call.name, arguments)
 
 
-def beginning(
+def read_beginning(
     written: Any, back: Arrow | None, differences: Sequence[Loss | Finding], definitions: Sequence[str]
 ) -> JsonObject:
     """Return the beginning of a JSON object that a model is still writing, in canonical form.
@@ -59,22 +59,22 @@ def beginning(
         differences: The changes that the sent form makes.
         definitions: The names of the definitions in the canonical schema.
     """
-    received = _read(written)
+    received = _parse_incomplete(written)
     if back is None or not received:
         return received
     beginning_of_object = received
     if not (isinstance(written, str) and _is_whole(written)):
         *whole_names, last_name = received
         beginning_of_object = {name: received[name] for name in whole_names}
-        if not _is_reshaped(last_name, back, differences, definitions):
-            beginning_of_object[last_name] = _without_nulls(received[last_name])
+        if not _is_changed_inside(last_name, back, differences, definitions):
+            beginning_of_object[last_name] = _drop_nulls(received[last_name])
     try:
         return cast("JsonObject", back(beginning_of_object))
     except ValueError:  # the model broke the form: the answer to the whole call will say so
         return {}
 
 
-def _read(arguments: Any) -> JsonObject:
+def _parse_incomplete(arguments: Any) -> JsonObject:
     """Read incomplete JSON text, without a number at its end, which may have more digits."""
     value = arguments
     if isinstance(value, str):
@@ -97,7 +97,7 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _is_reshaped(
+def _is_changed_inside(
     wire_name: str, back: Arrow, differences: Sequence[Loss | Finding], definitions: Sequence[str]
 ) -> bool:
     """Whether the form of the provider changes anything inside a field of the arguments.
@@ -127,7 +127,7 @@ def _begins_with(path: str, names: Sequence[str]) -> bool:
     return any(path == name or path.startswith((f"{name}.", f"{name}[")) for name in names)
 
 
-def _without_nulls(value: Any) -> Any:
+def _drop_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+        return {key: _drop_nulls(item) for key, item in value.items() if item is not None}
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value

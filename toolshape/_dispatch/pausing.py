@@ -12,11 +12,11 @@ from toolshape._calls import Call, JsonObject
 from toolshape._dispatch import state
 from toolshape._dispatch.claims import Ready
 from toolshape._dispatch.handler import Handler, Handlers
-from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
+from toolshape._dispatch.ledger_store import LedgerStore, check_ledger
 from toolshape._dispatch.state import State
 from toolshape._dispatch.steps import Steps
-from toolshape._dispatch.stored import restored, stored
-from toolshape._dispatch.token import checked_key, digest, signed
+from toolshape._dispatch.stored import restore_result, store_result
+from toolshape._dispatch.token import check_key, digest, sign
 from toolshape._errors import TokenError, UsageError
 from toolshape._identity import canonical_json
 from toolshape._results import Result, Results
@@ -43,16 +43,16 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
     Raises:
         UsageError: The plan cannot be paused; it is unchanged.
     """
-    key_bytes, ledger, controls = checked_key(given.key), given.ledger, state.controlled(results)
-    _check(given)
+    key_bytes, ledger, controls = check_key(given.key), given.ledger, state.controls_of(results)
+    _check_options(given)
     previous_states, refusal = state.give_away(results)
     if refusal:
         raise UsageError(refusal)
     waiting = _Waiting(previous_states, controls.entries)
     try:
         token_id = uuid.uuid4().hex
-        public_part, payload = _paused(results, waiting, key_bytes)
-        content = {**_about(given, token_id, controls.unnamed), **public_part}
+        public_part, payload = _pack_plan(results, waiting, key_bytes)
+        content = {**_token_fields(given, token_id, controls.unnamed), **public_part}
         if not _has_secrets(results, waiting):
             content["kept"] = payload
         elif ledger is not None:
@@ -60,15 +60,15 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
             content["in_ledger"] = digest(key_bytes, payload)
         else:
             raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - raised here, so that the calls are taken back as for any other error
-        token = signed(content, key_bytes)
+        token = sign(content, key_bytes)
     except BaseException:
         state.take_back(results, previous_states)
         raise
-    state.tell(results)
+    state.notify_observer(results)
     return token
 
 
-def _about(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
+def _token_fields(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
     now = int(time.time())
     return {
         "version": VERSION,
@@ -81,7 +81,7 @@ def _about(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
     }
 
 
-def _check(given: Pause) -> None:
+def _check_options(given: Pause) -> None:
     """Check the arguments of ``Plan.pause``.
 
     Raises:
@@ -90,7 +90,7 @@ def _check(given: Pause) -> None:
     expires: Any = given.expires
     audience: Any = given.audience
     if given.ledger is not None:
-        checked_ledger(given.ledger, None)
+        check_ledger(given.ledger, None)
     if not isinstance(expires, timedelta) or expires <= timedelta():
         raise UsageError(f"expires= takes the time that the plan may wait, such as timedelta(days=1), not {expires!r}")
     if not isinstance(audience, str):
@@ -124,7 +124,7 @@ def _takes_secrets(reader: Any) -> bool:
     )
 
 
-def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject, str]:
+def _pack_plan(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject, str]:
     """Return the public part of a paused plan, and its payload, which the ledger stores if it may contain secrets.
 
     Raises:
@@ -136,15 +136,17 @@ def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject
         stored_call: JsonObject = {"id": call.id, "tool": call.name, "name": call.wire_name, "raw": call.raw}
         if position not in waiting.states:
             output = call.reader.record.output if isinstance(call.reader, Handler) else None
-            payload_calls.append({**stored_call, "arguments": call.arguments_raw, "result": stored(result, output)})
+            payload_calls.append(
+                {**stored_call, "arguments": call.arguments_raw, "result": store_result(result, output)}
+            )
             public_calls.append({"id": call.id, "tool": call.name, "state": "answered"})
             continue
-        entry, original = waiting.entries[position], state.as_written(results, position)
-        stored_call |= _held(entry)
+        entry, original = waiting.entries[position], state.call_as_written(results, position)
+        stored_call |= _stored_arguments(entry)
         if original is not call:
             stored_call["as_written"] = {"arguments": original.arguments_raw, "is_canonical": _is_canonical(original)}
         payload_calls.append(stored_call)
-        public_calls.append({"id": call.id, "tool": call.name, **_shown(entry, key, waiting.states[position])})
+        public_calls.append({"id": call.id, "tool": call.name, **_describe_call(entry, key, waiting.states[position])})
     first_handler = waiting.entries[next(iter(waiting.states))][2]
     public_part = {
         "provider": getattr(results.provider, "name", ""),
@@ -153,14 +155,14 @@ def _paused(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject
         "finish_raw": None if results.finish_raw is None else str(results.finish_raw),
         "calls": public_calls,
     }
-    return public_part, _as_text({"assistant": list(results.assistant), "calls": payload_calls})
+    return public_part, _to_json_text({"assistant": list(results.assistant), "calls": payload_calls})
 
 
 def _is_canonical(call: Call) -> bool:
     return isinstance(call.reader, Handler) and call.reader.back is None
 
 
-def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
+def _describe_call(ready: Ready, key: bytes, was: State) -> JsonObject:
     """Describe a call that has not begun: whether it needs approval, is approved, or needs no approval.
 
     The state is the recorded decision. The approval rule does not run again: it may have changed since, or may fail.
@@ -170,11 +172,11 @@ def _shown(ready: Ready, key: bytes, was: State) -> JsonObject:
         "state": "free" if was == "ready" else was,
         "arguments": handler.record.secrets.masked(handler.written(validated)),
         "sent": _fingerprint(handler),
-        "digest": digest(key, _identity(call, handler, validated)),
+        "digest": digest(key, _digested_identity(call, handler, validated)),
     }
 
 
-def _identity(call: Call, handler: Handler, validated: Any) -> list[Any]:
+def _digested_identity(call: Call, handler: Handler, validated: Any) -> list[Any]:
     return [call.id, handler.name, handler.record.source.exact(validated)]
 
 
@@ -182,18 +184,18 @@ def _fingerprint(handler: Handler) -> str:
     return hashlib.sha256(handler.shape.entry).hexdigest()[:16]
 
 
-def _as_text(value: Any) -> str:
+def _to_json_text(value: Any) -> str:
     """Return a value as JSON text. Objects keep the order of their keys; bytes are encoded."""
     return json.dumps(to_json_value(value), default=str)
 
 
-def read_kept(text: str) -> JsonObject:
+def parse_payload(text: str) -> JsonObject:
     """Parse the payload of a paused plan."""
     payload: JsonObject = from_json_value(json.loads(text))
     return payload
 
 
-def _held(ready: Ready) -> JsonObject:
+def _stored_arguments(ready: Ready) -> JsonObject:
     """Return the arguments that restore a call when they are validated again: as received, or as validated.
 
     Raises:
@@ -206,15 +208,15 @@ def _held(ready: Ready) -> JsonObject:
             (call.arguments_raw, handler),
             (handler.record.source.sparse(validated), handler.canonical),
         ):
-            arguments = read_kept(_as_text({"given": candidate}))["given"]
-            if _exact(reader, arguments) == expected:
+            arguments = parse_payload(_to_json_text({"given": candidate}))["given"]
+            if _exact_json(reader, arguments) == expected:
                 return {"arguments": arguments, "is_canonical": reader.back is None}
     except (TypeError, ValueError, RecursionError) as error:
         raise _cannot_pause(handler, str(error)) from error
     raise _cannot_pause(handler, "its arguments change when they are validated a second time")
 
 
-def _exact(handler: Handler, given: Any) -> str:
+def _exact_json(handler: Handler, given: Any) -> str:
     try:
         return canonical_json(handler.record.source.exact(handler.validate(given)[0]))
     except Exception:  # a user validator may raise anything
@@ -235,7 +237,7 @@ class Parts(NamedTuple):
     assistant: Sequence[JsonObject]
 
 
-def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
+def restore_parts(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
     """Restore the parts of a paused plan.
 
     A call that needed no approval is checked against its rule again, because the rule may have changed.
@@ -258,9 +260,9 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
         )
         parts.calls.append(call)
         if "result" in stored_call:
-            parts.answers.append(restored(call, stored_call["result"], replayed=True))
+            parts.answers.append(restore_result(call, stored_call["result"], replayed=True))
             continue
-        ready = _ready(position, call, public_call, reader, key)
+        ready = _restore_ready(position, call, public_call, reader, key)
         parts.answers.append(None)
         call_state: State = "ready" if public_call["state"] == "free" else public_call["state"]
         record = ready[2].record
@@ -274,7 +276,7 @@ def resumed(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes)
     return parts
 
 
-def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None, key: bytes) -> Ready:
+def _restore_ready(position: int, call: Call, about: JsonObject, handler: Handler | None, key: bytes) -> Ready:
     """Restore a call that has not begun.
 
     Raises:
@@ -286,7 +288,7 @@ def _ready(position: int, call: Call, about: JsonObject, handler: Handler | None
     current_digest = ""
     try:
         validated, coercions = handler.validate(call.arguments_raw)
-        current_digest = digest(key, _identity(call, handler, validated))
+        current_digest = digest(key, _digested_identity(call, handler, validated))
     except Exception:  # a user validator may raise anything
         coercions = ()
     if current_digest != about["digest"]:

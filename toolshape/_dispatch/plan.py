@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolshape._calls import Call
 from toolshape._dispatch import approval, state
-from toolshape._dispatch.claims import claimed
-from toolshape._dispatch.ledger_store import LedgerStore, checked_scope
+from toolshape._dispatch.claims import claim_calls
+from toolshape._dispatch.ledger_store import LedgerStore, check_scope
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.running import arun_calls, run_calls
 from toolshape._errors import UsageError
@@ -121,8 +121,8 @@ class Plan:
         """
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
-        ledger_scope = checked_scope(scope) or state.controlled(self.results).scope
-        return steps.done_here(
+        ledger_scope = check_scope(scope) or state.controls_of(self.results).scope
+        return steps.run_here(
             pausing.pause(self.results, pausing.Pause(key, audience, expires, ledger, ledger_scope), steps.HERE)
         )
 
@@ -138,7 +138,7 @@ class Plan:
         """Like ``pause``, for a running event loop; a thread writes to the ledger."""
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
 
-        ledger_scope = checked_scope(scope) or state.controlled(self.results).scope
+        ledger_scope = check_scope(scope) or state.controls_of(self.results).scope
         return await pausing.pause(
             self.results, pausing.Pause(key, audience, expires, ledger, ledger_scope), steps.IN_LOOP
         )
@@ -178,9 +178,9 @@ class Plan:
             from toolshape._dispatch import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
 
             guard = once.ledger_run(results, ledger, scope)
-            steps.done_here(once.look_up(guard, steps.HERE))
-        ready = claimed(results, only, inject, limit, is_async=False)
-        with state.run_of(results, ready):
+            steps.run_here(once.look_up(guard, steps.HERE))
+        ready = claim_calls(results, only, inject, limit, is_async=False)
+        with state.open_run(results, ready):
             guarded = ready if guard is None else guard.around(ready)
             run_calls(results, getattr(results, "controls", None), guarded, inject, limit, on_progress)
         return results
@@ -220,8 +220,8 @@ class Plan:
 
             guard = once.ledger_run(results, ledger, scope)
             await once.look_up(guard, steps.IN_LOOP)
-        ready = claimed(results, only, inject, limit, is_async=True)
-        with state.run_of(results, ready):
+        ready = claim_calls(results, only, inject, limit, is_async=True)
+        with state.open_run(results, ready):
             guarded = ready if guard is None else guard.around(ready)
             await arun_calls(results, getattr(results, "controls", None), guarded, inject, limit, on_progress)
         return results

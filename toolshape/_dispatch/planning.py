@@ -6,7 +6,7 @@ from toolshape._calls import EARLY, Call, Finish, new_record
 from toolshape._dispatch import approval
 from toolshape._dispatch.handler import Handlers
 from toolshape._dispatch.receive import sendable_name
-from toolshape._dispatch.resolve import error_result, refuse_cut, unknown
+from toolshape._dispatch.resolve import error_result, refuse_cut, unknown_tool_result
 from toolshape._dispatch.response_warnings import log_warnings
 from toolshape._execution.failures import validation_error
 from toolshape._results import Result, Results
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _MOST_HINTS = 10  # hints for unknown names, in one response
 
 
-def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
+def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
     """Validate the calls of a response that was read, without running them."""
     assistant, wire_calls, finish_raw, cut_positions, ends_in_call = reading
     finish: Finish | None = None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
     if wire_calls and finish != "tool_calls":
-        if ends_in_call and _cuts_off(finish, wire_calls[-1][2]):
+        if ends_in_call and _may_cut_off(finish, wire_calls[-1][2]):
             cut_positions |= {len(wire_calls) - 1}
         finish = "tool_calls" if finish == "stop" else finish
     calls: list[Call] = []
@@ -38,7 +38,7 @@ def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  
         handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(wire_name)
         if handler is None:
             call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
-            answers.append(unknown(call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS))
+            answers.append(unknown_tool_result(call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS))
         else:
             call = new_record(Call, (call_id, handler.name, wire_name, arguments, name, raw, handler))
             try:
@@ -63,7 +63,7 @@ def planned(provider: Provider, reading: Read, handlers: Handlers) -> Results:  
     return results
 
 
-def _cuts_off(finish: Finish | None, arguments: Any) -> bool:
+def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
     """Whether the end of a response may have cut off its last call.
 
     After a refusal or an error, only arguments that are text count, because only text can be checked for completeness.

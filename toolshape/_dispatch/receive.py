@@ -6,11 +6,11 @@ from typing import Any
 from toolshape._calls import JsonObject
 from toolshape._errors import ResponseError
 from toolshape._families import family_of, recognised
-from toolshape._wire.bodies import parsed_body
+from toolshape._wire.bodies import parse_body
 from toolshape._wire.provider import NO_TEXT, Completed, Provider, Read, TextDelta
 
 
-def reading_of(provider: Provider, response: Any) -> Read:
+def read_response(provider: Provider, response: Any) -> Read:
     """Read the calls of a response; items of its lists that are not objects are skipped.
 
     Raises:
@@ -22,7 +22,7 @@ def reading_of(provider: Provider, response: Any) -> Read:
     except ResponseError:
         raise
     except Exception as error:  # a broken gateway or a foreign object may hold anything
-        reading = _read_oddity(provider, body, response, error)
+        reading = _read_without_strays(provider, body, response, error)
     if reading is None:
         family = family_of(body).family
         message = f"a response of {family}, " + (
@@ -39,24 +39,24 @@ def body_of(response: Any, *providers: Provider) -> Any:
         ResponseError: The text is not JSON, and no provider reads text.
     """
     if not isinstance(response, (str, bytes, bytearray)):
-        return parsed_body(response)
+        return parse_body(response)
     takes_text = [provider.response.takes_text for provider in providers]
     if not any(takes_text):
-        return parsed_body(response)
+        return parse_body(response)
     text = response if isinstance(response, str) else bytes(response).decode(errors="replace")
     if all(takes_text):
         return text
     try:
-        return parsed_body(response)
+        return parse_body(response)
     except ResponseError:
         return text
 
 
-def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:
+def _read_without_strays(provider: Provider, body: Any, response: Any, error: Exception) -> Read | None:
     if not recognised(provider, body):
         return None
     try:
-        if isinstance(body, dict) and (reading := provider.response.read(_without_strays(body))):
+        if isinstance(body, dict) and (reading := provider.response.read(_drop_strays(body))):
             return reading
     except ResponseError:
         raise
@@ -66,13 +66,13 @@ def _read_oddity(provider: Provider, body: Any, response: Any, error: Exception)
     raise ResponseError(message, body=response) from error
 
 
-def _without_strays(node: Any) -> Any:
+def _drop_strays(node: Any) -> Any:
     """Return JSON without the items that are not objects, in each list that holds objects."""
     if isinstance(node, dict):
-        return {key: _without_strays(value) for key, value in node.items()}
+        return {key: _drop_strays(value) for key, value in node.items()}
     if not isinstance(node, list):
         return node
-    objects = [_without_strays(item) for item in node if isinstance(item, dict)]
+    objects = [_drop_strays(item) for item in node if isinstance(item, dict)]
     return objects or node
 
 
@@ -82,7 +82,7 @@ def sendable_name(given: Any) -> str:
 
 
 def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
-    """Return the text that an event adds to a stream; empty if the event cannot be read, which ``folded`` reports."""
+    """Return the text that an event adds to a stream; empty if the event cannot be read, which ``fold_event`` reports."""
     delta = body.pop("x-delta", None)
     if delta is not None:
         return delta  # type: ignore[no-any-return]
@@ -92,7 +92,7 @@ def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
         return NO_TEXT
 
 
-def folded(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
+def fold_event(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
     """Merge an event of a stream into the response; return the calls that it completes.
 
     Raises:

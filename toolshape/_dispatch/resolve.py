@@ -21,7 +21,7 @@ class Received(NamedTuple):
     error: CallError | None
 
 
-def received_by(
+def receive_arguments(
     handler: Handler, arguments: Any, validate: Validate | None = None, *, reveals: bool = False
 ) -> Received:
     """Validate arguments and return them as the function would get them; no tool is run.
@@ -39,7 +39,7 @@ def received_by(
         return Received(None, (), validation_error(error, tool=handler.wire_name))
 
 
-def call_of(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+def resolve_call(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
     """Resolve a call of a response to its tool. ``planned`` contains the same steps."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
@@ -70,7 +70,7 @@ def _is_whole(arguments: Any) -> bool:
         return False
 
 
-def unknown(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
+def unknown_tool_result(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
     """Return the answer to a call of an unknown tool."""
     names, index = handlers.index
     suggestion = (index.nearest(call.wire_name) or "") if has_hint else ""

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 from toolshape._calls import JsonObject, Strictness
 from toolshape._dispatch import approval, state
 from toolshape._dispatch.approval import Decision, Deny
-from toolshape._dispatch.claims import Ready, check
+from toolshape._dispatch.claims import Ready, check_runnable
 from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.ledger_store import Claim, LedgerStore, checked_ledger
-from toolshape._dispatch.once import LedgerRun, ledger_run, look_up, tried, written_down
-from toolshape._dispatch.pausing import VERSION, Parts, read_kept, resumed
+from toolshape._dispatch.ledger_store import Claim, LedgerStore, check_ledger
+from toolshape._dispatch.once import LedgerRun, ledger_run, look_up, record_answer, try_write
+from toolshape._dispatch.pausing import VERSION, Parts, parse_payload, restore_parts
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.steps import Steps
-from toolshape._dispatch.token import checked_key, digest, opened
+from toolshape._dispatch.token import check_key, digest, open_token
 from toolshape._errors import TokenError, UsageError
 from toolshape._identity import Identity
 from toolshape._results import Result, Results
@@ -48,26 +48,26 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         CallError: A decision edits a call to invalid arguments.
         UsageError: A decision is invalid or names no waiting call, or the plan cannot run.
     """
-    key_bytes, ledger = checked_key(given.key), given.ledger
+    key_bytes, ledger = check_key(given.key), given.ledger
     if ledger is not None:
-        checked_ledger(ledger, None)
-    content = opened(given.token, key_bytes, given.audience, time.time())
+        check_ledger(ledger, None)
+    content = open_token(given.token, key_bytes, given.audience, time.time())
     if content["version"] != VERSION:
         raise TokenError("malformed", f"the token has version {content['version']}, not version {VERSION}")
-    payload = await _kept(content, key_bytes, ledger, steps)
+    payload = await _load_payload(content, key_bytes, ledger, steps)
     provider, handlers, observe = given.bind(content["provider"], content["strict"])
-    results = _results_of(provider, resumed(content, payload, handlers, key_bytes), content)
+    results = _restore_results(provider, restore_parts(content, payload, handlers, key_bytes), content)
     observe(results)
     under_ledger = None if ledger is None else ledger_run(results, ledger, None)
     if under_ledger is not None:
         await look_up(under_ledger, steps)  # a decision on a call that the ledger answers has no effect
     denials = _decide(results, given.decisions)
-    check(state.claimable(results), given.inject, is_async=steps.is_loop)
+    check_runnable(state.claimable(results), given.inject, is_async=steps.is_loop)
     if under_ledger is None:
         state.deny(results, denials)
         return await _run(results, given, steps)
     identity = Identity("paused plans", str(content["id"]), "", digest(key_bytes, content), is_lasting=True)
-    owner = await _claimed(identity, under_ledger.ledger, steps)
+    owner = await _claim_token(identity, under_ledger.ledger, steps)
     has_finished = False
     try:
         await _write_denials(under_ledger, denials, steps)
@@ -75,9 +75,9 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         has_finished = not results.pending and None not in results.answers
     finally:  # the ledger has the result of each call that has run, even if the token is released
         if has_finished:
-            await tried(steps, lambda: under_ledger.ledger.finish(identity, owner, "{}"))
+            await try_write(steps, lambda: under_ledger.ledger.finish(identity, owner, "{}"))
         else:
-            await tried(steps, lambda: under_ledger.ledger.drop(identity, owner, has_begun=False))
+            await try_write(steps, lambda: under_ledger.ledger.drop(identity, owner, has_begun=False))
     return results
 
 
@@ -89,7 +89,7 @@ async def _run(results: Results, given: Resumption, steps: Steps) -> Results:
     return finished
 
 
-async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str:
+async def _claim_token(identity: Identity, ledger: LedgerStore, steps: Steps) -> str:
     """Claim the token; return the claim's owner id.
 
     Raises:
@@ -111,11 +111,11 @@ async def _claimed(identity: Identity, ledger: LedgerStore, steps: Steps) -> str
 async def _write_denials(run: LedgerRun, denials: Sequence[tuple[Ready, Result]], steps: Steps) -> None:
     """Deny calls, but first record the denials, so that neither this token nor its response can run the calls later."""
     for entry, denial in denials:
-        answer = await written_down(run.ledger, run.identity(entry[0]), denial, steps)
+        answer = await record_answer(run.ledger, run.identity(entry[0]), denial, steps)
         state.deny(run.results, [(entry, answer)])
 
 
-async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, steps: Steps) -> JsonObject:
+async def _load_payload(content: JsonObject, key: bytes, ledger: LedgerStore | None, steps: Steps) -> JsonObject:
     """Return the payload, from the token or from the ledger.
 
     Raises:
@@ -123,7 +123,7 @@ async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, ste
         UsageError: The payload is in a ledger, and no ledger was passed.
     """
     if "kept" in content:
-        return read_kept(content["kept"])
+        return parse_payload(content["kept"])
     if ledger is None:
         raise UsageError("the messages for this token are in a ledger: pass ledger=")
     text = await steps.blocking(lambda: ledger.kept(str(content["id"])))
@@ -131,7 +131,7 @@ async def _kept(content: JsonObject, key: bytes, ledger: LedgerStore | None, ste
         raise TokenError(
             "used", "the ledger has no messages for this token: the token was used, or belongs to another ledger"
         )
-    return read_kept(text)
+    return parse_payload(text)
 
 
 def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
@@ -153,7 +153,7 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
         )
     denials: list[tuple[Ready, Result]] = []
     for call_id, decision in decisions_by_id.items():
-        _refuse_no_decision(call_id, decision)
+        _check_decision(call_id, decision)
         if _is_known(results, call_id):
             continue
         if isinstance(decision, Mapping):
@@ -161,7 +161,7 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
         elif decision is True:
             approval.approve(results, call_id)
         else:
-            denials += approval.denials(results, call_id, decision.text if isinstance(decision, Deny) else "")
+            denials += approval.list_denials(results, call_id, decision.text if isinstance(decision, Deny) else "")
     return denials
 
 
@@ -173,7 +173,7 @@ def _is_known(results: Results, call_id: str) -> bool:
     return bool(states) and all(call_state in {"answered", "unknown"} for call_state in states)
 
 
-def _refuse_no_decision(call_id: str, decision: Any) -> None:
+def _check_decision(call_id: str, decision: Any) -> None:
     """Check that a value is a decision.
 
     Raises:
@@ -188,11 +188,11 @@ def _refuse_no_decision(call_id: str, decision: Any) -> None:
     )
 
 
-def _results_of(provider: Provider, parts: Parts, content: JsonObject) -> Results:
+def _restore_results(provider: Provider, parts: Parts, content: JsonObject) -> Results:
     results = Results()
     results.calls, results.answers, results.assistant = parts.calls, parts.answers, parts.assistant
     results.finish, results.finish_raw, results.provider = content["finish"], content["finish_raw"], provider
     results.is_plain = False
-    controls = state.resumed(results, parts.entries, parts.as_written)
+    controls = state.restore_controls(results, parts.entries, parts.as_written)
     controls.scope, controls.unnamed = content["scope"], content["unnamed"]
     return results

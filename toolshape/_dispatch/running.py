@@ -17,12 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 from toolshape._calls import new_record
 from toolshape._dispatch import hooks, state
-from toolshape._dispatch.claims import Ready, Stage, after, check, claimed, given_back, is_mixed, not_begun, stages
+from toolshape._dispatch.claims import (
+    Ready,
+    Stage,
+    calls_after,
+    calls_still_to_run,
+    check_runnable,
+    claim_calls,
+    group_stages,
+    is_mixed,
+    release_on_error,
+)
 from toolshape._dispatch.hook_kinds import is_loop_hook
-from toolshape._dispatch.outcomes import LARGE_RESULT, failed, succeeded
+from toolshape._dispatch.outcomes import LARGE_RESULT, failed_result, successful_result
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._execution.failures import is_cancellation
-from toolshape._execution.returned import SETTLED, collected
+from toolshape._execution.returned import SETTLED, collect
 from toolshape._execution.run import final_value
 from toolshape._results import Controls, Result, Results
 
@@ -30,15 +40,15 @@ if TYPE_CHECKING:
     import asyncio
 
 
-def run_whole(
+def run_unshared(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
     """Run all calls of a plan that no other thread uses."""
     if results.is_plain and limit is None:
         run_calls(results, None, state.claim_whole(results), inject, None, on_progress)
         return results
-    ready = claimed(results, None, inject, limit, is_async=False)
-    with state.run_of(results, ready):
+    ready = claim_calls(results, None, inject, limit, is_async=False)
+    with state.open_run(results, ready):
         run_calls(results, getattr(results, "controls", None), ready, inject, limit, on_progress)
     return results
 
@@ -57,8 +67,8 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
         UsageError: A tool is async, and an event loop is running.
     """
     if not results.is_plain and not isinstance(ready, Stage) and is_mixed(ready):
-        for number, stage in enumerate(groups := stages(ready)):
-            with given_back(results, after(groups, number)):
+        for number, stage in enumerate(groups := group_stages(ready)):
+            with release_on_error(results, calls_after(groups, number)):
                 run_calls(results, controls, stage, inject, limit, on_progress)
         return
     answers = results.answers
@@ -66,7 +76,7 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
         position, call, handler, model, coercions = entry
         if handler.is_indirect:
             if not handler.runs_last:
-                with given_back(results, not_begun(ready, position)):
+                with release_on_error(results, calls_still_to_run(ready, position)):
                     _run_under_hooks(results, controls, entry, inject, on_progress)
             continue
         if controls is not None:
@@ -79,14 +89,14 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
         except BaseException as error:
             if is_cancellation(error):  # the tool raised it: a call without an answer reads as cancelled
                 continue
-            with given_back(results, not_begun(ready, position)):
-                answer = failed(call, handler, coercions, error, started)
+            with release_on_error(results, calls_still_to_run(ready, position)):
+                answer = failed_result(call, handler, coercions, error, started)
         else:
             elapsed = perf_counter() - started
             if type(value) is str and handler.says_text and value.isascii() and len(value) < LARGE_RESULT:
                 answer = new_record(Result, (call, value, None, coercions, elapsed, value, False, (), True, None))
             else:
-                answer = succeeded(call, handler, coercions, value, elapsed)
+                answer = successful_result(call, handler, coercions, value, elapsed)
         if controls is None:
             answers[position] = answer
         else:
@@ -104,7 +114,7 @@ def _run_under_hooks(
 ) -> None:
     if controls is not None:
         state.begin(controls, entry[0], asks=entry[2].is_guarded)
-    state.answer(results, entry[0], hooks.answer(_work(entry, inject, on_progress)))
+    state.answer(results, entry[0], hooks.answer(_make_work(entry, inject, on_progress)))
 
 
 def _run_last(
@@ -120,21 +130,21 @@ def _run_last(
 
     if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
         for number, entry in enumerate(ready):
-            with given_back(results, itertools.islice(ready, number + 1, None)):
+            with release_on_error(results, itertools.islice(ready, number + 1, None)):
                 _run_under_hooks(results, controls, entry, inject, on_progress)
         return
 
     async def run_all() -> None:
         for entry in ready:
             if not entry[2].is_async:  # in its own task: a tool that cancels its task cancels only itself
-                await aio.all_of([_answer(results, controls, entry, inject, None, on_progress)])
+                await aio.wait_for_all([_answer(results, controls, entry, inject, None, on_progress)])
         in_loop = [entry for entry in ready if entry[2].is_async]
         await _run_in_loop(results, controls, in_loop, inject, limit, on_progress)
 
     aio.run(run_all())
 
 
-async def arun_whole(
+async def arun_unshared(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
     """Run all calls of a plan that no other task uses, in the running loop."""
@@ -144,12 +154,12 @@ async def arun_whole(
         if len(ready) != 1:
             await _run_in_loop(results, None, ready, inject, None, on_progress)
             return results
-        task = _started(results, None, ready[0], inject, on_progress)
+        task = _start_task(results, None, ready[0], inject, on_progress)
         if task is not None:
             await _finish(task)
         return results
-    ready = claimed(results, None, inject, limit, is_async=True)
-    with state.run_of(results, ready):
+    ready = claim_calls(results, None, inject, limit, is_async=True)
+    with state.open_run(results, ready):
         await arun_calls(results, getattr(results, "controls", None), ready, inject, limit, on_progress)
     return results
 
@@ -170,12 +180,12 @@ async def arun_calls(
     if len(ready) != 1:
         await _run_in_loop(results, controls, ready, inject, limit, on_progress)
         return
-    task = _started(results, controls, ready[0], inject, on_progress)
+    task = _start_task(results, controls, ready[0], inject, on_progress)
     if task is not None:
         await _finish(task)
 
 
-def _started(
+def _start_task(
     results: Results, controls: Controls | None, entry: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None
 ) -> "asyncio.Task[None] | None":
     """Start the task of a single call, which runs up to its first wait; return the task, or ``None`` if it is done.
@@ -212,13 +222,13 @@ async def run_in_this_task(results: Results, inject: Mapping[str, Any], on_progr
     """
     controls = getattr(results, "controls", None)
     if controls is None:
-        check(results.waiting, inject, is_async=True)
+        check_runnable(results.waiting, inject, is_async=True)
         ready = state.claim_whole(results)
         if ready:
             await _answer(results, None, ready[0], inject, None, on_progress)
         return results
-    ready = claimed(results, None, inject, None, is_async=True)
-    with state.run_of(results, ready):
+    ready = claim_calls(results, None, inject, None, is_async=True)
+    with state.open_run(results, ready):
         if ready:
             await _answer(results, controls, ready[0], inject, None, on_progress)
     return results
@@ -236,8 +246,8 @@ async def _run_in_loop(
 
     thread_limit = aio.thread_limit()
     if len(ready) > 1 and any(entry[2].runs_alone for entry in ready):
-        for number, stage in enumerate(groups := stages(ready)):
-            with given_back(results, after(groups, number)):
+        for number, stage in enumerate(groups := group_stages(ready)):
+            with release_on_error(results, calls_after(groups, number)):
                 await _run_together(results, controls, stage, inject, limit, on_progress, thread_limit)
         return
     await _run_together(results, controls, ready, inject, limit, on_progress, thread_limit)
@@ -255,7 +265,9 @@ async def _run_together(
     from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     if limit is None:
-        await aio.all_of([_answer(results, controls, entry, inject, thread_limit, on_progress) for entry in ready])
+        await aio.wait_for_all(
+            [_answer(results, controls, entry, inject, thread_limit, on_progress) for entry in ready]
+        )
         return
     from toolshape._execution import limited  # noqa: PLC0415 - it imports asyncio
 
@@ -265,8 +277,8 @@ async def _run_together(
         del unstarted[entry[0]]
         await _answer(results, controls, entry, inject, thread_limit, on_progress)
 
-    with given_back(results, unstarted.values()):
-        await limited.within(limit, ready, begin)
+    with release_on_error(results, unstarted.values()):
+        await limited.run_limited(limit, ready, begin)
 
 
 async def _answer(
@@ -285,11 +297,11 @@ async def _answer(
     try:
         if handler.is_awaited:
             value = handler.invoke(model, inject)
-            value = await (value if type(value) is CoroutineType else _finished(value))
+            value = await (value if type(value) is CoroutineType else _finish_value(value))
             if type(value) not in SETTLED:
-                value = collected(value)
+                value = collect(value)
         elif handler.is_controlled:
-            work = _work(entry, inject, on_progress, thread_limit)
+            work = _make_work(entry, inject, on_progress, thread_limit)
             state.answer(results, position, await hooks.answer_in_loop(work))
             return
         else:
@@ -297,20 +309,20 @@ async def _answer(
 
             value = await aio.run_async(handler.kind, handler.invoke, model, inject, handler.timeout, thread_limit)
     except BaseException as error:
-        answer = failed(call, handler, coercions, error, started)
+        answer = failed_result(call, handler, coercions, error, started)
     else:
         elapsed = perf_counter() - started
         if type(value) is str and handler.says_text and value.isascii() and len(value) < LARGE_RESULT:
             answer = new_record(Result, (call, value, None, coercions, elapsed, value, False, (), True, None))
         else:
-            answer = succeeded(call, handler, coercions, value, elapsed)
+            answer = successful_result(call, handler, coercions, value, elapsed)
     if controls is None:
         results.answers[position] = answer
     else:
         state.answer(results, position, answer)
 
 
-def _work(
+def _make_work(
     entry: Ready, inject: Mapping[str, Any], on_progress: OnProgress | None, thread_limit: Any = None
 ) -> hooks.Work:
     _, call, handler, model, coercions = entry
@@ -325,7 +337,7 @@ def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]
     return start_task
 
 
-async def _finished(value: Any) -> Any:
+async def _finish_value(value: Any) -> Any:
     from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-    return await aio.finished(value)
+    return await aio.finish(value)

@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from toolshape._calls import Finding, JsonSchema, Loss, Strictness
 from toolshape._schema.arrows import Arrow
 from toolshape._tool import Tool, record_of
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 from toolshape._validation.settings import Validate, ValidationSettings
 from toolshape._wire.export import WireTool, to_wire
 from toolshape._wire.provider import Provider
-from toolshape._wire.strict_budget import Candidate, relaxed
+from toolshape._wire.strict_budget import Candidate, find_relaxed
 
 Rules: TypeAlias = Mapping[str, bool] | bool | None
 
@@ -53,7 +53,7 @@ class Shapes(NamedTuple):
     relaxed: frozenset[str]
 
 
-def shapes(
+def compile_shapes(
     tools: Iterable[Tool[..., Any]],
     provider: Provider,
     strict: Strictness,
@@ -79,8 +79,8 @@ def shapes(
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
     ]
     if provider.schema.budget is None:
-        return Shapes([_compiled(provider, tool, wish, rules, annotates) for tool, wish in requested], frozenset())
-    wire_tools = [(tool, wish, _wire_tool(provider, tool, wish)) for tool, wish in requested]
+        return Shapes([_compile_shape(provider, tool, wish, rules, annotates) for tool, wish in requested], frozenset())
+    wire_tools = [(tool, wish, _compile_wire_tool(provider, tool, wish)) for tool, wish in requested]
     candidates = [
         Candidate(
             name=tool.name,
@@ -91,9 +91,9 @@ def shapes(
         )
         for tool, wish, wire_tool in wire_tools
     ]
-    relaxed_names = relaxed(provider, provider.schema.budget, [*candidates, *beside])
+    relaxed_names = find_relaxed(provider, provider.schema.budget, [*candidates, *beside])
     compiled = [
-        _compiled(provider, tool, "relaxed" if tool.name in relaxed_names else wish, rules, annotates)
+        _compile_shape(provider, tool, "relaxed" if tool.name in relaxed_names else wish, rules, annotates)
         for tool, wish in requested
     ]
     return Shapes(compiled, relaxed_names)
@@ -103,7 +103,7 @@ _Wish: TypeAlias = Strictness | Literal["relaxed"]
 """The requested strictness; ``"relaxed"``: lenient, because the set of tools would exceed the provider's limits."""
 
 
-def _wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:
+def _compile_wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:
     """Return a tool in the form that a provider is sent, compiled once for each record and provider.
 
     Most of the cost of a registry is here. Records and providers do not change, so a second registry of the same tools,
@@ -113,7 +113,7 @@ def _wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireToo
     compiled = record_of(tool).compiled_for(provider)
     wire_tool: WireTool | None = compiled.get(("wire", wish))
     if wire_tool is None:
-        wire_tool = _relaxed(provider, tool) if wish == "relaxed" else to_wire(provider, tool.spec, wish)
+        wire_tool = _relax(provider, tool) if wish == "relaxed" else to_wire(provider, tool.spec, wish)
         compiled["wire", wish] = wire_tool
     return wire_tool
 
@@ -123,19 +123,19 @@ def _is_verbatim(tool: Tool[..., Any], provider: Provider) -> bool:
     return verbatim is not None and verbatim.form == provider.form
 
 
-def _relaxed(provider: Provider, tool: Tool[..., Any]) -> WireTool:
+def _relax(provider: Provider, tool: Tool[..., Any]) -> WireTool:
     wire_tool = to_wire(provider, tool.spec, strict=False)
     note = f"not strict: the request would exceed the limits of {provider.name} for strict tools"
     return wire_tool._replace(notes=(*wire_tool.notes, Loss(path="", keyword="strict", kind="widened", note=note)))
 
 
-def _compiled(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rules, annotates: bool) -> Shape:
-    active_rules = chosen_rules(rules, tool.coerce)
+def _compile_shape(provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rules, annotates: bool) -> Shape:
+    active_rules = choose_rules(rules, tool.coerce)
     compiled = record_of(tool).compiled_for(provider)
     key = ("shape", wish, active_rules, annotates)
     shape: Shape | None = compiled.get(key)
     if shape is None:
-        wire_tool = _wire_tool(provider, tool, wish)
+        wire_tool = _compile_wire_tool(provider, tool, wish)
         shape = compiled[key] = Shape(
             tool=tool,
             name=tool.name,

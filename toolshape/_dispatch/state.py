@@ -22,7 +22,7 @@ cancelled   The run was interrupted while the tool ran: there is no answer, and 
 
 Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls. Such a plan has no
 ``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims all of them by taking this
-list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controlled`` makes the
+list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controls_of`` makes the
 ``Controls`` from the list. From then on, the ``Controls`` hold the state of each call, under one lock.
 """
 
@@ -95,7 +95,7 @@ def answer_when_planned(results: Results, position: int, call: Call, result: Res
     results.calls[position], results.answers[position] = call, result
 
 
-def controlled(results: Results) -> Controls:
+def controls_of(results: Results) -> Controls:
     """Return the controls of results; make them if there are none yet."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is not None:
@@ -105,12 +105,12 @@ def controlled(results: Results) -> Controls:
         if controls is None:
             controls = Controls()
             for entry in results.waiting:
-                _enter(controls, entry, "ready")
+                _add_entry(controls, entry, "ready")
             results.controls, results.waiting = controls, ()
     return controls
 
 
-def _enter(controls: Controls, entry: Entry, state: State) -> None:
+def _add_entry(controls: Controls, entry: Entry, state: State) -> None:
     controls.entries[entry[0]] = entry
     controls.states[entry[0]] = state
     controls.in_state.setdefault(state, set()).add(entry[0])
@@ -152,9 +152,9 @@ def _positions(controls: Controls, *states: State) -> set[int]:
     return set().union(*(controls.in_state.get(state, ()) for state in states))
 
 
-def denied_at(results: Results) -> list[int]:
+def denied_positions(results: Results) -> list[int]:
     """Return the positions of the calls that were denied, in call order."""
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         return sorted(_positions(controls, "denied"))
 
@@ -170,7 +170,7 @@ def claimable(results: Results) -> list[Entry]:
 
 def claimable_at(results: Results, position: int) -> Entry | None:
     """Return the entry of a call if it may run."""
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         return controls.entries[position] if controls.states.get(position) in _CLAIMABLE else None
 
@@ -183,7 +183,7 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
             if not hasattr(results, "controls"):
                 waiting, results.waiting = results.waiting, ()  # a plan without controls is claimed as a whole
                 return list(waiting)
-        controls = controlled(results)
+        controls = controls_of(results)
     with controls.lock:
         claimed = [
             entry for entry in wanted if controls.entries[entry[0]] is entry and controls.states[entry[0]] in _CLAIMABLE
@@ -202,7 +202,7 @@ def claim_whole(results: Results) -> Sequence[Entry]:
 def give_back(results: Results, entries: Iterable[Entry]) -> None:
     """Release calls of a plan without controls that were claimed but have not begun.
 
-    In a plan with controls, ``run_of`` releases each call by its state.
+    In a plan with controls, ``open_run`` releases each call by its state.
     """
     with _BECOMING:
         controls: Controls | None = getattr(results, "controls", None)
@@ -212,11 +212,11 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
     with controls.lock:
         for entry in entries:
             if entry[0] not in controls.states:
-                _enter(controls, entry, "ready")
+                _add_entry(controls, entry, "ready")
 
 
 @contextlib.contextmanager
-def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
+def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
     """Hold a run of claimed calls open, and settle its unanswered calls at the end.
 
     A call that has not begun may be claimed again; a call that has begun is cancelled. The plan cannot be paused while
@@ -239,10 +239,10 @@ def run_of(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
                     move(controls, position, "return approved" if position in controls.approvals else "return")
                 elif state == "running":
                     move(controls, position, "break off")
-        tell(results)
+        notify_observer(results)
 
 
-def tell(results: Results) -> None:
+def notify_observer(results: Results) -> None:
     """Notify the plan's observer when the plan is over or, once before that, when all remaining calls wait.
 
     The observer receives the results, and whether it was notified of them before.
@@ -263,14 +263,14 @@ def tell(results: Results) -> None:
 
 
 def observe(results: Results, observer: Callable[[Results, bool], None], *, was_told: bool = False) -> None:
-    """Set the observer that ``tell`` notifies when the plan is over, and before that when calls wait.
+    """Set the observer that ``notify_observer`` notifies when the plan is over, and before that when calls wait.
 
     Args:
         results: The results of the plan.
         observer: Called with the results, and with whether an observer was notified of the plan before.
         was_told: Whether an observer was notified of the plan before, as for a plan that is resumed.
     """
-    controls = controlled(results)
+    controls = controls_of(results)
     controls.observer, controls.was_told = observer, was_told
 
 
@@ -308,7 +308,7 @@ def record(results: Results, position: int, result: Result) -> None:
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
     """Mark ready calls as pending: they need approval, or ``run`` asks their approval rule."""
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         for entry in entries:
             move(controls, entry[0], "hold")
@@ -316,7 +316,7 @@ def hold(results: Results, entries: Iterable[Entry]) -> None:
                 controls.unasked.add(entry[0])
 
 
-def unasked(results: Results) -> list[Entry]:
+def unasked_entries(results: Results) -> list[Entry]:
     """Return the pending calls whose approval rule has not been asked yet."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None or not controls.unasked:
@@ -325,9 +325,9 @@ def unasked(results: Results) -> list[Entry]:
         return [entry for entry in entries_in(controls, "pending") if entry[0] in controls.unasked]
 
 
-def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
+def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> None:
     """Record the decision of a pending call's approval rule, unless the call was decided on in the meantime."""
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         if controls.entries[entry[0]] is entry and controls.states[entry[0]] == "pending":
             controls.unasked.discard(entry[0])
@@ -337,7 +337,7 @@ def settle(results: Results, entry: Entry, *, must_wait: bool) -> None:
 
 def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
     """Approve calls. If some were claimed, answered or edited meanwhile, approve none, and return these calls."""
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         conflicts = [entry for entry in entries if not _is_undecided(controls, entry)]
         if not conflicts:
@@ -349,7 +349,7 @@ def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
 
 def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
     """Answer calls as denied, except calls that were claimed, answered or edited meanwhile."""
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         for entry, result in denied:
             if _is_undecided(controls, entry):
@@ -359,7 +359,7 @@ def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
 
 def answer_known(results: Results, entry: Entry, result: Result) -> None:
     """Answer a call that the ledger already knows, unless it was claimed, answered or edited meanwhile."""
-    controls = controlled(results)
+    controls = controls_of(results)
     is_unknown = result.error is not None and result.error.code == "unknown_outcome"
     with controls.lock:
         if _is_undecided(controls, entry):
@@ -372,7 +372,7 @@ def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> boo
 
     The call as the model wrote it is kept, because a ledger knows the call in this form.
     """
-    controls = controlled(results)
+    controls = controls_of(results)
     position = old[0]
     with controls.lock:
         if not _is_undecided(controls, old):
@@ -392,7 +392,7 @@ def _is_undecided(controls: Controls, entry: Entry) -> bool:
     return controls.entries[entry[0]] is entry and controls.states[entry[0]] in UNDECIDED
 
 
-def as_written(results: Results, position: int) -> Call:
+def call_as_written(results: Results, position: int) -> Call:
     """Return a call as the model wrote it, before any edit."""
     controls: Controls | None = getattr(results, "controls", None)
     return results.calls[position] if controls is None else controls.as_written.get(position, results.calls[position])
@@ -400,7 +400,7 @@ def as_written(results: Results, position: int) -> Call:
 
 def is_edited(results: Results, position: int) -> bool:
     """Whether a call was given other arguments than the model wrote."""
-    return as_written(results, position) is not results.calls[position]
+    return call_as_written(results, position) is not results.calls[position]
 
 
 def give_away(results: Results) -> tuple[dict[int, State], str]:
@@ -410,7 +410,7 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
         The previous states of these calls, by position, and an empty string. If no call could be given away, an empty
         dict, and the reason.
     """
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         if controls.in_state.get("given away"):
             return {}, "this plan was paused before, or its results were pickled: resume the plan with its token"
@@ -433,18 +433,20 @@ def take_back(results: Results, before: Mapping[int, State]) -> None:
         "pending": "take back pending",
         "approved": "take back approved",
     }
-    controls = controlled(results)
+    controls = controls_of(results)
     with controls.lock:
         for position, state in before.items():
             move(controls, position, events[state])
 
 
-def resumed(results: Results, entries: Mapping[State, Iterable[Entry]], written: Mapping[int, Call]) -> Controls:
+def restore_controls(
+    results: Results, entries: Mapping[State, Iterable[Entry]], written: Mapping[int, Call]
+) -> Controls:
     """Set the controls of restored results: the calls in their states, and the edited calls as the model wrote them."""
     controls = Controls()
     for state, state_entries in entries.items():
         for entry in state_entries:
-            _enter(controls, entry, state)
+            _add_entry(controls, entry, state)
             if state == "approved":
                 controls.approvals.add(entry[0])
     controls.as_written.update(written)

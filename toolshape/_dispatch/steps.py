@@ -47,7 +47,7 @@ class _InLoop:
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
         from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
-        result: T = await aio.to_the_end(work, undo)
+        result: T = await aio.run_to_the_end(work, undo)
         return result
 
     async def sleep(self, seconds: float) -> None:
@@ -63,7 +63,7 @@ HERE: Steps = _Here()
 IN_LOOP: Steps = _InLoop()
 
 
-def done_here(work: Coroutine[Any, Any, T]) -> T:
+def run_here(work: Coroutine[Any, Any, T]) -> T:
     """Run a body to its end, and return its result; with the steps ``HERE``, the body never waits."""
     try:
         work.send(None)

@@ -13,7 +13,7 @@ from toolshape._results import Result
 _ERROR = ("code", "tool", "text", "names", "retryable", "reference")
 
 
-def stored(result: Result, output: ResultForm | None) -> JsonObject:
+def store_result(result: Result, output: ResultForm | None) -> JsonObject:
     """Convert the outcome of a call to JSON: the text for the model, and the value if JSON can express it.
 
     Args:
@@ -25,7 +25,7 @@ def stored(result: Result, output: ResultForm | None) -> JsonObject:
         "text": result.text,
         "is_text": result.is_text,
         "elapsed": round(float(result.elapsed), 6),
-        "parts": [_stored_part(part) for part in result.parts],
+        "parts": [_store_part(part) for part in result.parts],
     }
     if error is None:
         outcome["value"] = _value(result, output)
@@ -45,14 +45,14 @@ def _value(result: Result, output: ResultForm | None) -> Any:
         return None
 
 
-def _stored_part(part: Part) -> JsonObject:
+def _store_part(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"text": part.text}
     media = {"media_type": part.media_type, "url": part.url, "data": base64.b64encode(part.data).decode()}
     return {**media, "name": part.name} if isinstance(part, File) else media
 
 
-def _restored_part(given: JsonObject) -> Part:
+def _restore_part(given: JsonObject) -> Part:
     if "text" in given:
         return Text(given["text"])
     data = base64.b64decode(given["data"])
@@ -61,7 +61,7 @@ def _restored_part(given: JsonObject) -> Part:
     return Image(data, given["media_type"], given["url"])
 
 
-def restored(call: Call, given: JsonObject, *, replayed: bool) -> Result:
+def restore_result(call: Call, given: JsonObject, *, replayed: bool) -> Result:
     """Restore the result of a call from its stored outcome."""
     stored_error = given.get("error")
     failure = None
@@ -82,6 +82,6 @@ def restored(call: Call, given: JsonObject, *, replayed: bool) -> Result:
         elapsed=given["elapsed"],
         text=given["text"],
         replayed=replayed,
-        parts=tuple(map(_restored_part, given["parts"])),
+        parts=tuple(map(_restore_part, given["parts"])),
         is_text=given["is_text"],
     )

@@ -14,7 +14,7 @@ _LEEWAY = 60.0  # seconds by which clocks of two machines may differ
 _SIGNATURE, _ARGUMENTS = b"toolshape token 1\n", b"toolshape arguments 1\n"
 
 
-def checked_key(key: Any) -> bytes:
+def check_key(key: Any) -> bytes:
     """Check a key, and return it as bytes.
 
     Raises:
@@ -40,18 +40,18 @@ def digest(key: bytes, value: Any) -> str:
     return _mac(key, _ARGUMENTS, value)
 
 
-def signed(content: JsonObject, key: bytes) -> str:
+def sign(content: JsonObject, key: bytes) -> str:
     """Return a token: the content as canonical JSON, with the signature as an additional key."""
     return canonical_json({**content, "signature": _mac(key, _SIGNATURE, content)})
 
 
-def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
+def open_token(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
     """Verify a token's signature, audience and time, and return its content.
 
     Raises:
         TokenError: The token is malformed, changed, for another audience or key, expired, or not valid yet.
     """
-    content = _read(token.decode(errors="replace") if isinstance(token, (bytes, bytearray)) else token)
+    content = _parse_canonical(token.decode(errors="replace") if isinstance(token, (bytes, bytearray)) else token)
     if content is None:
         raise TokenError("malformed", "this is not the token of a paused plan, or the token was changed")
     signature = content.pop("signature", None)
@@ -68,7 +68,7 @@ def opened(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
     return content
 
 
-def _read(text: Any) -> JsonObject | None:
+def _parse_canonical(text: Any) -> JsonObject | None:
     """Parse a token, or return ``None`` if it is not canonical JSON: each key once, sorted, without whitespace."""
     try:
         content: Any = json.loads(text)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from toolshape._execution.failures import OwnCancellationError, TimedOutError
-from toolshape._execution.returned import collected, is_async, is_asynchronous
+from toolshape._execution.returned import collect, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 
@@ -36,7 +36,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
         work.close()
 
 
-async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
+async def run_alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
     """Run a coroutine in its own task, like a parallel call, so that its context and cancellations stay separate.
 
     Args:
@@ -47,12 +47,12 @@ async def alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | N
         OwnCancellationError: The coroutine cancelled itself.
         CancelledError: The caller was cancelled, and the task was cancelled with it.
     """
-    task = start_task(_captured_async(work))
+    task = start_task(_capture_async(work))
     if not task.done():
         await wait_until_done(task, given_up)
     if task.cancelled():
         raise OwnCancellationError
-    return _released(task.result())
+    return _release(task.result())
 
 
 async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] | None = None) -> None:
@@ -88,7 +88,7 @@ else:
     start_task = eager.start_task
 
 
-async def all_of(works: Sequence[Awaitable[Any]]) -> None:
+async def wait_for_all(works: Sequence[Awaitable[Any]]) -> None:
     """Wait for all awaitables, and raise the first exception; a cancelled awaitable does not affect the others."""
     for outcome in await asyncio.gather(*works, return_exceptions=True):  # raised below: our own bugs
         if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
@@ -111,18 +111,20 @@ async def run_async(
             cancelled, but we do not wait for it. A thread cannot be stopped: it runs on, and its outcome is ignored.
     """
     if timeout is None:
-        return await _work(kind, invoke, model, inject)
+        return await _call_tool(kind, invoke, model, inject)
     if is_async(kind):
-        return await _within(timeout, _work(kind, invoke, model, inject), given_up)
+        return await _wait_with_deadline(timeout, _call_tool(kind, invoke, model, inject), given_up)
     thread_slots = thread_limit or asyncio.Semaphore(1)
     try:
         await asyncio.wait_for(thread_slots.acquire(), timeout)
     except asyncio.TimeoutError:
         raise TimedOutError from None
-    return await _within(timeout, _work(kind, invoke, model, inject, left=thread_slots.release), given_up)
+    return await _wait_with_deadline(
+        timeout, _call_tool(kind, invoke, model, inject, left=thread_slots.release), given_up
+    )
 
 
-async def _work(
+async def _call_tool(
     kind: Kind,
     invoke: Invoke,
     model: BaseModel,
@@ -132,27 +134,27 @@ async def _work(
 ) -> Any:
     def call() -> Any:
         value = invoke(model, inject)
-        return value if is_asynchronous(value) else collected(value)
+        return value if is_asynchronous(value) else collect(value)
 
-    value = call() if is_async(kind) else await _in_thread(call, left)
-    return await awaited_value(value) if is_asynchronous(value) else value
+    value = call() if is_async(kind) else await _run_in_thread(call, left)
+    return await await_value(value) if is_asynchronous(value) else value
 
 
-async def finished(value: Any) -> Any:
+async def finish(value: Any) -> Any:
     """Await or collect the value of a function that ran in the loop, and return the final value."""
-    return await awaited_value(value) if is_asynchronous(value) else collected(value)
+    return await await_value(value) if is_asynchronous(value) else collect(value)
 
 
-async def awaited_value(value: Any) -> Any:
+async def await_value(value: Any) -> Any:
     """Return the final value of an awaitable or an async iterator."""
     if not isinstance(value, AsyncIterator):
-        return collected(await value)
+        return collect(await value)
     return [item async for item in value]
 
 
-async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None) -> Any:
+async def _wait_with_deadline(seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None) -> Any:
     """Wait for the work until the deadline, but not for its clean-up; ``asyncio.wait_for`` would wait for both."""
-    task = asyncio.ensure_future(_captured_async(work))
+    task = asyncio.ensure_future(_capture_async(work))
     try:
         done_tasks, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
@@ -163,15 +165,15 @@ async def _within(seconds: float, work: Awaitable[Any], given_up: Callable[[], N
             given_up()
         task.cancel()
         raise TimedOutError
-    return _released(task.result())
+    return _release(task.result())
 
 
-async def in_thread(work: Callable[[], Any]) -> Any:
+async def run_in_thread(work: Callable[[], Any]) -> Any:
     """Run a function in its own thread, with our context variables, and raise its exceptions in the caller."""
-    return await _in_thread(work, lambda: None)
+    return await _run_in_thread(work, lambda: None)
 
 
-async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+async def run_to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
     """Run a function in an executor thread until it ends; if the caller is cancelled meanwhile, undo the result.
 
     Raises:
@@ -179,18 +181,18 @@ async def to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None =
     """
     # A thread cannot be stopped, and its effect (a claim in a ledger, say) must not be lost. So a cancellation only
     # interrupts the shield, not the task: we wait for the task, undo its result, and then pass the cancellation on.
-    task = asyncio.ensure_future(_in_thread(work, None))
+    task = asyncio.ensure_future(_run_in_thread(work, None))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _over(task)
+        await _wait_until_over(task)
         if undo is not None and not task.cancelled() and task.exception() is None:
             result = task.result()
-            await _over(asyncio.ensure_future(_in_thread(lambda: undo(result), None)))
+            await _wait_until_over(asyncio.ensure_future(_run_in_thread(lambda: undo(result), None)))
         raise
 
 
-async def _over(task: asyncio.Future[Any]) -> None:
+async def _wait_until_over(task: asyncio.Future[Any]) -> None:
     """Wait until a task is done, however often we are cancelled meanwhile."""
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):
@@ -204,10 +206,10 @@ async def sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
+async def _run_in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
     """Run a function in an executor thread; if ``left`` is given, in its own thread, and call ``left`` at its end."""
     if left is None:
-        return _released(await asyncio.to_thread(_captured, work))
+        return _release(await asyncio.to_thread(_capture, work))
     # When the loop closes, it waits for the threads of its executor. A thread that may hang must not be one of them.
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Outcome] = loop.create_future()
@@ -219,26 +221,26 @@ async def _in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -
             future.set_result(outcome)
 
     def body() -> None:
-        outcome = context.run(_captured, work)
+        outcome = context.run(_capture, work)
         with contextlib.suppress(RuntimeError):  # the loop is closed: no task waits
             loop.call_soon_threadsafe(deliver, outcome)
 
     threading.Thread(target=body, name="toolshape", daemon=True).start()
-    return _released(await future)
+    return _release(await future)
 
 
 # A task or a future cannot carry every exception: StopIteration hangs it, SystemExit stops the loop.
 _Outcome: TypeAlias = tuple[Any, BaseException | None]
 
 
-def _captured(work: Callable[[], Any]) -> _Outcome:
+def _capture(work: Callable[[], Any]) -> _Outcome:
     try:
         return work(), None
     except BaseException as error:
         return None, error
 
 
-async def _captured_async(work: Awaitable[Any]) -> _Outcome:
+async def _capture_async(work: Awaitable[Any]) -> _Outcome:
     try:
         return await work, None
     except asyncio.CancelledError:
@@ -247,7 +249,7 @@ async def _captured_async(work: Awaitable[Any]) -> _Outcome:
         return None, error
 
 
-def _released(outcome: _Outcome) -> Any:
+def _release(outcome: _Outcome) -> Any:
     value, error = outcome
     if error is not None:
         raise error

@@ -33,22 +33,22 @@ def as_call_error(error: BaseException, *, tool: str, timeout: float | None = No
     if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
         raise error
     if isinstance(error, ToolError):
-        answer = _of_tool_error(error, tool)
+        answer = _convert_tool_error(error, tool)
     elif isinstance(error, OwnCancellationError):
         answer = CallError("cancelled", tool=tool)
     elif isinstance(error, TimedOutError) and timeout is not None:
         answer = CallError("tool_timeout", tool=tool, text=f"{timeout:g} s")
     else:
-        answer = hidden("tool_crashed", error, tool=tool)
+        answer = hide_error("tool_crashed", error, tool=tool)
     answer.__cause__ = error
     return answer
 
 
-def _of_tool_error(error: ToolError, tool: str) -> CallError:
+def _convert_tool_error(error: ToolError, tool: str) -> CallError:
     try:
         return CallError("tool_error", tool=tool, text=str(error.text), retryable=bool(error.retryable))
     except Exception as conversion_error:  # ``str()`` of the tool's text failed
-        return hidden("tool_crashed", conversion_error, tool=tool)
+        return hide_error("tool_crashed", conversion_error, tool=tool)
 
 
 def validation_error(error: BaseException, *, tool: str) -> CallError:
@@ -61,10 +61,14 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
         return error
     if isinstance(error, KeyboardInterrupt):
         raise error
-    return as_call_error(error, tool=tool) if isinstance(error, ToolError) else hidden("tool_crashed", error, tool=tool)
+    return (
+        as_call_error(error, tool=tool)
+        if isinstance(error, ToolError)
+        else hide_error("tool_crashed", error, tool=tool)
+    )
 
 
-def hidden(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
+def hide_error(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
     """Log an exception under a reference, and return an error that tells the model only this reference."""
     import logging  # noqa: PLC0415 - only failures need it
 

@@ -6,17 +6,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from toolshape._execution.aio import all_of, finished
+from toolshape._execution.aio import finish, wait_for_all
 from toolshape._execution.concurrency import ConcurrencyLimit, Slot
 from toolshape._execution.failures import TimedOutError
-from toolshape._execution.returned import collected, is_async, is_asynchronous
+from toolshape._execution.returned import collect, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 
 T = TypeVar("T")
 
 
-async def in_turn(
+async def run_in_turn(
     limit: ConcurrencyLimit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]
 ) -> Any:
     """Run a tool when the call's turn begins; work that misses its deadline keeps the turn until the work ends.
@@ -27,7 +27,7 @@ async def in_turn(
         invoke: Calls the tool.
         run: Runs the tool with the function that it receives in place of ``invoke``, for example by ``aio.run_async``.
     """
-    await _turn(limit)
+    await _wait_for_turn(limit)
     slot = Slot(limit.release)
 
     def in_slot(model: BaseModel, inject: Mapping[str, Any]) -> Any:
@@ -35,7 +35,7 @@ async def in_turn(
             raise TimedOutError
         try:
             value = invoke(model, inject)
-            return value if is_asynchronous(value) else collected(value)
+            return value if is_asynchronous(value) else collect(value)
         finally:
             slot.end()
 
@@ -43,7 +43,7 @@ async def in_turn(
         if not slot.begin():
             raise TimedOutError
         try:
-            return await finished(value)
+            return await finish(value)
         finally:  # the task may outlive its deadline: it is cancelled, but we do not wait for it
             slot.end()
 
@@ -56,7 +56,7 @@ async def in_turn(
         slot.give_up()
 
 
-async def _turn(limit: ConcurrencyLimit) -> None:
+async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
     """Wait for a turn; if the wait is cancelled, take no turn."""
     # The turn may begin in any thread, so ``wake`` passes it on to this loop. A turn that begins after the loop closed,
     # or just as the wait is cancelled, would be lost: both cases release it for the next call.
@@ -87,7 +87,7 @@ async def _turn(limit: ConcurrencyLimit) -> None:
         raise
 
 
-async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
+async def run_limited(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
     """Do the work for each item, for at most ``most`` items at once; exceptions are handled as by ``all_of``."""
     semaphore = asyncio.Semaphore(most)
 
@@ -95,4 +95,4 @@ async def within(most: int, items: Sequence[T], work: Callable[[T], Coroutine[An
         async with semaphore:
             await work(item)
 
-    await all_of([in_its_turn(item) for item in items])
+    await wait_for_all([in_its_turn(item) for item in items])

@@ -22,7 +22,7 @@ def is_asynchronous(value: Any) -> bool:
     return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
 
 
-def collected(value: Any) -> Any:
+def collect(value: Any) -> Any:
     """Return the list of the values that an iterator yields, or any other value unchanged.
 
     Raises:

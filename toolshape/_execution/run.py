@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape._errors import CallError, UsageError
 from toolshape._execution.failures import as_call_error, is_cancellation, validation_error
-from toolshape._execution.returned import SETTLED, collected, is_async, is_asynchronous
+from toolshape._execution.returned import SETTLED, collect, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 
@@ -16,10 +16,10 @@ NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 def final_value(value: Any) -> Any:
     """Await or collect a tool's return value in synchronous code; an awaitable runs in a new event loop."""
     if not is_asynchronous(value):
-        return collected(value)
+        return collect(value)
     from toolshape._execution import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
 
-    return aio.run(aio.awaited_value(value))
+    return aio.run(aio.await_value(value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:

@@ -42,8 +42,8 @@ def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: floa
         now: The current time, in seconds since the epoch.
         is_limited: Whether a rate limit was exceeded. Only then do reset times count.
     """
-    waits = [_scaled(headers.get("retry-after-ms"), 1e-3), _seconds(headers.get("retry-after"), now)]
-    waits.append(_scaled(headers.get("x-amz-retry-after"), 1e-3))
+    waits = [_scale(headers.get("retry-after-ms"), 1e-3), _seconds(headers.get("retry-after"), now)]
+    waits.append(_scale(headers.get("x-amz-retry-after"), 1e-3))
     waits += [_seconds(delay, now) for delay in _DELAY_IN_DETAILS.findall(details)]
     if match := _IN_WORDS.search(message):
         words = re.sub(r"\s", "", match[1]).lower()
@@ -63,7 +63,7 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
     return max(exhausted or known_resets.values(), default=None)
 
 
-def _scaled(given: str | None, factor: float) -> float | None:
+def _scale(given: str | None, factor: float) -> float | None:
     return (
         float(given) * factor if given is not None and re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", given.strip()) else None
     )
@@ -302,16 +302,16 @@ def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = No
         The failure. If the error is not recognised, ``kind`` is ``unknown``, and the other fields hold what was found.
     """
     try:
-        return _explained(error, bound)
+        return _explain(error, bound)
     except Exception as problem:  # A foreign object may raise from any attribute.
         return Failure(
             kind="unknown", retryable=False, message=f"cannot read the error: {type(problem).__name__}", error=error
         )
 
 
-def _explained(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") -> Failure:
+def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") -> Failure:
     if isinstance(error, CallError):
-        return _of_call(error)
+        return _explain_call(error)
     if isinstance(error, (ExportError, HistoryError)) and error.problems:
         kind: FailureKind = "history" if isinstance(error, HistoryError) else "schema"
         first = error.problems[0]
@@ -343,7 +343,7 @@ def _explained(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") 
 
 
 def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
-    if facts.is_provider and not (facts.is_transport and facts.status is None) and (classified := _said(facts)):
+    if facts.is_provider and not (facts.is_transport and facts.status is None) and (classified := _classify(facts)):
         return classified
     if facts.status in _BY_STATUS:
         return _BY_STATUS[facts.status]
@@ -388,7 +388,7 @@ def _codes_in(message: str) -> list[str]:
     return [code for groups in _CODES.findall(message) for code in groups if code]
 
 
-def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
+def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
     """Classify by the provider's codes, else by its words, else by the part of the request that it names."""
     if _is_beyond_limit(facts.message):
         return "limits", False
@@ -406,7 +406,7 @@ def _said(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
     return None if kind_by_param is None or facts.status not in (None, 400, 422) else (kind_by_param, False)
 
 
-def _of_call(error: CallError) -> Failure:
+def _explain_call(error: CallError) -> Failure:
     """Classify the error of a single call."""
     first = error.problems[0] if error.problems else None
     return Failure(

@@ -58,17 +58,17 @@ def facts_of(error: Any) -> ErrorFacts:
     """Collect the facts from an error. An attribute that raises an exception counts as missing."""
     chain = _chain(error)
     bodies = [body for link in chain if (body := _body(link)) is not None]
-    unwrapped = [inner for body in bodies for inner in _unwrapped(body)]
+    unwrapped = [inner for body in bodies for inner in _unwrap(body)]
     headers = _first(_headers(link) for link in chain) or {}
     status = _first(_status_in(body) for body in unwrapped) or _first(_status(link) for link in chain)
     names = [name for link in chain for name in _class_names(link)]
-    message = _first(_message(body) for body in unwrapped) or _first(_said(link) for link in chain) or ""
+    message = _first(_message(body) for body in unwrapped) or _first(_error_text(link) for link in chain) or ""
     return ErrorFacts(
         status=status if status is not None and status > 0 else None,
         codes=tuple(dict.fromkeys([code for source in (*unwrapped, *chain) for code in _codes(source)])),
         message=message[:_LONGEST],
         param=(_first(_text(body, "param") for body in unwrapped) or "")[:_LONGEST_CODE],
-        details="\n".join(_written(detail) for body in unwrapped for detail in _details(body))[:_LONGEST],
+        details="\n".join(_to_json_text(detail) for body in unwrapped for detail in _details(body))[:_LONGEST],
         headers=headers,
         request_id=_request_id(chain, unwrapped, headers),
         request=_first(_request(link) for link in chain),
@@ -123,7 +123,7 @@ def _response(error: Any) -> Any:
 def _body(error: Any) -> Any:
     """Return the body of an error: parsed JSON, or text."""
     if isinstance(error, (str, bytes, bytearray, list, Mapping)):
-        return _parsed(error)
+        return _parse(error)
     aws_response = _get(error, "response")
     if isinstance(aws_response, Mapping) and isinstance(aws_response.get("Error"), Mapping):
         return {"code": aws_response["Error"].get("Code"), "message": aws_response["Error"].get("Message")}
@@ -133,24 +133,24 @@ def _body(error: Any) -> Any:
     for name in ("body", "details", "error"):
         body = _get(error, name)
         if isinstance(body, (str, bytes, Mapping, list)) and body:
-            return _parsed(body)
+            return _parse(body)
         if name == "body" and body is not None and not callable(body) and (dump := _get(body, "model_dump")):
             with contextlib.suppress(Exception):
                 return dump()
-    return _read(_response(error))
+    return _response_body(_response(error))
 
 
-def _read(response: Any) -> Any:
+def _response_body(response: Any) -> Any:
     if response is None:
         return None
     for name in ("text", "content"):
         content = _get(response, name)
         if isinstance(content, (str, bytes)) and content:
-            return _parsed(content)
+            return _parse(content)
     return None
 
 
-def _parsed(given: Any) -> Any:
+def _parse(given: Any) -> Any:
     if isinstance(given, (bytes, bytearray)):
         given = bytes(given).decode(errors="replace")
     if not isinstance(given, str) or given.lstrip()[:1] not in ("{", "["):
@@ -161,25 +161,25 @@ def _parsed(given: Any) -> Any:
         return given
 
 
-def _unwrapped(body: Any, depth: int = 0) -> list[Any]:
+def _unwrap(body: Any, depth: int = 0) -> list[Any]:
     """Return a body and the bodies nested in it, innermost first.
 
     A router's body contains the provider's body, and a string in a body may contain JSON.
     """
     if isinstance(body, list):
-        return _unwrapped(body[0], depth + 1) if body and depth < _DEEPEST else []
+        return _unwrap(body[0], depth + 1) if body and depth < _DEEPEST else []
     if not isinstance(body, Mapping):
         return [body] if isinstance(body, str) else []
     inner_bodies: list[Any] = []
     for nested in (_get(_get(body, "metadata"), "raw"), *(body.get(name) for name in ("error", "response", "data"))):
-        parsed = _parsed(nested)
+        parsed = _parse(nested)
         if isinstance(parsed, (Mapping, list)) and depth < _DEEPEST:
-            inner_bodies += _unwrapped(parsed, depth + 1)
+            inner_bodies += _unwrap(parsed, depth + 1)
         elif isinstance(nested, str) and _get(body, "metadata") is not None:
             inner_bodies.append({"message": nested})
-    message = _parsed(body.get("message"))
+    message = _parse(body.get("message"))
     if isinstance(message, (Mapping, list)) and depth < _DEEPEST:
-        inner_bodies += _unwrapped(message, depth + 1)
+        inner_bodies += _unwrap(message, depth + 1)
     return [*inner_bodies, body]
 
 
@@ -230,7 +230,7 @@ def _message(body: Any) -> str:
     return ""
 
 
-def _said(error: Any) -> str:
+def _error_text(error: Any) -> str:
     if isinstance(error, BaseException):
         with contextlib.suppress(Exception):
             return str(error) or type(error).__name__
@@ -238,7 +238,7 @@ def _said(error: Any) -> str:
     return reason if isinstance(reason, str) else ""
 
 
-def _written(detail: Any) -> str:
+def _to_json_text(detail: Any) -> str:
     try:
         return json.dumps(detail, default=lambda given: type(given).__name__)
     except (TypeError, ValueError, RecursionError):
@@ -272,6 +272,6 @@ def _request(error: Any) -> Any:
     for holder in (error, _response(error)):
         content = _get(_get(holder, "request"), "content")
         if isinstance(content, (bytes, str)) and content:
-            parsed = _parsed(content)
+            parsed = _parse(content)
             return parsed if isinstance(parsed, Mapping) else None
     return None

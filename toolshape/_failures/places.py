@@ -75,12 +75,12 @@ _WORDS = ("parameters", "input_schema", "inputSchema", "json", "parametersJsonSc
 
 def place_in(text: str) -> Pointer:
     """Return the place that an error message names. Fields that the message does not name stay empty."""
-    pointer = _tool(text)
+    pointer = _tool_pointer(text)
     name = next((match[1] for pattern in _NAMES if (match := pattern.search(text))), None)
     if (schema_match := _OF_OUTPUT.search(text)) is not None:
         name = schema_match[1]
     if (place_match := _OUTPUT.search(text)) is not None and pointer.tool_number is None:
-        path, keyword = _value_path(_words(place_match[1] or ""))
+        path, keyword = _value_path(_path_steps(place_match[1] or ""))
         pointer = pointer._replace(path=path, keyword=keyword)
     is_output = pointer.tool_number is None and (schema_match is not None or place_match is not None)
     path, keyword = pointer.path, pointer.keyword
@@ -95,17 +95,17 @@ def place_in(text: str) -> Pointer:
     return pointer._replace(tool_name=name, path=path, keyword=keyword, message=_message(text), is_output=is_output)
 
 
-def _tool(text: str) -> Pointer:
+def _tool_pointer(text: str) -> Pointer:
     """Return the number of the tool, counted from 0, and the path that follows the number."""
     if match := _GEMINI_TOOL.search(text):
-        path, keyword = _value_path(_words(match[3] or ""))
+        path, keyword = _value_path(_path_steps(match[3] or ""))
         return Pointer(tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword)
     if match := _BEDROCK_TOOL.search(text):  # With "member", Bedrock counts from 1 (BerriAI/litellm#24668).
         path, keyword = _value_path((match[3] or "").split("."))
         return Pointer(tool_number=int(match[1]) - bool(match[2]), path=path, keyword=keyword)
     for pattern in (_ANTHROPIC_TOOL, _OPENAI_TOOL):
         if match := pattern.search(text):
-            path, keyword = _value_path(_words(match[2] or ""))
+            path, keyword = _value_path(_path_steps(match[2] or ""))
             return Pointer(tool_number=int(match[1]), path=path, keyword=keyword)
     if match := _BODY_TOOL.search(text):
         path, keyword = _value_path(word.strip(" '") for word in match[2].split(",") if word.strip())
@@ -113,7 +113,7 @@ def _tool(text: str) -> Pointer:
     return Pointer()
 
 
-def _words(path: str) -> list[str]:
+def _path_steps(path: str) -> list[str]:
     """Split a path into its steps. A number in brackets becomes ``#number``, as it is a position and not a name."""
     steps = [
         word or (f"#{inner}" if inner.isdigit() else inner)
@@ -211,11 +211,11 @@ def without_names(text: str) -> str:
         text = pattern.sub(lambda match: _position(re.findall(r"[\w$-]+", match[0])) or " ", text)
     for pattern in (_BRACKETS, _NAMED, _LAST):
         text = pattern.sub("", text)
-    text = _QUOTE.sub(lambda match: _without_quoted(match, text), text)
-    return _PATH.sub(lambda match: _without_end(match[0]), text)
+    text = _QUOTE.sub(lambda match: _remove_quoted(match, text), text)
+    return _PATH.sub(lambda match: _shorten_path(match[0]), text)
 
 
-def _without_quoted(match: re.Match[str], text: str) -> str:
+def _remove_quoted(match: re.Match[str], text: str) -> str:
     quote, content = match[0][0], match[1] or match[2] or match[3] or ""
     before = text[max(match.start() - 40, 0) : match.start()]
     if _OF_CODE.search(before):
@@ -232,7 +232,7 @@ def _without_quoted(match: re.Match[str], text: str) -> str:
     return f"{quote}{kept_text}{quote}"
 
 
-def _without_end(path: str) -> str:
+def _shorten_path(path: str) -> str:
     """Reduce a path to its position, or to the leading steps that are the provider's own words."""
     steps = _steps(path)
     if position := _position(steps):

@@ -31,12 +31,12 @@ def get(provider: ProviderOrName) -> Provider:
         for entry in _entry_points():
             if entry.name != provider:
                 continue
-            return _loaded(entry)
+            return _load(entry)
         raise _no_such_provider(provider)
     return built_in
 
 
-def _loaded(entry: Any) -> Provider:
+def _load(entry: Any) -> Provider:
     """Load the provider of an installed package.
 
     Raises:
@@ -149,7 +149,7 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
     return None if provider is None else with_text_calls(provider, text_format)
 
 
-def reading_text_calls(provider: Provider, text_format: str) -> Provider:
+def with_text_format(provider: Provider, text_format: str) -> Provider:
     """Return a copy of the provider that also reads, in this format, the calls that servers leave in the text.
 
     Raises:
@@ -223,7 +223,7 @@ def recognised(provider: Provider, response: Any) -> bool:
         return False
 
 
-def _pickled(provider: Provider) -> tuple[Any, ...]:
+def _reduce_provider(provider: Provider) -> tuple[Any, ...]:
     """Pickle a provider as its name, if ``get`` finds this provider by the name."""
     try:
         is_found = get(provider.name) is provider
@@ -234,4 +234,4 @@ def _pickled(provider: Provider) -> tuple[Any, ...]:
     return get, (provider.name,)
 
 
-copyreg.pickle(Provider, _pickled)
+copyreg.pickle(Provider, _reduce_provider)

@@ -17,9 +17,9 @@ from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
-from toolshape._schema.values import as_json, copied
+from toolshape._schema.values import as_json, copy_json
 from toolshape._schema.walk import everywhere
-from toolshape._wire.bodies import member, plain
+from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.histories import Histories
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Choice, Facts, NameRule, NotBesideTools, Read, unsupported
@@ -54,7 +54,7 @@ def read(body: Any) -> Read | None:
     The router's message is sent back unchanged. A template fails if arguments are text, so they become objects.
     """
     reading = openai_bodies.read(body)
-    response = openai_bodies.whole(body)
+    response = openai_bodies.as_completion(body)
     if reading is None:
         return None
     if response is body:  # from the router, which matches results by id
@@ -64,7 +64,7 @@ def read(body: Any) -> Read | None:
             [openai_messages.read_call(call) for call in sent_calls] if len(sent_calls) == len(calls) else calls
         )
         return [sent_message], router_calls, finish, cut, ends_in_call
-    message = _with_objects(openai_bodies.with_content(plain(response["choices"][0]["message"])))
+    message = _parse_arguments(openai_bodies.with_content(to_plain_json(response["choices"][0]["message"])))
     all_calls = [
         openai_messages.read_call(call) for call in member(response["choices"][0]["message"], "tool_calls") or ()
     ]
@@ -83,8 +83,8 @@ def read(body: Any) -> Read | None:
     return [message], kept_calls, finish, cut, ends_in_call
 
 
-def _with_objects(message: WireMessage) -> WireMessage:
-    message = copied(plain(message))
+def _parse_arguments(message: WireMessage) -> WireMessage:
+    message = copy_json(to_plain_json(message))
     for call in message.get("tool_calls") or ():
         function = call.get("function", {})
         if isinstance(function.get("arguments"), str):
@@ -115,7 +115,7 @@ HUGGINGFACE = replace(
         OPENAI.schema,
         lenient=(
             *OPENAI.schema.lenient,
-            structure.references_inlined,
+            structure.inline_references,
             everywhere(rewrites.null_as_nullable),
         ),
         strict=None,
@@ -139,7 +139,7 @@ HUGGINGFACE = replace(
     server=replace(
         SERVER,
         endpoint=ENDPOINT._replace(variables={**VARIABLES, "HF_TOKEN": KEY}),
-        address=probes.at("https://router.huggingface.co/v1", "HF_TOKEN"),
+        address=probes.address_of_chat("https://router.huggingface.co/v1", "HF_TOKEN"),
         refuses=(),
         fields=frozenset(),
         wordings={},

@@ -12,9 +12,9 @@ from toolshape._results import Result
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema.checks import cited
-from toolshape._schema.references import in_field, resolver
+from toolshape._schema.references import resolver, wrap_in_field
 from toolshape._schema.union_branches import are_disjoint
-from toolshape._schema.walk import compose, inlined_but_recursion
+from toolshape._schema.walk import compose, inline_all_but_recursion
 from toolshape._wire.bodies import member, result_json
 from toolshape._wire.provider import (
     Choice,
@@ -32,7 +32,7 @@ from toolshape._wire.provider import (
 
 # References are legal, but clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040), so all references
 # that are not recursive are inlined.
-INLINED = (inlined_but_recursion,)
+INLINED = (inline_all_but_recursion,)
 _RESULT = "result"
 """The key that holds a value that is not an object, in the output schema and in structured content."""
 _NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
@@ -59,7 +59,7 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
         return schema if "type" in schema else {"type": "object", **schema}
-    wrapped = in_field(schema, _RESULT)
+    wrapped = wrap_in_field(schema, _RESULT)
     if are_disjoint(schema, {"type": "object"}, resolve):
         return wrapped
     value, field = wrapped["properties"][_RESULT], {key: wrapped[key] for key in ("properties", "required")}
@@ -77,7 +77,7 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
     schema = tool.get("outputSchema")
     if schema is None or are_disjoint(schema, _NULL, resolver(schema)):
         return tool
-    return {**tool, "outputSchema": in_field(schema, _RESULT)}
+    return {**tool, "outputSchema": wrap_in_field(schema, _RESULT)}
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
@@ -170,12 +170,12 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
     Revisions from 2026-07-28 on require ``resultType``, and all earlier revisions allow further fields in a result.
     """
-    return [{**_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
+    return [{**_write_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
 
 
 def write_results_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
     """Write results for revisions until 2025-11-25: structured content is an object, and there is no ``resultType``."""
-    return [_result(result, is_wrapped=True) for result in results]
+    return [_write_result(result, is_wrapped=True) for result in results]
 
 
 def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
@@ -183,18 +183,18 @@ def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
 
     If a tool may return null, all its values go into ``result``.
     """
-    return [{**_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
+    return [{**_write_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
 
 
-def _result(result: Result, *, is_wrapped: bool) -> WireMessage:
+def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
     """Write the text, and the value as structured content, which a client validates against the output schema.
 
     An error is also written as a result (SEP-1303).
     """
     message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
     if result.parts:
-        message["content"] = [_piece(part) for part in result.parts]
-        if isinstance(result.parts, Structured) and result.error is None and _may_be(result.value, is_wrapped):
+        message["content"] = [_write_piece(part) for part in result.parts]
+        if isinstance(result.parts, Structured) and result.error is None and _is_accepted(result.value, is_wrapped):
             message["structuredContent"] = result.value
         return message
     is_complete = result.is_text is not None or isinstance(result.value, str)  # the text was neither cut nor marked
@@ -210,12 +210,12 @@ def _may_be_null(result: Result, value: Any) -> bool:
     return value is None or (reader is not None and reader.may_return_null)
 
 
-def _may_be(structured: Any, is_wrapped: bool) -> bool:
+def _is_accepted(structured: Any, is_wrapped: bool) -> bool:
     """Return whether a client accepts this structured content: clients before 2026-07-28 accept only an object."""
     return not is_wrapped or isinstance(structured, dict)
 
 
-def _piece(part: Part) -> JsonObject:
+def _write_piece(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if part.url:
@@ -240,7 +240,7 @@ MCP = Provider(
     ),
     schema=SchemaRules(
         refuses=cited("schema of every revision", rules.root_is_object),
-        lenient=(structure.wrapped_root, *INLINED),  # before 2026-07-28, a root has only properties and required
+        lenient=(structure.wrap_root, *INLINED),  # before 2026-07-28, a root has only properties and required
         strict=None,
     ),
     request=RequestForm(
@@ -280,5 +280,5 @@ PROVIDERS = (
         name="mcp:2025-06-18",
         request=replace(MCP_2025_11_25.request, lacks=frozenset({"execution", "icons"})),
     ),
-    replace(MCP, name="mcp:refs", schema=replace(MCP.schema, lenient=(structure.wrapped_root,))),
+    replace(MCP, name="mcp:refs", schema=replace(MCP.schema, lenient=(structure.wrap_root,))),
 )

@@ -56,10 +56,10 @@ def resolve(
     return {name: plain_types[name] if name in plain_types else hints[name] for name in raw}
 
 
-def names_self(annotation: Any) -> bool:
+def contains_self(annotation: Any) -> bool:
     """Whether an annotation contains ``Self``."""
     is_self = getattr(annotation, "_name", None) == "Self" and typing.get_origin(annotation) is None
-    return is_self or any(map(names_self, typing.get_args(annotation)))
+    return is_self or any(map(contains_self, typing.get_args(annotation)))
 
 
 def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def calling_frame() -> types.FrameType | None:
     return frame
 
 
-def unpacked(annotation: Any) -> Any | None:
+def unpack_type(annotation: Any) -> Any | None:
     """Return the type inside ``Unpack[...]``, else ``None``.
 
     ``Unpack`` is recognised by name: in Python 3.10 only typing_extensions has it.

@@ -22,11 +22,11 @@ from pydantic_core import SchemaValidator, to_jsonable_python
 
 from toolshape._calls import JsonObject
 from toolshape._core_schema.enum_values import json_of_choice, key_of
-from toolshape._core_schema.nodes import MAPS, WRAPPER, Definitions, Node, definitions_of, inside
+from toolshape._core_schema.nodes import MAPS, WRAPPER, Definitions, Node, definitions_of, inner_node
 from toolshape._schema.values import WrittenSet, WrittenText
 
 
-def shown_name(field: str, info: FieldInfo) -> str:
+def schema_name_of(field: str, info: FieldInfo) -> str:
     """Return the name of a field in the schema."""
     alias: Any = info.validation_alias or info.alias
     if alias is not None and not isinstance(alias, str):  # take the first choice that is a name, not a path
@@ -82,7 +82,7 @@ _MISSING: Any = getattr(pydantic_core, "MISSING", _Missing)
 """The value of a field that was left out, if the field's type includes ``MISSING``."""
 
 
-def written_arguments(validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN) -> JsonObject:
+def write_arguments(validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN) -> JsonObject:
     """Return validated arguments as JSON that the same tool accepts, with the names in the schema at every level.
 
     The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. The
@@ -127,7 +127,7 @@ class _Writers:
     def of(self, node: Node | None, config: Node | None) -> _Write:
         """Return the writer for the values of a node; a value of another kind is written by its own type."""
         if node is None:
-            return _written
+            return _write_by_type
         # A node may contain itself, so its compilation might never end. While a writer is compiled, a lambda takes its
         # place, which looks up the finished writer when it is called.
         if id(node) not in self.made:
@@ -140,37 +140,39 @@ class _Writers:
         if (encode := _own_encoder(node.get("serialization", {}))) is not None:
             return encode
         if kind == "nullable":
-            return _unless_null(self.of(node["schema"], config))
+            return _nullable_writer(self.of(node["schema"], config))
         if kind == "json":
-            return _in_text(self.of(node.get("schema"), config))
+            return _json_text_writer(self.of(node.get("schema"), config))
         if kind == "bytes":
-            return _of_bytes((config or {}).get("val_json_bytes", "utf8"))
+            return _bytes_writer((config or {}).get("val_json_bytes", "utf8"))
         if kind in ("list", "set", "frozenset", "deque", "generator"):
-            return _of_items(self.of(node.get("items_schema"), config))
+            return _items_writer(self.of(node.get("items_schema"), config))
         if kind in ("tuple", "named-tuple", "call"):
-            return _of_positions(*self._positions(node, config))
+            return _tuple_writer(*self._positions(node, config))
         if kind in MAPS:
-            return _of_map(self.of(node.get("keys_schema"), config), self.of(node.get("values_schema"), config))
+            return _map_writer(self.of(node.get("keys_schema"), config), self.of(node.get("values_schema"), config))
         if kind in ("model", "dataclass") and not node.get("root_model"):
-            return _of_object(node["cls"], *self.fields_of(node))
+            return _object_writer(node["cls"], *self.fields_of(node))
         if kind == "typed-dict":
-            return _of_typed_dict(*self.fields_of(node, config))
+            return _typed_dict_writer(*self.fields_of(node, config))
         if kind == "union" or (kind == "tagged-union" and WRAPPER not in node["choices"]):
-            return self._of_union(node, config)
-        inner = inside(node, self.definitions)
+            return self._union_writer(node, config)
+        inner = inner_node(node, self.definitions)
         if inner is None:
-            return _written
+            return _write_by_type
         config = node.get("config", config)
         if kind == "model":
-            return _of_root(node["cls"], self.of(inner, config))
-        return _unless_secret(self.of(inner, config))
+            return _root_writer(node["cls"], self.of(inner, config))
+        return _secret_writer(self.of(inner, config))
 
     def fields_of(self, node: Node, config: Node | None = None) -> tuple[list[_Field], _Write]:
         """Return the fields of a model, dataclass or TypedDict, and the writer for undeclared fields."""
         config = node.get("config", config)
         while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
             config = node.get("config", config)
-            node = node["schema"] if node["type"] in ("model", "dataclass") else inside(node, self.definitions) or {}
+            node = (
+                node["schema"] if node["type"] in ("model", "dataclass") else inner_node(node, self.definitions) or {}
+            )
         node_fields = node["fields"]
         fields = (
             node_fields.items()
@@ -178,13 +180,18 @@ class _Writers:
             else [(field["name"], field) for field in node_fields]
         )
         field_entries = [
-            (name, field_name(name, field), self.of(field["schema"], config), self._sayable(field["schema"], config))
+            (
+                name,
+                field_name(name, field),
+                self.of(field["schema"], config),
+                self._default_check(field["schema"], config),
+            )
             for name, field in fields
             if field.get("init") is not False
         ]
         return field_entries, self.of(node.get("extras_schema"), config)
 
-    def _sayable(self, node: Node, config: Node | None) -> Callable[[], bool]:
+    def _default_check(self, node: Node, config: Node | None) -> Callable[[], bool]:
         """Return a function that checks whether the node accepts the written default (authors may give any object)."""
 
         @functools.cache
@@ -214,7 +221,7 @@ class _Writers:
         fields = node["arguments_schema"]["arguments_schema"] if node["type"] == "call" else node["fields"]
         return [self.of(field["schema"], config) for field in fields], None
 
-    def _of_union(self, node: Node, config: Node | None) -> _Write:
+    def _union_writer(self, node: Node, config: Node | None) -> _Write:
         choices = node["choices"].values() if isinstance(node["choices"], Mapping) else node["choices"]
         branches = [self.of(choice[0] if isinstance(choice, tuple) else choice, config) for choice in choices]
         validator = functools.cache(lambda: self.validator(node, config))
@@ -237,12 +244,12 @@ class _Writers:
             ):
                 return written_forms[0]
             writers = (writer for writer in (*branches, _as_number) if is_read_as(value, writer(value, _REVEALED)))
-            return next(writers, _written)(value, form)
+            return next(writers, _write_by_type)(value, form)
 
         return write
 
 
-def written_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
+def write_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
     """Return the default of a node as JSON, or ``None`` if an author's factory makes it, or if it is ``MISSING``."""
     if node.get("default_factory") in _EMPTIES:
         return [] if node["default_factory"] is not dict else {}
@@ -279,19 +286,25 @@ def _own_encoder(serialization: Node) -> _Write | None:
 
         def encode(value: Any, form: ParameterForm) -> Any:
             has_expected_type = isinstance(value, bytes if is_bytes else str)
-            return _for(value, _leaf(function(value)), form) if has_expected_type else _written(value, form)
+            return (
+                _keep_value(value, _write_leaf(function(value)), form)
+                if has_expected_type
+                else _write_by_type(value, form)
+            )
 
         return encode
     if getattr(function, "__qualname__", "") == "ImportString._serialize":
-        return lambda value, form: _for(value, _leaf(function(value)), form)
+        return lambda value, form: _keep_value(value, _write_leaf(function(value)), form)
     return None
 
 
 def _as_text(value: Any, form: ParameterForm) -> Any:
     if isinstance(value, NameEmail):  # str() leaves out the quotes, and some names are invalid without quotes
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
-        return _for(value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form)
-    return _written(value, form) if value is None or isinstance(value, str) else _for(value, str(value), form)
+        return _keep_value(value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form)
+    return (
+        _write_by_type(value, form) if value is None or isinstance(value, str) else _keep_value(value, str(value), form)
+    )
 
 
 _MOST_DIGITS = 300
@@ -303,41 +316,41 @@ def _as_number(value: Any, form: ParameterForm) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if not isinstance(value, (Decimal, Fraction)) or not math.isfinite(value):
-        return _written(value, form)
+        return _write_by_type(value, form)
     is_short = value.adjusted() < _MOST_DIGITS if isinstance(value, Decimal) else True
     return int(value) if is_short and value == int(value) else float(value)
 
 
-def _unless_null(write: _Write) -> _Write:
+def _nullable_writer(write: _Write) -> _Write:
     return lambda value, form: None if value is None else write(value, form)
 
 
-def _in_text(write: _Write) -> _Write:
-    return lambda value, form: _for(value, json.dumps(write(value, form), ensure_ascii=False), form)
+def _json_text_writer(write: _Write) -> _Write:
+    return lambda value, form: _keep_value(value, json.dumps(write(value, form), ensure_ascii=False), form)
 
 
-def _of_bytes(mode: Any) -> _Write:
+def _bytes_writer(mode: Any) -> _Write:
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, bytes) or mode == "utf8":
-            return _written(value, form)
-        return _for(value, to_jsonable_python(value, bytes_mode=mode), form)
+            return _write_by_type(value, form)
+        return _keep_value(value, to_jsonable_python(value, bytes_mode=mode), form)
 
     return write
 
 
-def _of_items(write: _Write) -> _Write:
+def _items_writer(write: _Write) -> _Write:
     def write_each(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, (list, tuple, set, frozenset, deque)):
-            return _written(value, form)
-        return _items(value, write, form)
+            return _write_by_type(value, form)
+        return _write_items(value, write, form)
 
     return write_each
 
 
-def _of_positions(writes: list[_Write], variadic: int | None) -> _Write:
+def _tuple_writer(writes: list[_Write], variadic: int | None) -> _Write:
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, tuple) or (variadic is None and len(value) != len(writes)):
-            return _written(value, form)
+            return _write_by_type(value, form)
         writers = writes
         if variadic is not None:
             variadic_count = len(value) - len(writes) + 1
@@ -347,19 +360,19 @@ def _of_positions(writes: list[_Write], variadic: int | None) -> _Write:
     return write
 
 
-def _of_map(write_key: _Write, write: _Write) -> _Write:
+def _map_writer(write_key: _Write, write: _Write) -> _Write:
     def write_map(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
-            return _written(value, form)
+            return _write_by_type(value, form)
         return {_as_key(key, write_key(key, form)): write(item, form) for key, item in value.items()}
 
     return write_map
 
 
-def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
+def _object_writer(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, cls):
-            return _written(value, form)
+            return _write_by_type(value, form)
         set_fields: Any = value.model_fields_set if isinstance(value, BaseModel) else None
         written = {
             schema_name: writer(item, form)
@@ -373,12 +386,12 @@ def _of_object(cls: type[Any], fields: list[_Field], extra: _Write) -> _Write:
     return write
 
 
-def _of_typed_dict(fields: list[_Field], extra: _Write) -> _Write:
+def _typed_dict_writer(fields: list[_Field], extra: _Write) -> _Write:
     writers = {name: (schema_name, writer) for name, schema_name, writer, _ in fields}
 
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
-            return _written(value, form)
+            return _write_by_type(value, form)
         written: JsonObject = {}
         for name, item in value.items():
             schema_name, writer = writers.get(name, (name, extra))
@@ -388,76 +401,76 @@ def _of_typed_dict(fields: list[_Field], extra: _Write) -> _Write:
     return write
 
 
-def _of_root(cls: type[Any], write: _Write) -> _Write:
-    return lambda value, form: write(value.root, form) if isinstance(value, cls) else _written(value, form)
+def _root_writer(cls: type[Any], write: _Write) -> _Write:
+    return lambda value, form: write(value.root, form) if isinstance(value, cls) else _write_by_type(value, form)
 
 
-def _unless_secret(write: _Write) -> _Write:
+def _secret_writer(write: _Write) -> _Write:
     def write_unless_secret(value: Any, form: ParameterForm) -> Any:
         if callable(reveal := getattr(value, "get_secret_value", None)):
-            return write(reveal(), form) if form.reveals else _for(value, _leaf(value), form)
+            return write(reveal(), form) if form.reveals else _keep_value(value, _write_leaf(value), form)
         return write(value, form)
 
     return write_unless_secret
 
 
-def _written(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one line per type
+def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one line per type
     """Write a value by its own type, without a core schema node."""
     if isinstance(value, Enum):
-        return _of_choice(value, form)
+        return _write_choice(value, form)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, RootModel):
-        return _written(value.root, form)
+        return _write_by_type(value.root, form)
     if isinstance(value, BaseModel):
         names, extra = _fields_of_arguments(type(value))
-        return _of_object(type(value), names, extra)(value, form)
+        return _object_writer(type(value), names, extra)(value, form)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         infos = getattr(value, "__pydantic_fields__", {})
         names_of = {
-            field.name: shown_name(field.name, infos[field.name]) if field.name in infos else field.name
+            field.name: schema_name_of(field.name, infos[field.name]) if field.name in infos else field.name
             for field in dataclasses.fields(value)
             if field.init
         }
-        return {schema_name: _written(getattr(value, name, None), form) for name, schema_name in names_of.items()}
+        return {schema_name: _write_by_type(getattr(value, name, None), form) for name, schema_name in names_of.items()}
     if isinstance(value, Mapping):
-        return {_as_key(key, _written(key, form)): _written(item, form) for key, item in value.items()}
+        return {_as_key(key, _write_by_type(key, form)): _write_by_type(item, form) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return _items(value, _written, form)
+        return _write_items(value, _write_by_type, form)
     if form.reveals and callable(reveal := getattr(value, "get_secret_value", None)):
-        return _written(reveal(), form)
-    return _for(value, _leaf(value), form)
+        return _write_by_type(reveal(), form)
+    return _keep_value(value, _write_leaf(value), form)
 
 
-def _for(value: Any, written: Any, form: ParameterForm) -> Any:
+def _keep_value(value: Any, written: Any, form: ParameterForm) -> Any:
     """Return what was written for a value; with ``keeps_values``, a string that also keeps the value."""
     keeps_value = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     return WrittenText(written, value) if keeps_value else written
 
 
-def _items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
+def _write_items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
     """Write the items of an array. The items of a set are sorted: the order of hashes differs between processes."""
     items = [write(item, form) for item in values]
     if not isinstance(values, (set, frozenset)):
         return items
-    return WrittenSet(_in_order(items)) if form.keeps_values else _in_order(items)
+    return WrittenSet(_sort_items(items)) if form.keeps_values else _sort_items(items)
 
 
-def _of_choice(value: Enum, form: ParameterForm) -> Any:
+def _write_choice(value: Enum, form: ParameterForm) -> Any:
     try:
         return json_of_choice(value.value)
     except Exception:  # the value of a member may be anything
-        return _written(value.value, form)
+        return _write_by_type(value.value, form)
 
 
 def _as_key(key: Any, written: Any) -> str:
     """Return a key as JSON text; an enum member whose value is not a string becomes the JSON of its value."""
     if isinstance(written, str):
         return written
-    return key_of(written) if isinstance(key, Enum) else str(next(iter(_leaf({key: None}))))
+    return key_of(written) if isinstance(key, Enum) else str(next(iter(_write_leaf({key: None}))))
 
 
-def _leaf(value: Any) -> Any:
+def _write_leaf(value: Any) -> Any:
     """Write a value as pydantic does, or as the name of its type if pydantic cannot write it."""
     if isinstance(value, PathLike):
         return fspath(value)
@@ -473,7 +486,7 @@ def _type_of(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
-def exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
+def write_exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
     """Return JSON that differs whenever the function's arguments differ.
 
     The JSON includes secrets and the names of types. Sets are sorted.
@@ -486,43 +499,45 @@ def exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
         TypeError: A value cannot be written as JSON.
     """
     if not isinstance(validated, BaseModel):
-        return _exact(validated)
-    return _exact_fields(validated, omittable - validated.model_fields_set)
+        return _write_exact(validated)
+    return _write_exact_fields(validated, omittable - validated.model_fields_set)
 
 
-def _exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
+def _write_exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, (list, tuple, deque)):
-        return [_exact(item) for item in value]
+        return [_write_exact(item) for item in value]
     if isinstance(value, Mapping):
-        return [[_exact(key), _exact(item)] for key, item in value.items()]  # a function may depend on this order
+        return [
+            [_write_exact(key), _write_exact(item)] for key, item in value.items()
+        ]  # a function may depend on this order
     if isinstance(value, (set, frozenset)):
-        return _in_order(map(_exact, value))
+        return _sort_items(map(_write_exact, value))
     name = type(value).__name__
     if isinstance(value, Enum):
-        return [name, _exact(value.value)]
+        return [name, _write_exact(value.value)]
     if isinstance(value, BaseModel):
-        extra = _exact(value.model_extra or {})
-        return [name, extra, sorted(value.model_fields_set), _exact_fields(value, frozenset())]
+        extra = _write_exact(value.model_extra or {})
+        return [name, extra, sorted(value.model_fields_set), _write_exact_fields(value, frozenset())]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [
             name,
-            [[field.name, _exact(getattr(value, field.name, None))] for field in dataclasses.fields(value)],
+            [[field.name, _write_exact(getattr(value, field.name, None))] for field in dataclasses.fields(value)],
         ]
     if callable(reveal := getattr(value, "get_secret_value", None)):
-        return [name, _exact(reveal())]
+        return [name, _write_exact(reveal())]
     try:
         return [name, to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="constants")]
     except Exception as error:
         raise TypeError(f"a value of type {name} cannot be written as JSON") from error
 
 
-def _exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
+def _write_exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
     written: list[Any] = []
     for field in type(value).model_fields:
         try:
-            written.append([field] if field in left_out else [field, _exact(value.__dict__.get(field))])
+            written.append([field] if field in left_out else [field, _write_exact(value.__dict__.get(field))])
         except TypeError:
             if field in value.model_fields_set:
                 raise
@@ -530,5 +545,5 @@ def _exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
     return written
 
 
-def _in_order(values: Iterable[Any]) -> list[Any]:
+def _sort_items(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda item: json.dumps(item, sort_keys=True))

@@ -91,16 +91,16 @@ def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
     text = inspect.cleandoc(text.replace("\r\n", "\n"))
     text = re.sub(_LOWER_TITLE, lambda match: f"{match[1].capitalize()}:", text)
     text = _indent_under_leading_title(re.sub(_INLINE_SECTION, r"\1:\n    ", text))
-    docs = [doc for looks_like, parse in _STYLES if re.search(looks_like, text) and (doc := _attempt(parse, text))]
+    docs = [doc for looks_like, parse in _STYLES if re.search(looks_like, text) and (doc := _try_parse(parse, text))]
     best_doc = max(
-        docs or [Doc(description=_before_sections(text))],
+        docs or [Doc(description=_text_before_sections(text))],
         key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)),
     )
-    sections, left_out = _sections(text)
+    sections, left_out = _split_sections(text)
     return best_doc._replace(sections=sections, left_out=left_out) if sections or left_out else best_doc
 
 
-def _sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sections for callers, as text, and the titles of the other sections."""
     for_caller: list[str] = []
     left_out: list[str] = []
@@ -185,7 +185,7 @@ _FIELD_TITLES = {
 }
 
 
-def _attempt(parse: Callable[[str], Docstring], text: str) -> Doc | None:
+def _try_parse(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     try:
         parsed = parse("\n" + text)  # the parsers dedent again and treat the first line as unindented
     except (ParseError, ValueError, IndexError):  # docstring-parser raises the last two for odd docstrings
@@ -215,7 +215,7 @@ def _google_parser() -> GoogleParser:
     return GoogleParser(sections)
 
 
-def _google(text: str) -> Docstring:
+def _parse_google(text: str) -> Docstring:
     first_title = re.search(_GOOGLE_TITLE, text)
     start = first_title.end() if first_title else 0
     body = re.sub(_GOOGLE_TYPE, r"\1\2:", text[start:])
@@ -225,31 +225,31 @@ def _google(text: str) -> Docstring:
         return _google_parser().parse(text[:start] + re.sub(_STRAY_LINE, r"\1    \2", body))
 
 
-def _numpy(text: str) -> Docstring:
+def _parse_numpy(text: str) -> Docstring:
     parser = NumpydocParser()
     for title in set(re.findall(_NUMPY_TITLE, text)) - parser.sections.keys():
         parser.add_section(NumpySection(title, title.lower()))
     return parser.parse(text)
 
 
-def _rest(text: str) -> Docstring:
+def _parse_rest(text: str) -> Docstring:
     text = re.sub(_REST_TYPED, r":\1 \2:", re.sub(_REST_ROLE, _JOINER, text))
-    return rest.parse(_fields_only(text, _REST_FIELD))
+    return rest.parse(_cut_after_fields(text, _REST_FIELD))
 
 
-def _epydoc(text: str) -> Docstring:
-    return epydoc.parse(_fields_only(text, _EPYDOC_FIELD))
+def _parse_epydoc(text: str) -> Docstring:
+    return epydoc.parse(_cut_after_fields(text, _EPYDOC_FIELD))
 
 
 _STYLES: tuple[tuple[str, Callable[[str], Docstring]], ...] = (
-    (_GOOGLE_TITLE, _google),
-    (_NUMPY_TITLE, _numpy),
-    (_REST_FIELD, _rest),
-    (_EPYDOC_FIELD, _epydoc),
+    (_GOOGLE_TITLE, _parse_google),
+    (_NUMPY_TITLE, _parse_numpy),
+    (_REST_FIELD, _parse_rest),
+    (_EPYDOC_FIELD, _parse_epydoc),
 )
 
 
-def _fields_only(text: str, a_field: str) -> str:
+def _cut_after_fields(text: str, a_field: str) -> str:
     """Cut paragraphs that follow a field list: docstring-parser would append them to the last field."""
     kept_lines: list[str] = []
     in_fields, after_blank = False, False
@@ -265,7 +265,7 @@ def _fields_only(text: str, a_field: str) -> str:
     return "\n".join(kept_lines)
 
 
-def _before_sections(text: str) -> str:
+def _text_before_sections(text: str) -> str:
     patterns = (_GOOGLE_TITLE, _NUMPY_TITLE, _REST_FIELD, _EPYDOC_FIELD)
     starts = [match.start() for pattern in patterns if (match := re.search(pattern, text))]
     return re.sub(_REST_DIRECTIVE, "", text[: min(starts, default=len(text))]).strip()

@@ -34,7 +34,7 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
     """Compile a function that calls ``function`` with a validated model and the injected values."""
     is_plain = not (layout.positional or layout.var_positional or layout.omittable or layout.takes_extra)
     if not is_plain or any(field not in (None, name) for name, field in layout.keywords):
-        return _of_any_layout(function, layout)
+        return _compile_any_layout(function, layout)
     injected = layout.injected
     if injected:
         return lambda model, inject: function(
@@ -45,11 +45,11 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
     names = [name for name, _ in layout.keywords]
     if not names:
         return lambda _model, _inject: function()
-    return _by_position(tuple(names))(function)
+    return _compile_by_position(tuple(names))(function)
 
 
 @functools.lru_cache(_MOST_KEPT)
-def _by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invoke]:
+def _compile_by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invoke]:
     """Generate code that passes these attributes of a model by position, in a third of the time of ``attrgetter``.
 
     ``namedtuple`` generates its code in the same way.
@@ -59,7 +59,7 @@ def _by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invok
     return factory
 
 
-def _of_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
+def _compile_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
     injected = layout.injected
     keyword_fields = [(name, field) for name, field in layout.keywords if field is not None]
 

@@ -23,13 +23,13 @@ from toolshape._core_schema.nodes import (
     Node,
     class_config,
     definitions_of,
-    rebuilt,
+    rebuild,
     sets_extra,
     takes_no_alias,
 )
-from toolshape._core_schema.tighten import NUMBER_TEXTS, tightened
+from toolshape._core_schema.tighten import NUMBER_TEXTS, tighten_schema
 from toolshape._function import docstrings
-from toolshape._function.arguments import FreshDefault, shown_name, written_default
+from toolshape._function.arguments import FreshDefault, schema_name_of, write_default
 from toolshape._schema.values import is_finite, scalars
 from toolshape._schema.write_only import without_secret_defaults
 
@@ -45,14 +45,14 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """
     generator = _CanonicalSchema(by_alias=True)
     generator.core_definitions = definitions_of(schema)
-    shown_schema = rebuilt(schema, _by_own_names) if mode == "validation" else schema
+    shown_schema = rebuild(schema, _drop_unused_alias) if mode == "validation" else schema
     json_schema = without_secret_defaults(generator.generate(shown_schema, mode))
     skipped = [Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped]
     refused = [Finding(path="", rule="refused_default", message=detail) for detail in generator.refused_defaults]
     return json_schema, [*skipped, *refused]
 
 
-def _by_own_names(node: Node, config: Node | None) -> Node:
+def _drop_unused_alias(node: Node, config: Node | None) -> Node:
     """Remove the alias of a field that accepts only its own name: pydantic would put the alias in the schema."""
     if not takes_no_alias(config) or "validation_alias" not in node:
         return node
@@ -79,30 +79,30 @@ class _CanonicalSchema(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        return self._of_class(schema["cls"], super().model_schema(schema))
+        return self._describe_class(schema["cls"], super().model_schema(schema))
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        return self._of_class(schema["cls"], super().dataclass_schema(schema))
+        return self._describe_class(schema["cls"], super().dataclass_schema(schema))
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         generated = super().typed_dict_schema(schema)
-        return self._of_class(schema["cls"], generated) if "cls" in schema else generated
+        return self._describe_class(schema["cls"], generated) if "cls" in schema else generated
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
             return self.handle_invalid_for_json_schema(schema, "an enum without members")
         generated = super().generate_inner(schema)
         if schema["type"] == "enum":  # pydantic adds the title after enum_schema
-            _as_choices(schema, _without_generated_title(schema["cls"], self.resolve_ref_schema(generated)))
+            _write_choices(schema, _drop_generated_title(schema["cls"], self.resolve_ref_schema(generated)))
         if schema["type"] in MAPS and self.mode == "validation":
-            return self._with_keys(schema, generated)
+            return self._add_key_rule(schema, generated)
         if "$ref" not in generated or schema["type"] == "named-tuple":
             resolved = self.resolve_ref_schema(generated)
             if resolved.get("type") == "array" and not resolved.keys() & {"items", "prefixItems"}:
                 resolved["items"] = {}  # a canonical array always has "items"
         return generated
 
-    def _with_keys(self, schema: Node, generated: JsonSchemaValue) -> JsonSchemaValue:
+    def _add_key_rule(self, schema: Node, generated: JsonSchemaValue) -> JsonSchemaValue:
         """Add the rule for the keys of a map (``propertyNames``)."""
         patterns = generated.pop("patternProperties", None)
         if patterns:
@@ -137,16 +137,16 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        return self._with_text("decimal", super().decimal_schema(schema))
+        return self._add_text_pattern("decimal", super().decimal_schema(schema))
 
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
-        return self._with_text("complex", super().complex_schema(schema))
+        return self._add_text_pattern("complex", super().complex_schema(schema))
 
     def fraction_schema(self, schema: Any) -> JsonSchemaValue:
         """Add the pattern for the text of a fraction; pydantic supports fractions from 2.14 on."""
-        return self._with_text("fraction", cast("Any", super()).fraction_schema(schema))
+        return self._add_text_pattern("fraction", cast("Any", super()).fraction_schema(schema))
 
-    def _with_text(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
+    def _add_text_pattern(self, kind: str, generated: JsonSchemaValue) -> JsonSchemaValue:
         """Add the pattern for the text form of a number."""
         if self.mode == "validation":
             for branch in (generated, *generated.get("anyOf", ())):
@@ -167,16 +167,16 @@ class _CanonicalSchema(GenerateJsonSchema):
             return generated
         if generated["default"] is None and not _may_be_null(schema["schema"]):
             del generated["default"]
-        elif self.mode == "validation" and not self._surely_takes(schema["schema"], generated["default"]):
-            generated["default"] = written_default(schema, self.core_definitions, None)
-            if not self._takes(schema["schema"], generated["default"]):
+        elif self.mode == "validation" and not self._surely_accepts(schema["schema"], generated["default"]):
+            generated["default"] = write_default(schema, self.core_definitions, None)
+            if not self._accepts(schema["schema"], generated["default"]):
                 del generated["default"]
                 self.refused_defaults.append(
                     f"a default of type {type(self.get_default_value(schema)).__name__} is not sent: {_OF_REFUSED}"
                 )
         return generated
 
-    def _surely_takes(self, node: Node, default: Any) -> bool:
+    def _surely_accepts(self, node: Node, default: Any) -> bool:
         """Whether a default is obviously valid, as nearly all defaults are; this check compiles no validator."""
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
@@ -193,11 +193,11 @@ class _CanonicalSchema(GenerateJsonSchema):
             and (not isinstance(default, (list, dict)) or not default)
         )
 
-    def _takes(self, node: Node, default: Any) -> bool:
+    def _accepts(self, node: Node, default: Any) -> bool:
         definitions = list(self.core_definitions.values())
         full_schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
         try:
-            validator: Any = cast("Any", SchemaValidator)(tightened(full_schema), _use_prebuilt=False)
+            validator: Any = cast("Any", SchemaValidator)(tighten_schema(full_schema), _use_prebuilt=False)
             validator.validate_json(json.dumps(default), strict=True)
         except Exception:  # an author's validator may raise anything
             return False
@@ -207,12 +207,12 @@ class _CanonicalSchema(GenerateJsonSchema):
         """Return a default as JSON, or raise the error that makes the generator leave the default out."""
         if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
             return dft
-        if _holds_marked(dft):
+        if _has_secret_field(dft):
             raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
         is_by_alias = self.mode == "validation" or class_config(type(dft)).get("serialize_by_alias") is not False
         try:
             encoded = to_jsonable_python(
-                _ordered(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants"
+                _sort_sets(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants"
             )
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
@@ -220,8 +220,8 @@ class _CanonicalSchema(GenerateJsonSchema):
             raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
         return encoded
 
-    def _of_class(self, cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
-        generated = _without_generated_title(cls, generated)
+    def _describe_class(self, cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
+        generated = _drop_generated_title(cls, generated)
         if "properties" not in generated:
             return generated
         if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
@@ -239,14 +239,14 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
 
-def _infos(cls: type[Any]) -> Mapping[str, Any]:
+def _fields_of(cls: type[Any]) -> Mapping[str, Any]:
     """Return the fields of a model or of a pydantic dataclass."""
     infos: Any = getattr(cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None)
     return infos if isinstance(infos, dict) else {}
 
 
 def _aliases(cls: type[Any]) -> dict[str, str]:
-    return {name: shown_name(name, info) for name, info in _infos(cls).items()}
+    return {name: schema_name_of(name, info) for name, info in _fields_of(cls).items()}
 
 
 def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[str, str]) -> None:
@@ -260,8 +260,8 @@ def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[
 def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
     """Sort the sets in ``examples`` and ``json_schema_extra``; pydantic writes them in the order of their hashes."""
     fields = generated["properties"]
-    for name, info in _infos(cls).items():
-        field, extra = fields.get(shown_name(name, info)), info.json_schema_extra
+    for name, info in _fields_of(cls).items():
+        field, extra = fields.get(schema_name_of(name, info)), info.json_schema_extra
         if isinstance(field, dict):
             _put_in_order(field, {"examples": info.examples} if info.examples else {})
             _put_in_order(field, extra if isinstance(extra, dict) else {})
@@ -272,7 +272,7 @@ def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
 def _put_in_order(node: JsonSchemaValue, written: Mapping[str, Any]) -> None:
     for key, value in written.items():
         if key in node and _holds_set(value):
-            node[key] = to_jsonable_python(_ordered(value, by_alias=True))
+            node[key] = to_jsonable_python(_sort_sets(value, by_alias=True))
 
 
 def _holds_set(value: Any) -> bool:
@@ -283,7 +283,7 @@ def _holds_set(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(_holds_set, value))
 
 
-def _as_choices(schema: Node, generated: JsonSchemaValue) -> None:
+def _write_choices(schema: Node, generated: JsonSchemaValue) -> None:
     """Add the values of an enum, including combinations of flags."""
     choices = choices_of(schema)
     if choices.mask is None:
@@ -317,18 +317,18 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
     return kind in _NULLABLE_TYPES or kind.startswith("function-")
 
 
-def _holds_marked(value: Any) -> bool:
+def _has_secret_field(value: Any) -> bool:
     """Whether a default contains an instance of a class with a secret field, even if the field shows its value."""
     if isinstance(value, Mapping):
-        return any(map(_holds_marked, value.values()))
+        return any(map(_has_secret_field, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):
-        return any(map(_holds_marked, value))
+        return any(map(_has_secret_field, value))
     is_record = isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
-    return is_record and _is_marked(cast("Any", type(value)))
+    return is_record and _class_has_secret(cast("Any", type(value)))
 
 
 @functools.lru_cache(maxsize=256)
-def _is_marked(cls: type[Any]) -> bool:
+def _class_has_secret(cls: type[Any]) -> bool:
     try:
         schema_text = json.dumps(TypeAdapter(cls).json_schema(), default=str)
     except Exception:  # the class has no schema, so no field is marked as secret
@@ -339,29 +339,31 @@ def _is_marked(cls: type[Any]) -> bool:
 _MASK = str(SecretStr("secret"))
 
 
-def _ordered(value: Any, by_alias: bool) -> Any:
+def _sort_sets(value: Any, by_alias: bool) -> Any:
     """Return a default with all of its sets sorted: the order of a set differs between processes."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=by_alias, warnings=False)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = _of_dataclass(value, by_alias)
+        value = _dump_dataclass(value, by_alias)
     if isinstance(value, Enum):
         return json_of_choice(value.value)
     if isinstance(value, AbstractSet):
-        return sorted((_ordered(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item)))
+        return sorted(
+            (_sort_sets(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item))
+        )
     if isinstance(value, Mapping):
-        return {key: _ordered(item, by_alias) for key, item in value.items()}
-    return [_ordered(item, by_alias) for item in value] if isinstance(value, (list, tuple, deque)) else value
+        return {key: _sort_sets(item, by_alias) for key, item in value.items()}
+    return [_sort_sets(item, by_alias) for item in value] if isinstance(value, (list, tuple, deque)) else value
 
 
-def _of_dataclass(value: Any, by_alias: bool) -> Any:
+def _dump_dataclass(value: Any, by_alias: bool) -> Any:
     serializer = getattr(type(value), "__pydantic_serializer__", None)
     if serializer is not None:
         return serializer.to_python(value, by_alias=by_alias, warnings=False)
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
-def _without_generated_title(cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
+def _drop_generated_title(cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
     generator: Callable[[type[Any]], str] | None = class_config(cls).get("model_title_generator")
     if generated.get("title") == cls.__name__ and not generator and class_config(cls).get("title") is None:
         del generated["title"]

@@ -20,8 +20,8 @@ from toolshape._calls import Finding, JsonSchema
 from toolshape._core_schema.tighten import tighten
 from toolshape._errors import DefinitionError, Problem, nearest
 from toolshape._function import docstrings
-from toolshape._function.annotations import description_of, is_context, unpacked
-from toolshape._function.arguments import FreshDefault, shown_name
+from toolshape._function.annotations import description_of, is_context, unpack_type
+from toolshape._function.arguments import FreshDefault, schema_name_of
 from toolshape._function.invoke import Layout
 from toolshape._function.json_schema import generate
 from toolshape._function.signature import (
@@ -74,21 +74,21 @@ def define_model(signature: Signature) -> FunctionDefinition:
         NameNotDefinedError: A class in a parameter's annotation uses a name that is not defined yet.
     """
     fields, layout = _fields(signature)
-    base = _base(signature)
+    base = _base_model(signature)
     if signature.problems:
-        problems = [*signature.problems, *_problem_of_each(signature, base, fields)]
+        problems = [*signature.problems, *_find_problems(signature, base, fields)]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems)
     try:
-        model, schema, schema_findings = _model(signature, base, fields)
+        model, schema, schema_findings = _create_model(signature, base, fields)
     except (NameError, PydanticUndefinedAnnotation) as error:
         raise NameNotDefinedError(
             str(error).partition("\n")[0], tool=signature.name, location=signature.location
         ) from error
     except Exception as error:  # pydantic and the hooks of users' types may raise anything, such as a TypeError
-        general_problem = Problem(path="", rule="no_schema", message=_line(error))
-        problems = _problem_of_each(signature, base, fields) or [general_problem]
+        general_problem = Problem(path="", rule="no_schema", message=_first_line(error))
+        problems = _find_problems(signature, base, fields) or [general_problem]
         raise DefinitionError(tool=signature.name, location=signature.location, problems=problems) from error
-    names = [shown_name(name, info) for name, info in model.model_fields.items()]
+    names = [schema_name_of(name, info) for name, info in model.model_fields.items()]
     if taken_names := sorted(name for name, count in Counter(names).items() if count > 1):
         problems = [
             Problem(path=name, rule="name_taken", message="two parameters have this name") for name in taken_names
@@ -121,15 +121,15 @@ def _slots(signature: Signature) -> Iterator[_Field]:
     has_var_positional = any(parameter.kind is VAR_POSITIONAL for parameter in signature.parameters)
     by_position = (POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD) if has_var_positional else (POSITIONAL_ONLY,)
     for parameter in signature.parameters:
-        unpacked_type = unpacked(parameter.annotation)
+        unpacked_type = unpack_type(parameter.annotation)
         if parameter.kind is VAR_KEYWORD:
-            for key, (annotation, required) in _keys(unpacked_type).items() if unpacked_type is not None else ():
+            for key, (annotation, required) in _keys_of(unpacked_type).items() if unpacked_type is not None else ():
                 absent_default = Field(default_factory=_nothing)  # the author gave no default, so the schema has none
                 yield _Field(
                     key, annotation, EMPTY if required else absent_default, "keyword" if required else "omittable"
                 )
         elif parameter.kind is VAR_POSITIONAL:
-            annotation = _generic(list, parameter.annotation) if unpacked_type is None else unpacked_type
+            annotation = _subscript(list, parameter.annotation) if unpacked_type is None else unpacked_type
             default: Any = Field(default_factory=list) if unpacked_type is None else EMPTY
             yield _Field(parameter.name, annotation, default, "var_positional")
         else:
@@ -145,7 +145,7 @@ def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
     """Return the fields for ``create_model`` and the layout of the call."""
     fields: dict[str, Any] = {}
     slots_with_fields: list[tuple[_Field, str | None]] = [
-        (slot, None if slot.injected else _add(fields, slot, signature.doc)) for slot in _slots(signature)
+        (slot, None if slot.injected else _add_field(fields, slot, signature.doc)) for slot in _slots(signature)
     ]
     layout = Layout(
         positional=tuple((slot.name, field) for slot, field in slots_with_fields if slot.role == "positional"),
@@ -154,26 +154,26 @@ def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
             (slot.name, field) for slot, field in slots_with_fields if slot.role in ("keyword", "omittable")
         ),
         omittable=frozenset(str(field) for slot, field in slots_with_fields if slot.role == "omittable"),
-        takes_extra=_open_values(signature) is not EMPTY,
+        takes_extra=_kwargs_type(signature) is not EMPTY,
         injected={slot.name: slot.default for slot, _ in slots_with_fields if slot.injected},
         contexts=frozenset(parameter.name for parameter in signature.parameters if is_context(parameter.annotation)),
     )
     return fields, layout
 
 
-def _open_values(signature: Signature) -> Any:
+def _kwargs_type(signature: Signature) -> Any:
     """Return ``T`` of ``**kwargs: T``, or ``EMPTY`` if there is no ``**kwargs`` or its type is ``Unpack[...]``."""
     kwargs = [parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD]
-    return kwargs[0] if kwargs and unpacked(kwargs[0]) is None else EMPTY
+    return kwargs[0] if kwargs and unpack_type(kwargs[0]) is None else EMPTY
 
 
-def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
+def _add_field(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
     """Add a field for a parameter, under a name that pydantic accepts, and return that name."""
     name, annotation, default = slot.name, slot.annotation, slot.default
     attributes: dict[str, Any] = {}
     description = description_of(annotation, default)
     if not isinstance(description, str) and name in doc.parameters:
-        annotation, description = _with_choices(annotation, doc.parameters[name])
+        annotation, description = _add_choices(annotation, doc.parameters[name])
     if isinstance(description, str):
         attributes["description"] = description
     field = name
@@ -190,11 +190,11 @@ def _add(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
     if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):  # keep the author's settings
         annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
         attributes = {}
-    fields[field] = (annotation, default if isinstance(default, FieldInfo) else _field(default, attributes))
+    fields[field] = (annotation, default if isinstance(default, FieldInfo) else _make_field(default, attributes))
     return field
 
 
-def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
+def _add_choices(annotation: Any, text: str) -> tuple[Any, str]:
     """Turn the choices in a parameter's description into a ``Literal``; return it, and the text without the choices.
 
     Hugging Face writes choices as ``(choices: ["a", "b"])``. Like this function, its module
@@ -212,11 +212,11 @@ def _with_choices(annotation: Any, text: str) -> tuple[Any, str]:
         return annotation, text
     if any(type(choice) not in (str, int) if kind is Any else type(choice) is not kind for choice in choices):
         return annotation, text
-    literal = _generic(Literal, tuple(choices))
+    literal = _subscript(Literal, tuple(choices))
     return literal | None if is_optional else literal, text[: match.start()].rstrip()
 
 
-def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
+def _make_field(default: Any, attributes: Mapping[str, Any]) -> Any:
     if default is EMPTY:
         return Field(**attributes)
     try:
@@ -227,29 +227,29 @@ def _field(default: Any, attributes: Mapping[str, Any]) -> Any:
     return Field(default, **attributes) if has_hash else Field(default_factory=FreshDefault(default), **attributes)
 
 
-def _keys(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
+def _keys_of(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
     origin: Any = typing.get_origin(typed_dict) or typed_dict
     type_arguments = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(typed_dict), strict=False))
     hints = typing.get_type_hints(origin, include_extras=True)
     keys: dict[str, tuple[Any, bool]] = {}
     for key, hint in hints.items():
-        bare_hint, is_required = _bare(hint)
+        bare_hint, is_required = _strip_qualifiers(hint)
         keys[key] = (
-            _filled(bare_hint, type_arguments),
+            _fill_parameters(bare_hint, type_arguments),
             key in origin.__required_keys__ if is_required is None else is_required,
         )
     return keys
 
 
-def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
+def _fill_parameters(hint: Any, given: Mapping[Any, Any]) -> Any:
     """Replace the type parameters in an annotation of a generic class by the given types."""
     if hint in given:
         return given[hint]
     parameters = [parameter for parameter in getattr(hint, "__parameters__", ()) if parameter in given]
-    return _generic(hint, tuple(given[parameter] for parameter in parameters)) if parameters else hint
+    return _subscript(hint, tuple(given[parameter] for parameter in parameters)) if parameters else hint
 
 
-def _bare(hint: Any) -> tuple[Any, bool | None]:
+def _strip_qualifiers(hint: Any) -> tuple[Any, bool | None]:
     """Return the annotation of a TypedDict's key without qualifiers, and whether a qualifier makes the key required.
 
     With postponed annotations, ``__required_keys__`` ignores the qualifiers: they were strings when the class was made.
@@ -265,19 +265,19 @@ def _bare(hint: Any) -> tuple[Any, bool | None]:
         elif name != "ReadOnly":
             break
         hint = typing.get_args(hint)[0]
-    return _generic(Annotated, (hint, *metadata)) if metadata else hint, is_required
+    return _subscript(Annotated, (hint, *metadata)) if metadata else hint, is_required
 
 
-def _base(signature: Signature) -> type[BaseModel]:
-    values = _open_values(signature)
+def _base_model(signature: Signature) -> type[BaseModel]:
+    values = _kwargs_type(signature)
     if values is EMPTY:
         return _closed_base()
-    annotations = {"__pydantic_extra__": _generic(dict, (str, values))}
+    annotations = {"__pydantic_extra__": _subscript(dict, (str, values))}
     namespace = {"__annotations__": annotations, "__module__": signature.module, "model_config": _OPEN}
     return types.new_class("Arguments", (BaseModel,), {}, lambda body: body.update(namespace))
 
 
-def _generic(origin: Any, arguments: Any) -> Any:
+def _subscript(origin: Any, arguments: Any) -> Any:
     return origin[arguments]
 
 
@@ -295,7 +295,7 @@ def _closed_base() -> type[BaseModel]:
 _WARNING_FILTERS_LOCK = threading.Lock()  # all threads share the warning filters
 
 
-def _model(
+def _create_model(
     signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
 ) -> tuple[type[BaseModel], JsonSchema, list[Finding]]:
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
@@ -310,13 +310,13 @@ def _model(
     return model, schema, schema_findings
 
 
-def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
+def _find_problems(signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]) -> list[Problem]:
     problems = []
     for field, definition in fields.items():
         try:
-            _model(signature, base, {field: definition})
+            _create_model(signature, base, {field: definition})
         except Exception as error:
-            message = f"{_line(error)}; use a type that JSON Schema can describe, or mark it Injected[...]"
+            message = f"{_first_line(error)}; use a type that JSON Schema can describe, or mark it Injected[...]"
             infos = [
                 info
                 for info in (*getattr(definition[0], "__metadata__", ()), definition[1])
@@ -327,7 +327,7 @@ def _problem_of_each(signature: Signature, base: type[BaseModel], fields: Mappin
     return problems
 
 
-def _line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """Return the first line of an error, without the names of pydantic's internals."""
     line = f"{type(error).__name__}: {error}".split("\n")[0]
     if match := re.match(r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line):
@@ -336,7 +336,7 @@ def _line(error: Exception) -> str:
     return line
 
 
-def _misspelt_in_docstring(signature: Signature) -> Iterator[Finding]:
+def _find_misspelt_parameters(signature: Signature) -> Iterator[Finding]:
     """Yield a finding for each documented parameter that the function lacks; log the name that was probably meant."""
     undescribed = [
         parameter.name for parameter in signature.parameters if parameter.name not in signature.doc.parameters
@@ -366,7 +366,7 @@ def _findings(signature: Signature, not_said: list[Finding]) -> tuple[Finding, .
             Finding(path="", rule="undescribed", message="no description: a model must guess what the tool does")
         )
     if not any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
-        findings.extend(_misspelt_in_docstring(signature))
+        findings.extend(_find_misspelt_parameters(signature))
     findings.extend(
         Finding(path="", rule="section_left_out", message=f"the docstring's section {title!r} is not sent to a model")
         for title in signature.doc.left_out

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 
 from toolshape._calls import Finding, JsonSchema
-from toolshape._core_schema.nodes import Node, rebuilt
+from toolshape._core_schema.nodes import Node, rebuild
 from toolshape._function.json_schema import generate
 from toolshape._function.signature import Signature
 from toolshape._mcp_results import is_mcp_content_type, is_mcp_result_type
@@ -50,7 +50,7 @@ class ResultForm(NamedTuple):
     @property
     def says_text(self) -> bool:
         """Whether ``write`` returns a ``str`` unchanged."""
-        return self.write is _untyped_text
+        return self.write is _write_untyped
 
 
 def describe(signature: Signature) -> ResultForm:
@@ -62,29 +62,29 @@ def describe(signature: Signature) -> ResultForm:
         annotation = signature.returns()
     except Exception as error:  # subscripting a type may raise anything
         finding = Finding(path="", rule="unresolved_return", message=f"cannot resolve the return annotation: {error}")
-        return ResultForm(schema=None, write=_untyped_text, findings=(finding,))
+        return ResultForm(schema=None, write=_write_untyped, findings=(finding,))
     annotation = _value_type(annotation)
     never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
-    if annotation is _EMPTY or annotation is Any or never_returns or _holds_parts(annotation):
-        return ResultForm(schema=None, write=_untyped_text)
+    if annotation is _EMPTY or annotation is Any or never_returns or _has_parts(annotation):
+        return ResultForm(schema=None, write=_write_untyped)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
-        core = rebuilt(adapter.core_schema, _by_own_names)
+        core = rebuild(adapter.core_schema, _drop_alias)
         is_unchanged = core is adapter.core_schema
         serializer = adapter.serializer if is_unchanged else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
     except Exception:  # the type has no schema, but its values may have a JSON form
         finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
-        return ResultForm(schema=None, write=_untyped_text, findings=() if _holds_arrays(annotation) else (finding,))
+        return ResultForm(schema=None, write=_write_untyped, findings=() if _holds_arrays(annotation) else (finding,))
     try:
         schema, _ = generate(core, "serialization")
     except Exception:
-        return ResultForm(schema=None, write=_typed_text(serializer))
+        return ResultForm(schema=None, write=_typed_writer(serializer))
     if _may_be_parts(schema):
-        return ResultForm(schema=None, write=_typed_text(serializer))
+        return ResultForm(schema=None, write=_typed_writer(serializer))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
     findings = (Finding(path="", rule="bytes_as_text", message=_BYTES),) if annotation is bytes else ()
-    write = _untyped_text if annotation is str else _typed_text(serializer)
+    write = _write_untyped if annotation is str else _typed_writer(serializer)
     return ResultForm(schema=schema, write=write, findings=findings)
 
 
@@ -95,7 +95,7 @@ _BYTES = "bytes are sent as base64 text: return Image or File, so that the model
 
 
 def _holds_arrays(annotation: Any) -> bool:
-    """Whether a type is or contains a type of numpy or pandas, whose values ``_plain`` converts."""
+    """Whether a type is or contains a type of numpy or pandas, whose values ``_to_plain`` converts."""
     package = getattr(annotation, "__module__", "").partition(".")[0]
     return package in _WRITTEN_PACKAGES or any(map(_holds_arrays, typing.get_args(annotation)))
 
@@ -104,25 +104,25 @@ def _name_of(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation))
 
 
-def _by_own_names(node: Node, config: Node | None) -> Node:
+def _drop_alias(node: Node, config: Node | None) -> Node:
     """Remove the alias of a field if its model sets ``serialize_by_alias=False``."""
     if config is None or config.get("serialize_by_alias") is not False or "serialization_alias" not in node:
         return node
     return {key: value for key, value in node.items() if key != "serialization_alias"}
 
 
-def undescribed() -> ResultForm:
+def untyped_form() -> ResultForm:
     """Return the form for a tool without a known return type: no schema, and each value written by its own type."""
-    return ResultForm(schema=None, write=_untyped_text)
+    return ResultForm(schema=None, write=_write_untyped)
 
 
-def _holds_parts(annotation: Any) -> bool:
+def _has_parts(annotation: Any) -> bool:
     """Whether a type contains parts (text, image, file) for the model; no result schema describes parts."""
     return (
         annotation in (Text, Image, File)
         or is_mcp_result_type(annotation)
         or (isinstance(annotation, type) and is_mcp_content_type(annotation))
-        or any(map(_holds_parts, typing.get_args(annotation)))
+        or any(map(_has_parts, typing.get_args(annotation)))
     )
 
 
@@ -151,29 +151,29 @@ def _value_type(annotation: Any) -> Any:
     return list[element]
 
 
-def _typed_text(serializer: Any) -> Write:
+def _typed_writer(serializer: Any) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
-            return _unquoted(serializer.to_json(value, by_alias=True, warnings=False))
+            return _unquote(serializer.to_json(value, by_alias=True, warnings=False))
         except PydanticSerializationError:  # the value does not match the annotation, or its bytes are not UTF-8
-            return _untyped_text(value)
+            return _write_untyped(value)
 
     return write
 
 
-def _untyped_text(value: Any) -> tuple[str, bool]:
+def _write_untyped(value: Any) -> tuple[str, bool]:
     if type(value) is str:
         if not value.isascii():
             value.encode()  # raises for a lone surrogate, which no provider accepts
         return value, True
     try:
-        return _unquoted(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_plain))
+        return _unquote(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_to_plain))
     except PydanticSerializationError:
         dumped = value.model_dump() if isinstance(value, BaseModel) else value  # a model's own mode for bytes would win
-        return _unquoted(to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_plain))
+        return _unquote(to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Convert a value of numpy or pandas to plain Python: arrays to lists, frames to a list of rows, ``NA`` to ``None``.
 
     Raises:
@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
     if kind.__name__ == "NAType":
         return None
     if hasattr(value, "notna") and hasattr(value, "reset_index"):
-        return _rows(value)
+        return _to_rows(value)
     if str(getattr(value, "dtype", "")).endswith(_FINER_TIMES):  # ``tolist`` would turn these times into integers
         value = value.astype(f"{value.dtype.kind}8[us]")
     if hasattr(value, "tolist"):
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _rows(value: Any) -> Any:
+def _to_rows(value: Any) -> Any:
     """Convert a frame or series of pandas to a list of rows or values; missing values become ``None``.
 
     An index with labels becomes columns of the rows, because the labels say what each row is about.
@@ -216,5 +216,5 @@ def _is_by_alias(value: Any) -> bool:
     return not isinstance(config, dict) or config.get("serialize_by_alias") is not False
 
 
-def _unquoted(text: bytes) -> tuple[str, bool]:
+def _unquote(text: bytes) -> tuple[str, bool]:
     return (json.loads(text), True) if text[:1] == b'"' else (text.decode(), False)

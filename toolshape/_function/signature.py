@@ -10,10 +10,10 @@ from toolshape._errors import DefinitionError, Problem
 from toolshape._function import docstrings
 from toolshape._function.annotations import (
     Injected,
+    contains_self,
     framework_of_context,
     is_injected,
     local_names,
-    names_self,
     resolve,
     signature,
 )
@@ -94,13 +94,13 @@ def read_signature(
         DefinitionError: The object is not a function, or its parameters cannot be read.
         NameNotDefinedError: An annotation uses a name that is not defined yet.
     """
-    inner = innermost(function)
+    inner = innermost_function(function)
     tool_name = name or _name_of(function)
     location = _location(inner)
     problems: list[Problem] = []
     undefined: list[str] = []
     try:
-        python_signature = _described(function, tool_name)
+        python_signature = _read_python_signature(function, tool_name)
     except (ValueError, TypeError) as error:
         problem = Problem(path="", rule="not_a_function", message=str(error))
         raise DefinitionError(tool=tool_name, location=location, problems=[problem]) from error
@@ -116,7 +116,7 @@ def read_signature(
         doc=docstrings.read_docstring(_docstring(function, inner), [parameter.name for parameter in parameters]),
         parameters=tuple(parameters),
         names=_names(python_signature, inner) | frozenset(getattr(function, "keywords", None) or ()),
-        returns=functools.partial(_returns, python_signature.return_annotation, names),
+        returns=functools.partial(_resolve_return, python_signature.return_annotation, names),
         problems=tuple(problems),
     )
 
@@ -136,12 +136,12 @@ def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
     )
 
 
-def without_first(read: Signature) -> Signature:
+def drop_first_parameter(read: Signature) -> Signature:
     """Return the signature of a method without its first parameter (``self``)."""
     return read._replace(parameters=read.parameters[1:])
 
 
-def _described(function: Any, tool_name: str) -> inspect.Signature:
+def _read_python_signature(function: Any, tool_name: str) -> inspect.Signature:
     if isinstance(function, type):
         raise TypeError("a class is not a tool: decorate a function that returns an instance")
     if isinstance(function, str):
@@ -209,7 +209,7 @@ def _parameters(
 
 def _problem_of(parameter: inspect.Parameter, annotation: Any, injected: bool | None) -> Problem | None:
     """Return why neither a model nor the application can fill a parameter, or ``None``."""
-    if names_self(annotation):
+    if contains_self(annotation):
         message = "Self cannot be resolved: a method becomes a tool before its class exists; write the class's name"
         return Problem(path=parameter.name, rule="self", message=message)
     if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
@@ -247,13 +247,13 @@ def dispatches_on(function: Any) -> Literal["function", "method"] | None:
     return "function" if code.co_name == "wrapper" and hasattr(function, "dispatch") else None
 
 
-def _returns(annotation: Any, names: _Names) -> Any:
+def _resolve_return(annotation: Any, names: _Names) -> Any:
     if annotation is EMPTY:
         return EMPTY
     return resolve({"returns": annotation}, names.globals, names.locals)["returns"]
 
 
-def innermost(function: Any) -> Any:
+def innermost_function(function: Any) -> Any:
     """Return the annotated function inside partials, methods, callable objects and ``functools.wraps`` wrappers."""
     while True:
         inner = _without_wrappers(function)

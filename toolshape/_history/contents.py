@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from toolshape._history.log import Log
 from toolshape._parts import Text, as_text
-from toolshape._wire.content import keys_beside
+from toolshape._wire.content import unread_keys
 from toolshape._wire.histories import HistoryRuleName
 from toolshape.messages import (
     MediaPart,
@@ -43,25 +43,25 @@ def blank_text(message: Message, log: Log) -> Message:
 
 def text_after_call(message: Message, log: Log) -> Message:
     """Move texts and images before the calls."""
-    late_parts = behind_calls(message.parts) if message.role == "assistant" else []
+    late_parts = parts_after_calls(message.parts) if message.role == "assistant" else []
     if not late_parts:
         return message
     path = part_path(message, late_parts[0])
     log.repaired("text_after_call", path, "text or media follows a call", "it is moved before the call")
-    return with_parts(message, calls_last(message.parts))
+    return with_parts(message, move_calls_last(message.parts))
 
 
-def behind_calls(parts: Sequence[MessagePart]) -> list[MessagePart]:
+def parts_after_calls(parts: Sequence[MessagePart]) -> list[MessagePart]:
     """Return the texts and images that follow a call."""
     first_call_index = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
     return [part for part in parts[first_call_index:] if isinstance(part, (TextPart, MediaPart))]
 
 
-def calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
+def move_calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
     """Return the parts with all texts and images moved before the first call."""
     first_call_index = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
     other_parts = (part for part in parts[first_call_index:] if not isinstance(part, (TextPart, MediaPart)))
-    return (*parts[:first_call_index], *behind_calls(parts), *other_parts)
+    return (*parts[:first_call_index], *parts_after_calls(parts), *other_parts)
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
@@ -148,7 +148,7 @@ def item_id(message: Message, log: Log) -> Message:
     )
 
 
-def without_item_id(message: Message, log: Log) -> Message:
+def drop_item_id(message: Message, log: Log) -> Message:
     """Remove the id of an item whose reasoning is missing: the provider requires reasoning for an item with an id."""
     raw = message.raw
     if not isinstance(raw, dict) or not raw.get("id"):
@@ -156,7 +156,7 @@ def without_item_id(message: Message, log: Log) -> Message:
     fault = f"the reasoning that led to {raw['id']!r} is missing"
     log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
     if not calls_in(message):  # Without its id, a text is a plain message (as applications write them), not an item.
-        extra_keys = [key for part in message.parts if isinstance(part, TextPart) for key in keys_beside(part.raw)]
+        extra_keys = [key for part in message.parts if isinstance(part, TextPart) for key in unread_keys(part.raw)]
         if extra_keys:
             fault = f"only items can hold {', '.join(map(repr, extra_keys))}"
             log.repaired("foreign_part", message.path, fault, "it is left out")

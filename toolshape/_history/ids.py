@@ -43,7 +43,7 @@ class Ids:
         return self.new(given, rule.pattern)
 
 
-def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int, ToolCallPart]) -> list[Message]:
+def replace_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int, ToolCallPart]) -> list[Message]:
     """Replace ids that the provider rejects because of their form, or because another call has the same id.
 
     Args:
@@ -57,7 +57,7 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
     for message in messages:
         ids_in_message: set[str] = set()
         for call in calls_in(message):
-            sent_id = _of_call(call, message, log, ids, ids_in_message)
+            sent_id = _id_for_call(call, message, log, ids, ids_in_message)
             ids.used.add(sent_id)
             ids_in_message.add(sent_id)
             if sent_id != call.id or _lacks_id(call, log):
@@ -75,10 +75,10 @@ def with_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int
                 new_ids[id(result)] = answered_call.id
     if not new_ids:
         return list(messages)
-    return [_renewed(message, new_ids, log.rules.histories) for message in messages]
+    return [_replace_ids_in_message(message, new_ids, log.rules.histories) for message in messages]
 
 
-def _renewed(message: Message, new: Mapping[int, str], histories: Histories) -> Message:
+def _replace_ids_in_message(message: Message, new: Mapping[int, str], histories: Histories) -> Message:
     if not any(id(part) in new for part in message.parts):
         return message
     parts = tuple(_with_id(part, new[id(part)], histories) if id(part) in new else part for part in message.parts)
@@ -102,7 +102,7 @@ def _lacks_id(part: ToolCallPart | ToolResultPart, log: Log) -> bool:
     return part.raw is None or with_id is None or with_id(part.raw, "") is not None
 
 
-def _of_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:
+def _id_for_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, inside: set[str]) -> str:
     rule = log.rules.active.get("call_id")
     path = part_path(message, part)
     pattern = rule.pattern if rule is not None else ""

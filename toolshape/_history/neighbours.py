@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterable
 from toolshape.messages import Message
 
 
-def merged_neighbours(
-    messages: Iterable[Message], merge: Callable[[Message, Message], Message | None]
-) -> list[Message]:
+def merge_neighbours(messages: Iterable[Message], merge: Callable[[Message, Message], Message | None]) -> list[Message]:
     """Merge neighbouring messages wherever ``merge`` returns a merged message.
 
     Args:

@@ -5,9 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._history.contents import behind_calls, calls_last, missing_reasoning, missing_signature, trailing_space
+from toolshape._history.contents import (
+    missing_reasoning,
+    missing_signature,
+    move_calls_last,
+    parts_after_calls,
+    trailing_space,
+)
 from toolshape._history.log import Log
-from toolshape._history.neighbours import merged_neighbours
+from toolshape._history.neighbours import merge_neighbours
 from toolshape._parts import Text
 from toolshape.messages import (
     Message,
@@ -32,7 +38,7 @@ def wire_role(message: Message) -> Role:
     return "user" if message.role == "tool" else message.role
 
 
-def in_order(
+def order_messages(
     messages: Sequence[Message], log: Log, previous: Message | None, *, is_end: bool, thinks: bool
 ) -> list[Message]:
     """Apply the provider's rules about the order of messages.
@@ -59,7 +65,7 @@ def in_order(
     ordered: list[Message] = []
     rules = log.rules
     if not rules.histories.joins:
-        messages = [split_message for message in messages for split_message in _results_apart(message)]
+        messages = [split_message for message in messages for split_message in _split_results(message)]
     for index, message in enumerate(messages):
         last_message = ordered[-1] if ordered else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, index) is None
@@ -71,25 +77,30 @@ def in_order(
         if not message.parts and message.raw is None:
             continue
         message = _system_as_user(message, last_message, log)  # noqa: PLW2901 - the same message, perhaps in another role
-        ordered += _between(last_message, message, log)
-        ordered += _apart(message, log) if "content_beside_calls" in rules else [message]
-    ordered = _thought_through(_signed(ordered, log, is_end=is_end), log, thinks=thinks)
+        ordered += _fillers_before(last_message, message, log)
+        ordered += _split_calls(message, log) if "content_beside_calls" in rules else [message]
+    ordered = _add_missing_reasoning(_mark_unsigned_calls(ordered, log, is_end=is_end), log, thinks=thinks)
     if not rules.histories.joins:
-        ordered = merged_neighbours(ordered, _with_media)
+        ordered = merge_neighbours(ordered, _merge_media)
     if "same_role" in rules:
-        ordered = _alternating(ordered, log)
+        ordered = _merge_same_roles(ordered, log)
     if ordered and is_end and ordered[-1].role == "assistant" and "trailing_space" in rules:
         ordered[-1] = trailing_space(ordered[-1], log)
     last_message = ordered[-1] if ordered else previous
     is_last = is_end and last_message is not None and last_message.role == "assistant" and not calls_in(last_message)
-    if last_message is not None and is_last and "last_is_assistant" in rules and not _goes_on_itself(last_message, log):
+    if (
+        last_message is not None
+        and is_last
+        and "last_is_assistant" in rules
+        and not _may_end_history(last_message, log)
+    ):
         log.refused(
             "last_is_assistant", last_message.path, "the last message is the assistant's", "append a user message"
         )
     return ordered
 
 
-def _results_apart(message: Message) -> list[Message]:
+def _split_results(message: Message) -> list[Message]:
     """Split a message that mixes results with other parts into a tool message and a user message."""
     results = results_in(message)
     if message.raw is not None or not results or len(results) == len(message.parts):
@@ -98,7 +109,7 @@ def _results_apart(message: Message) -> list[Message]:
     return [replace(message, role="tool", parts=tuple(results)), replace(message, role="user", parts=other_parts)]
 
 
-def _goes_on_itself(message: Message, log: Log) -> bool:
+def _may_end_history(message: Message, log: Log) -> bool:
     """Whether an assistant message may end the history.
 
     It may if a key named by the rule is true, or if it ends in a provider part that the provider itself continues.
@@ -127,7 +138,7 @@ def _next_item(messages: Sequence[Message], at: int) -> Message | None:
     return None
 
 
-def _between(last: Message | None, message: Message, log: Log) -> list[Message]:
+def _fillers_before(last: Message | None, message: Message, log: Log) -> list[Message]:
     """Return the filler messages that the provider requires between the last message and this message."""
     rules = log.rules
     if last is None and message.role == "assistant":
@@ -155,7 +166,7 @@ def _system_as_user(message: Message, last: Message | None, log: Log) -> Message
     return replace(message, role="user", raw=None)
 
 
-def _apart(message: Message, log: Log) -> list[Message]:
+def _split_calls(message: Message, log: Log) -> list[Message]:
     """Split an assistant message that mixes text with calls: the calls go into a second message."""
     other_parts = [part for part in message.parts if not isinstance(part, ToolCallPart)]
     calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in other_parts)
@@ -165,7 +176,7 @@ def _apart(message: Message, log: Log) -> list[Message]:
     return [with_parts(message, other_parts), with_parts(message, calls)]
 
 
-def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
+def _mark_unsigned_calls(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
     """Mark calls without a signature: in messages without a wire form, and in all messages of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
@@ -178,13 +189,13 @@ def _signed(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]
         missing_signature(message, log)
         if message.role == "assistant"
         and (index > turn or message.raw is None)
-        and not _goes_on_with_calls(messages, index)
+        and not _continues_calls(messages, index)
         else message
         for index, message in enumerate(messages)
     ]
 
 
-def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
+def _continues_calls(messages: list[Message], at: int) -> bool:
     """Whether a received message continues the calls of the previous message: only a turn's first call is signed."""
     previous_message = messages[at - 1] if at else None
     return (
@@ -195,7 +206,7 @@ def _goes_on_with_calls(messages: list[Message], at: int) -> bool:
     )
 
 
-def _thought_through(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
+def _add_missing_reasoning(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
     """Add missing reasoning, empty, to calls in messages without a wire form; if the model reasons, to all calls."""
     if "missing_reasoning" not in log.rules:
         return messages
@@ -207,7 +218,7 @@ def begins_turn(message: Message) -> bool:
     return message.role == "user" and bool(message.parts) and not results_in(message)
 
 
-def _alternating(messages: list[Message], log: Log) -> list[Message]:
+def _merge_same_roles(messages: list[Message], log: Log) -> list[Message]:
     """Merge neighbouring messages that have the same role."""
 
     def merge(last: Message, message: Message) -> Message | None:
@@ -217,16 +228,16 @@ def _alternating(messages: list[Message], log: Log) -> list[Message]:
             log.repaired("same_role", message.path, "two neighbours have the same role", "they are merged")
         role = last.role if last.role == message.role else wire_role(last)
         parts: tuple[MessagePart, ...] = (*last.parts, *message.parts)
-        if role == "assistant" and "text_after_call" in log.rules and behind_calls(parts):
+        if role == "assistant" and "text_after_call" in log.rules and parts_after_calls(parts):
             fault = "its text would follow a call in the previous message"
             log.repaired("text_after_call", message.path, fault, "it is moved before the call")
-            parts = calls_last(parts)
+            parts = move_calls_last(parts)
         return replace(last, role=role, parts=parts, raw=None)
 
-    return merged_neighbours(messages, merge)
+    return merge_neighbours(messages, merge)
 
 
-def _with_media(last: Message, message: Message) -> Message | None:
+def _merge_media(last: Message, message: Message) -> Message | None:
     """Merge result messages that hold images, so that no image is written between two results."""
     if not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
         return None

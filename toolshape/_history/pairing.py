@@ -64,7 +64,7 @@ class _Asked:
         self.is_late = False
 
 
-def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool) -> list[Message]:
+def pair_calls(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool) -> list[Message]:
     """Pair each call with its result.
 
     Parts are identified by ``id()``, because two parts of a faulty history may be equal (a result stored twice).
@@ -78,7 +78,7 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
     Raises:
         LateResultError: A result answers a call that an earlier run filled in or left without a result.
     """
-    calls, dropped, last_turn, last_other = _looked_through(messages, log, pairs)
+    calls, dropped, last_turn, last_other = _match_results(messages, log, pairs)
     # Parts are frozen, so each change creates a new object with a new id(). ``renewed`` maps the id() of a result that
     # was read to its replacement. ``moved`` holds results that leave their message; ``inserted`` says where they go.
     inserted_results: dict[int, list[ToolResultPart]] = {}
@@ -87,7 +87,7 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
     pairs.calls = {}
     for call in calls:
         if call.answer is not None:
-            answer = _in_form(call.answer, call.part)
+            answer = _copy_call_form(call.answer, call.part)
             if call.is_late:
                 answer = replace(answer, path=part_path(messages[call.answer_at], answer))
             replacements[id(call.answer)] = answer
@@ -101,32 +101,32 @@ def paired(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: bool)
                 moved_ids.add(id(call.answer))
             continue
         is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
-        _unanswered(call, messages[call.at], log, pairs, inserted_results, is_open=is_open)
-    messages = [_with_answers(message, replacements) for message in messages]
+        _handle_unanswered_call(call, messages[call.at], log, pairs, inserted_results, is_open=is_open)
+    messages = [_replace_results(message, replacements) for message in messages]
     call_positions = {id(call.part): index for index, call in enumerate(calls)}
-    messages = [_in_call_order(message, log, pairs, call_positions) for message in messages]
+    messages = [_sort_results(message, log, pairs, call_positions) for message in messages]
     if dropped or inserted_results:
-        messages = _rebuilt(messages, dropped | {id(replacements[key]) for key in moved_ids}, inserted_results)
+        messages = _rebuild(messages, dropped | {id(replacements[key]) for key in moved_ids}, inserted_results)
     if log.rules.histories.joins:
-        messages = _joined(messages, log, pairs)
+        messages = _join_results(messages, log, pairs)
     return list(messages)
 
 
-def _in_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
+def _copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
     """Copy the name and wire form of a call to its result, so that the encoder can write a result that has no form."""
     if answer.raw is not None:
         return answer
     return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
 
 
-def _with_answers(message: Message, renewed: dict[int, ToolResultPart]) -> Message:
+def _replace_results(message: Message, renewed: dict[int, ToolResultPart]) -> Message:
     if not any(renewed.get(id(part), part) is not part for part in message.parts):
         return message
     parts = tuple(renewed.get(id(part), part) if isinstance(part, ToolResultPart) else part for part in message.parts)
     return replace(message, parts=parts)
 
 
-def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
+def _sort_results(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
     """Sort the results in a message by the order of their calls, if the message has no wire form or calls have no ids.
 
     Providers without call ids match results to calls by position.
@@ -139,7 +139,7 @@ def _in_call_order(message: Message, log: Log, pairs: Pairs, order: dict[int, in
     return with_parts(message, (next(ranked) if isinstance(part, ToolResultPart) else part for part in message.parts))
 
 
-def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
+def _match_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
     """Match results to calls in one pass.
 
     A turn is one message. But if the provider joins neighbouring assistant messages (``joins``), they are one turn: a
@@ -157,14 +157,14 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
     for index, message in enumerate(messages):
         for part in message.parts or (None,):  # An empty message also separates a call from its result.
             if isinstance(part, ToolResultPart):
-                call = _answered_by(part, by_id)
+                call = _find_call(part, by_id)
                 if call is None:
-                    _unasked(part, message, log, pairs, dropped, is_known=part.id in by_id)
+                    _drop_unasked_result(part, message, log, pairs, dropped, is_known=part.id in by_id)
                     continue
                 call.answer, call.answer_at = part, index
                 call.is_late = checks_place and last_turn > call.at
                 continue
-            if last_content != index and not (is_one_turn and _goes_on(messages, index, last_content)):
+            if last_content != index and not (is_one_turn and _continues_turn(messages, index, last_content)):
                 last_turn = index
             last_content = index
             if message.role != "assistant":
@@ -175,12 +175,12 @@ def _looked_through(messages: Sequence[Message], log: Log, pairs: Pairs) -> tupl
     return calls, dropped, last_turn, last_other
 
 
-def _goes_on(messages: Sequence[Message], at: int, last_content: int) -> bool:
+def _continues_turn(messages: Sequence[Message], at: int, last_content: int) -> bool:
     """Whether this message continues the assistant's message directly before it."""
     return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
-def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
+def _find_call(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
     """Return the call that a result answers, or ``None``.
 
     If calls share the id, the result answers the first waiting call in the latest message that has one.
@@ -189,7 +189,7 @@ def _answered_by(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Ask
     return next((call for call in waiting if call.at == waiting[-1].at), None)
 
 
-def _unasked(
+def _drop_unasked_result(
     part: ToolResultPart, message: Message, log: Log, pairs: Pairs, dropped: set[int], *, is_known: bool
 ) -> None:
     """Drop a result that answers no waiting call, if the provider rejects such results.
@@ -207,7 +207,7 @@ def _unasked(
         dropped.add(id(part))
 
 
-def _unanswered(
+def _handle_unanswered_call(
     call: _Asked, message: Message, log: Log, pairs: Pairs, inserted: dict[int, list[ToolResultPart]], *, is_open: bool
 ) -> None:
     part, path = call.part, part_path(message, call.part)
@@ -233,7 +233,7 @@ def _unanswered(
         pairs.filled_in.add(part.id)
 
 
-def _rebuilt(
+def _rebuild(
     messages: Sequence[Message], dropped: set[int], inserted: dict[int, list[ToolResultPart]]
 ) -> list[Message]:
     """Remove the dropped results, and insert results after the message of their calls.
@@ -258,7 +258,7 @@ def _is_results(message: Message) -> bool:
     return bool(message.parts) and all(isinstance(part, ToolResultPart) for part in message.parts)
 
 
-def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
+def _join_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
     """Merge the results of one message's calls into one message, in the order of the calls."""
     joined_messages: list[Message] = []
     order: dict[str, int] = {}
@@ -269,7 +269,9 @@ def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message
                 fault = "the results of one turn are in several messages"
                 log.repaired("split_results", message.path, fault, "they are merged into one")
             if "split_results" in log.rules or last_message.raw is None or message.raw is None:
-                joined_messages[-1] = _merged(_placed(last_message, pairs), _placed(message, pairs), order)
+                joined_messages[-1] = _merge_results(
+                    _keep_paths(last_message, pairs), _keep_paths(message, pairs), order
+                )
                 continue
         if calls := calls_in(message):
             order = order if last_message is not None and last_message.role == "assistant" else {}
@@ -278,7 +280,7 @@ def _joined(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message
     return joined_messages
 
 
-def _placed(message: Message, pairs: Pairs) -> Message:
+def _keep_paths(message: Message, pairs: Pairs) -> Message:
     """Prepare a message for merging: write each part's original position into its path, and keep the pairs."""
     parts: list[MessagePart] = []
     for part in message.parts:
@@ -288,7 +290,7 @@ def _placed(message: Message, pairs: Pairs) -> Message:
     return replace(message, parts=tuple(parts))
 
 
-def _merged(first: Message, second: Message, order: dict[str, int]) -> Message:
+def _merge_results(first: Message, second: Message, order: dict[str, int]) -> Message:
     results = sorted([*results_in(first), *results_in(second)], key=lambda result: order.get(result.id, len(order)))
     other_parts = [part for part in (*first.parts, *second.parts) if not isinstance(part, ToolResultPart)]
     role: Role = "user" if other_parts else "tool"

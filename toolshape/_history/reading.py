@@ -6,14 +6,14 @@ from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._errors import ResponseError
-from toolshape._results import sendable
-from toolshape._wire.bodies import parsed_body, plain
+from toolshape._results import make_sendable
+from toolshape._wire.bodies import parse_body, to_plain_json
 from toolshape._wire.histories import Histories
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape.messages import Message, MessagePart, TextPart, ToolCallPart, ToolResultPart, calls_in, results_in
 
 
-def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
+def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
     """Give each call without an id a new id, and give each result without an id the id of the call that it answers.
 
     Args:
@@ -34,7 +34,7 @@ def linked(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[
             waiting.clear()  # A new turn begins. Its results do not answer calls of earlier turns.
         last_message = message
         position = len(before) + len(linked_messages)
-        parts = tuple(_linked(part, waiting, call_ids, position, index) for index, part in enumerate(message.parts))
+        parts = tuple(_link_part(part, waiting, call_ids, position, index) for index, part in enumerate(message.parts))
         linked_messages.append(message if parts == message.parts else replace(message, parts=parts))
     return linked_messages
 
@@ -57,7 +57,7 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
     return [call for call in calls if call.id not in answered]
 
 
-def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
+def _link_part(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
     """Return the part with an id: its own id, a generated id, or the id of the call that it answers.
 
     A result without an id answers the first waiting call of the same name. If the result has no name either, it
@@ -65,7 +65,7 @@ def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], posit
     can only answer a call that came without an id.
     """
     if isinstance(part, ToolCallPart):
-        call = part if part.id else replace(part, id=_made_id(part, position, at), has_id=False)
+        call = part if part.id else replace(part, id=_make_id(part, position, at), has_id=False)
         waiting.append(call)
         own.add(call.id)
         return call
@@ -85,7 +85,7 @@ def _linked(part: MessagePart, waiting: list[ToolCallPart], own: set[str], posit
     return replace(part, id=generated_id(id_seed(["result", part.wire_name, part.text]), position + at), has_id=False)
 
 
-def _made_id(call: ToolCallPart, position: int, at: int) -> str:
+def _make_id(call: ToolCallPart, position: int, at: int) -> str:
     return generated_id(id_seed([call.wire_name, repr(call.arguments_raw), position]), at)
 
 
@@ -102,7 +102,7 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
         ResponseError: ``given`` has none of these forms.
     """
     try:
-        return linked(_messages_in(histories, _as_body(given)), before)
+        return link_results(_messages_in(histories, _read_body(given)), before)
     except RecursionError as error:
         raise ResponseError("the messages are nested too deeply", body=None) from error
 
@@ -120,43 +120,43 @@ def _messages_in(histories: Histories, body: Any) -> list[Message]:
     return messages
 
 
-def _as_body(given: Any) -> Any:
+def _read_body(given: Any) -> Any:
     if isinstance(given, (str, bytes, bytearray)):
-        return parsed_body(given)
+        return parse_body(given)
     if isinstance(given, Mapping):
         return dict(given)
-    return list(given) if isinstance(given, Sequence) else _plain_object(given)
+    return list(given) if isinstance(given, Sequence) else _convert_sdk_objects(given)
 
 
-def _plain_object(given: Any) -> Any:
+def _convert_sdk_objects(given: Any) -> Any:
     """Convert SDK objects anywhere in a value to JSON. A value without SDK objects is returned as the same object."""
     if isinstance(given, dict):
         changed_values = {
-            key: converted for key, value in given.items() if (converted := _plain_object(value)) is not value
+            key: converted for key, value in given.items() if (converted := _convert_sdk_objects(value)) is not value
         }
         return {**given, **changed_values} if changed_values else given
     if isinstance(given, (list, tuple)):
-        items = [_plain_object(value) for value in given]
+        items = [_convert_sdk_objects(value) for value in given]
         is_unchanged = isinstance(given, list) and all(
             converted is value for converted, value in zip(items, given, strict=True)
         )
         return given if is_unchanged else items
     if given is None or isinstance(given, (str, int, float, bytes, bytearray)):
         return given
-    return parsed_body(given) if hasattr(given, "ListFields") else _with_kinds(plain(given), given)
+    return parse_body(given) if hasattr(given, "ListFields") else _restore_kinds(to_plain_json(given), given)
 
 
-def _with_kinds(dumped: Any, given: Any) -> Any:
+def _restore_kinds(dumped: Any, given: Any) -> Any:
     """Restore ``role`` and ``type`` in the JSON of an SDK object.
 
     Both may be defaults of the class, which a dump of only the set fields omits.
     """
     if isinstance(dumped, list) and isinstance(given, (list, tuple)) and len(dumped) == len(given):
-        return [_with_kinds(item, value) for item, value in zip(dumped, given, strict=True)]
+        return [_restore_kinds(item, value) for item, value in zip(dumped, given, strict=True)]
     if not isinstance(dumped, dict) or dumped is given:
         return dumped
     if isinstance(given, dict):
-        return {key: _with_kinds(value, given.get(key)) for key, value in dumped.items()}
+        return {key: _restore_kinds(value, given.get(key)) for key, value in dumped.items()}
     kinds, restored = {}, dict(dumped)
     fields: dict[str, Any] = getattr(type(given), "model_fields", {})
     for name, field in fields.items():
@@ -164,14 +164,14 @@ def _with_kinds(dumped: Any, given: Any) -> Any:
         if key in ("role", "type") and dumped.get(key) is None and isinstance(value, str):
             kinds[key] = value
         elif key in dumped:
-            restored[key] = _with_kinds(dumped[key], value)
+            restored[key] = _restore_kinds(dumped[key], value)
     return {**kinds, **restored, **kinds}
 
 
 _KEYS = frozenset({"role", "type", "content", "parts"})
 
 
-def _named(given: Any) -> str:
+def _describe(given: Any) -> str:
     return f"an object with the keys {sorted(map(str, given))[:5]}" if isinstance(given, dict) else type(given).__name__
 
 
@@ -189,8 +189,8 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
         raise ResponseError(f"no messages: expected a list, or a request with the key {histories.key!r}", body=body)
     messages: list[JsonObject] = []
     for index, item in enumerate(items):
-        message: Any = sendable([_plain_object(item)])[0]
+        message: Any = make_sendable([_convert_sdk_objects(item)])[0]
         if not isinstance(message, dict) or not message.keys() & _KEYS:
-            raise ResponseError(f"{histories.key}[{index}] is not a message, but {_named(message)}", body=body)
+            raise ResponseError(f"{histories.key}[{index}] is not a message, but {_describe(message)}", body=body)
         messages.append(message)
     return messages

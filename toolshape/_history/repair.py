@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toolshape._errors import Problem
-from toolshape._history.contents import CONTENT_RULES, TOOL_RULES, blank_text, without_item_id
-from toolshape._history.ids import Ids, with_ids
+from toolshape._history.contents import CONTENT_RULES, TOOL_RULES, blank_text, drop_item_id
+from toolshape._history.ids import Ids, replace_ids
 from toolshape._history.log import Log
-from toolshape._history.order import in_order
-from toolshape._history.pairing import Pairs, paired
+from toolshape._history.order import order_messages
+from toolshape._history.pairing import Pairs, pair_calls
 from toolshape._wire.histories import NULL, Histories
 from toolshape.messages import (
     Message,
@@ -62,8 +62,8 @@ def repaired(
     Raises:
         LateResultError: A result arrives for a call that an earlier run answered as not run, or left without a result.
     """
-    repaired_messages = paired(_with_content(messages, log), log, progress.pairs, is_end=is_end)
-    repaired_messages = with_ids(repaired_messages, log, progress.ids, progress.pairs.calls)
+    repaired_messages = pair_calls(_drop_empty(messages, log), log, progress.pairs, is_end=is_end)
+    repaired_messages = replace_ids(repaired_messages, log, progress.ids, progress.pairs.calls)
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
     tool_message_rules = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
     for index, message in enumerate(repaired_messages):
@@ -71,14 +71,14 @@ def repaired(
             message = rule(message, log)  # noqa: PLW2901 - each rule changes the result of the previous rule
         repaired_messages[index] = message
     if "item_without_reasoning" in log.rules:
-        repaired_messages = [_without_orphaned_item_id(message, log, progress) for message in repaired_messages]
-    repaired_messages = in_order(repaired_messages, log, progress.previous, is_end=is_end, thinks=thinks)
+        repaired_messages = [_drop_orphaned_item_id(message, log, progress) for message in repaired_messages]
+    repaired_messages = order_messages(repaired_messages, log, progress.previous, is_end=is_end, thinks=thinks)
     if repaired_messages:
         progress.previous = repaired_messages[-1]
     return repaired_messages
 
 
-def _without_orphaned_item_id(message: Message, log: Log, progress: RepairState) -> Message:
+def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) -> Message:
     """Remove the item id of a call if its turn has no reasoning, which the provider would require.
 
     The reasoning may have been lost in storage. A call from a response that this library read keeps its id (its origin
@@ -92,11 +92,11 @@ def _without_orphaned_item_id(message: Message, log: Log, progress: RepairState)
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
         # Only items from the API have a status. OpenAI accepted items with no status and no reasoning (recorded, 2026).
         is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
-        return without_item_id(message, log) if is_from_api else message
+        return drop_item_id(message, log) if is_from_api else message
     return message
 
 
-def _with_content(messages: Sequence[Message], log: Log) -> list[Message]:
+def _drop_empty(messages: Sequence[Message], log: Log) -> list[Message]:
     """Drop the blank texts and the empty messages that the provider rejects."""
     kept_messages: list[Message] = []
     for message in messages:
@@ -124,7 +124,7 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
     return Problem(path="tools", rule=rule.name, message=message, hint=hint, evidence=rule.evidence)
 
 
-def invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
+def mark_invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
     """Record in each repair which later signatures it invalidates: a signature covers the messages before it."""
     signed_paths = [
         (index, part_path(message, part))

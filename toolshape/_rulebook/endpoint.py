@@ -9,7 +9,7 @@ from toolshape._dispatch.plan import Plan
 from toolshape._errors import ToolshapeError
 from toolshape._families import get
 from toolshape._families.openai.probes import has_usage, question
-from toolshape._options import options_of
+from toolshape._options import parse_options
 from toolshape._registry import Registry
 from toolshape._rulebook.verify import Outcome
 from toolshape._tool import Tool, make_tool
@@ -52,7 +52,7 @@ def _book(room: int) -> str:
 
 def _tools() -> list[Tool[..., Any]]:
     functions = {"weather": _weather, "book": _book}
-    return [make_tool(function, options_of({"name": name}), None) for name, function in functions.items()]
+    return [make_tool(function, parse_options({"name": name}), None) for name, function in functions.items()]
 
 
 _CALL_ONE = "How will the weather be in Bonn for the next 2 days? Use the tool."
@@ -69,7 +69,7 @@ class _Endpoint(NamedTuple):
     strict: Bound
 
 
-def _said(
+def _request_response(
     server: _Endpoint, text: str, bound: Bound | None = None, *, is_streamed: bool = False, **asked: Any
 ) -> _Seen:
     """Send a request to a server, and read the response.
@@ -98,32 +98,35 @@ def _calls(seen: _Seen) -> list[str]:
     return [str(call.name or call.wire_name) for call in seen.plan.calls]
 
 
-def _shown(seen: _Seen) -> str:
+def _describe(seen: _Seen) -> str:
     return f"calls: {', '.join(_calls(seen)) or 'none'}; ended by {seen.plan.results.finish_raw!r}"
 
 
 def _required(server: _Endpoint) -> tuple[bool, str]:
-    response = _said(server, _TALK, choice="required")
-    return bool(_calls(response)), _shown(response)
+    response = _request_response(server, _TALK, choice="required")
+    return bool(_calls(response)), _describe(response)
 
 
 def _named(server: _Endpoint) -> tuple[bool, str]:
-    response = _said(server, _CALL_ONE, choice="book")
-    return set(_calls(response)) == {"book"}, _shown(response)
+    response = _request_response(server, _CALL_ONE, choice="book")
+    return set(_calls(response)) == {"book"}, _describe(response)
 
 
 def _none(server: _Endpoint) -> tuple[bool, str]:
-    response = _said(server, _CALL_ONE, choice="none")
-    return not _calls(response), _shown(response)
+    response = _request_response(server, _CALL_ONE, choice="none")
+    return not _calls(response), _describe(response)
 
 
 def _one_at_a_time(server: _Endpoint) -> tuple[bool, str]:
-    response = _said(server, _CALL_TWO, choice="required", parallel=False)
-    return len(_calls(response)) == 1, _shown(response)
+    response = _request_response(server, _CALL_TWO, choice="required", parallel=False)
+    return len(_calls(response)) == 1, _describe(response)
 
 
 def _ids(server: _Endpoint) -> tuple[bool, str]:
-    plans = [_said(server, _CALL_TWO, choice="required", is_streamed=is_streamed).plan for is_streamed in (False, True)]
+    plans = [
+        _request_response(server, _CALL_TWO, choice="required", is_streamed=is_streamed).plan
+        for is_streamed in (False, True)
+    ]
     ids_by_plan = [
         [call.raw.get("id") if isinstance(call.raw, dict) else None for call in plan.calls] for plan in plans
     ]
@@ -132,7 +135,9 @@ def _ids(server: _Endpoint) -> tuple[bool, str]:
 
 
 def _streamed(server: _Endpoint) -> tuple[bool, str]:
-    whole, streamed = (_said(server, _CALL_ONE, choice="required", is_streamed=flag) for flag in (False, True))
+    whole, streamed = (
+        _request_response(server, _CALL_ONE, choice="required", is_streamed=flag) for flag in (False, True)
+    )
     read_calls = [[(call.name, call.arguments) for call in response.plan.calls] for response in (whole, streamed)]
     ends = [response.plan.results.finish_raw for response in (whole, streamed)]
     return read_calls[0] == read_calls[1] and ends[0] == ends[
@@ -141,29 +146,34 @@ def _streamed(server: _Endpoint) -> tuple[bool, str]:
 
 
 def _arguments(server: _Endpoint) -> tuple[bool, str]:
-    response = _said(server, "Call the tool weather for Atlantis, for many days.", server.strict, choice="weather")
+    response = _request_response(
+        server, "Call the tool weather for Atlantis, for many days.", server.strict, choice="weather"
+    )
     error_texts = [
         result.text for result in response.plan.results if result.error is not None and result.error.code != "not_run"
     ]
-    return bool(_calls(response)) and not error_texts, "; ".join(error_texts) or _shown(response)
+    return bool(_calls(response)) and not error_texts, "; ".join(error_texts) or _describe(response)
 
 
 def _ends(server: _Endpoint) -> tuple[bool, str]:
-    called_response, text_response = _said(server, _CALL_ONE, choice="required"), _said(server, _TALK, choice="none")
+    called_response, text_response = (
+        _request_response(server, _CALL_ONE, choice="required"),
+        _request_response(server, _TALK, choice="none"),
+    )
     ends = called_response.plan.results.finish_raw, text_response.plan.results.finish_raw
     return ends in (("tool_calls", "stop"), ("stop", "stop")) and ends[
         0
     ] == "tool_calls", f"calls: {ends[0]!r}, text: {ends[1]!r}"
 
 
-def _in_text(server: _Endpoint) -> tuple[bool, str]:
-    response = _said(server, _CALL_ONE)
+def _no_calls_in_text(server: _Endpoint) -> tuple[bool, str]:
+    response = _request_response(server, _CALL_ONE)
     warnings = response.plan.results.warnings
-    return not warnings, "; ".join(warning.message for warning in warnings) or _shown(response)
+    return not warnings, "; ".join(warning.message for warning in warnings) or _describe(response)
 
 
 def _usage(server: _Endpoint) -> tuple[bool, str]:
-    whole, streamed = (_said(server, _TALK, is_streamed=flag) for flag in (False, True))
+    whole, streamed = (_request_response(server, _TALK, is_streamed=flag) for flag in (False, True))
     words = {True: "reported", False: "not reported"}
     observation = f"whole: {words[whole.has_usage]}; streamed: {words[streamed.has_usage]}"
     return whole.has_usage and streamed.has_usage, observation
@@ -178,7 +188,7 @@ CHECKS: dict[str, _Check] = {
     "a stream says what a whole response says": _streamed,
     "strict arguments fit the schema": _arguments,
     "a response ends by tool_calls or stop": _ends,
-    "no call is left in the text": _in_text,
+    "no call is left in the text": _no_calls_in_text,
     "the usage is reported": _usage,
 }
 
@@ -196,7 +206,7 @@ def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
             yield Behaviour(name, "confirmed" if is_right else "refuted", words[:_LONGEST])
 
 
-def asking(url: str, key: str, client: Any, seconds: float) -> Ask:
+def make_ask(url: str, key: str, client: Any, seconds: float) -> Ask:
     """Return a function that posts a body to an OpenAI-compatible server.
 
     Args:

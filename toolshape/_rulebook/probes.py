@@ -10,9 +10,9 @@ from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
 from toolshape._errors import ExportError
 from toolshape._rulebook.histories import ACCEPTED as ACCEPTED_HISTORY
 from toolshape._rulebook.histories import STEPS, USER, refused_histories
-from toolshape._rulebook.schemas import ACCEPTED, opened, refused_schemas
+from toolshape._rulebook.schemas import ACCEPTED, refused_schemas, without_closing
 from toolshape._schema.checks import Cited
-from toolshape._schema.values import copied
+from toolshape._schema.values import copy_json
 from toolshape._wire.provider import Choice, OutputSchema, Provider
 from toolshape._wire.server import RequestFault, RequestRead
 from toolshape.messages import Message, ReasoningPart, ToolCallPart
@@ -80,7 +80,7 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
         ExportError: The provider has no ``histories``, which define how its messages are written.
     """
     probes = _probes(provider, model)
-    unprobed_rules = _left(provider, probes)
+    unprobed_rules = _rules_without_probe(provider, probes)
     models_by_rule: dict[Rule, str] = {}
     for other in server_of(provider).models:
         for rule in _probes(provider, other):
@@ -92,15 +92,15 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
     ordered = sorted(probes.values(), key=lambda probe: (KINDS.index(probe.rule.kind), probe.rule.name))
     return RuleBook(
         tuple(ordered),
-        tuple(_unprobed(provider, rule, model, models_by_rule.get(rule)) for rule in rules_without_probe),
+        tuple(_make_unprobed(provider, rule, model, models_by_rule.get(rule)) for rule in rules_without_probe),
     )
 
 
 def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
     breaking_candidates: list[tuple[_Candidate, frozenset[tuple[str, str, bool]]]] = []
     for candidate in _candidates(provider, model):
-        if not _broken(provider, candidate.accepted, model):
-            broken_rules = _broken(provider, candidate.refused, model)
+        if not _broken_rules(provider, candidate.accepted, model):
+            broken_rules = _broken_rules(provider, candidate.refused, model)
             breaking_candidates += [(candidate, broken_rules)] if broken_rules else []
     rules_by_key = {(rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)}
     # A check of whole requests may report a fault under another name, so this name becomes a rule as well.
@@ -119,7 +119,7 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
     return probes
 
 
-def _left(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
+def _rules_without_probe(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
     """Return the rules without a probe. For a check of whole requests, a probe with its evidence is enough."""
     probed_evidence = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
@@ -129,7 +129,7 @@ def _left(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
     ]
 
 
-def _unprobed(provider: Provider, rule: Rule, model: str | None, other: str | None) -> Unprobed:
+def _make_unprobed(provider: Provider, rule: Rule, model: str | None, other: str | None) -> Unprobed:
     if other is not None:
         return Unprobed(rule, f"{_OF_OTHER_MODELS}, for example {other}", other)
     if rule.kind == "history" and provider.histories is not None:
@@ -147,9 +147,9 @@ def _unprobed(provider: Provider, rule: Rule, model: str | None, other: str | No
 
 def rules_of(provider: Provider) -> Iterator[Rule]:
     """Yield the cited rules by which a provider's server refuses requests, without the rules that it ignores."""
-    yield from _of_schemas("schema", provider.schema.refuses)
+    yield from _schema_rules("schema", provider.schema.refuses)
     if provider.schema.strict is not None:
-        yield from _of_schemas("strict", provider.schema.refuses_strict)
+        yield from _schema_rules("strict", provider.schema.refuses_strict)
     yield Rule("name", "name", provider.names.evidence)
     request, budget = provider.request, provider.schema.budget
     limits = {"most_tools": request.most_tools, "description": request.longest_description}
@@ -169,23 +169,23 @@ def rules_of(provider: Provider) -> Iterator[Rule]:
         yield Rule("output", "output_beside_tools", form.not_beside_tools.evidence)
     rules = form.schema or provider.schema
     has_strict = rules.strict is not None or form.is_always_strict
-    output_rules = _of_schemas("output", (*rules.refuses, *(rules.refuses_strict if has_strict else ())))
+    output_rules = _schema_rules("output", (*rules.refuses, *(rules.refuses_strict if has_strict else ())))
     yield from (rule for rule in output_rules if not (form.takes_any_root and rule.name in OF_ROOTS))
 
 
-def _of_schemas(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
+def _schema_rules(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
     yield from dict.fromkeys(Rule(kind, rule.check.__name__, rule.evidence) for rule in rules if rule.is_refused)
 
 
-def _broken(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
+def _broken_rules(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
     """Return the rules that refuse a body, each as its name, its evidence, and whether the rule is about an answer."""
-    request_faults: Iterable[RequestFault] = faults(provider, _read(provider, body, model), model, strict=False)
+    request_faults: Iterable[RequestFault] = faults(provider, _read_body(provider, body, model), model, strict=False)
     return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in request_faults)
 
 
-def _read(provider: Provider, body: JsonObject, model: str | None) -> RequestRead:
+def _read_body(provider: Provider, body: JsonObject, model: str | None) -> RequestRead:
     key = "model" if provider.histories is None else provider.histories.model_key
-    return server_of(provider).read_request({key: model or "probe", **copied(body)})
+    return server_of(provider).read_request({key: model or "probe", **copy_json(body)})
 
 
 def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
@@ -194,41 +194,41 @@ def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
     accepted_schema = next(
         (
             form(ACCEPTED)
-            for form in (dict, opened)
-            if not _broken(provider, _with_tool(provider, form(ACCEPTED)), model)
+            for form in (dict, without_closing)
+            if not _broken_rules(provider, _with_tool(provider, form(ACCEPTED)), model)
         ),
         ACCEPTED,
     )
     tools = _with_tool(provider, accepted_schema)
     for changes in server_of(provider).probes:
-        yield _Candidate(_changed(plain, changes.refused), _changed(plain, changes.accepted))
+        yield _Candidate(_apply_changes(plain, changes.refused), _apply_changes(plain, changes.accepted))
     for key in plain:
         yield _Candidate({name: value for name, value in plain.items() if name != key}, plain)
     duplicate_tools = [tool_spec(accepted_schema), tool_spec(accepted_schema)]
     yield _Candidate(request_body(provider, tools=duplicate_tools), tools)
-    yield from _of_histories(provider, accepted_schema, model)
+    yield from _history_candidates(provider, accepted_schema, model)
     for name in _NAMES:
         yield _Candidate(request_body(provider, tools=[tool_spec(accepted_schema, name=name)]), tools)
-    yield from _of_tool_schemas(provider, accepted_schema)
-    yield from _of_answers(provider)
-    yield from _of_limits(provider, accepted_schema)
+    yield from _schema_candidates(provider, accepted_schema)
+    yield from _answer_candidates(provider)
+    yield from _limit_candidates(provider, accepted_schema)
 
 
-def _of_histories(provider: Provider, usual: JsonSchema, model: str | None) -> Iterator[_Candidate]:
-    def written(history: tuple[Message, ...], *, has_tools: bool = True) -> JsonObject:
+def _history_candidates(provider: Provider, usual: JsonSchema, model: str | None) -> Iterator[_Candidate]:
+    def write_body(history: tuple[Message, ...], *, has_tools: bool = True) -> JsonObject:
         return request_body(provider, tools=[tool_spec(usual)] if has_tools else (), history=history)
 
-    def as_wanted(history: tuple[Message, ...]) -> tuple[Message, ...]:
-        return tuple(_as_wanted(provider, message, model) for message in history)
+    def meet_requirements(history: tuple[Message, ...]) -> tuple[Message, ...]:
+        return tuple(_meet_requirements(provider, message, model) for message in history)
 
-    twin = written(as_wanted(ACCEPTED_HISTORY))
-    yield _Candidate(written(as_wanted(ACCEPTED_HISTORY), has_tools=False), twin)
-    yield _Candidate(written((*as_wanted(STEPS[:3]), *STEPS[3:])), written(as_wanted(STEPS)))
+    twin = write_body(meet_requirements(ACCEPTED_HISTORY))
+    yield _Candidate(write_body(meet_requirements(ACCEPTED_HISTORY), has_tools=False), twin)
+    yield _Candidate(write_body((*meet_requirements(STEPS[:3]), *STEPS[3:])), write_body(meet_requirements(STEPS)))
     for history in refused_histories():
-        yield _Candidate(written(as_wanted(history)), twin)
+        yield _Candidate(write_body(meet_requirements(history)), twin)
 
 
-def _as_wanted(provider: Provider, message: Message, model: str | None) -> Message:
+def _meet_requirements(provider: Provider, message: Message, model: str | None) -> Message:
     """Return a message whose first call has the reasoning or the signature that the model requires."""
     first_call = next((part for part in message.parts if isinstance(part, ToolCallPart)), None)
     histories = provider.histories
@@ -251,9 +251,9 @@ def _with_tool(provider: Provider, schema: JsonSchema) -> JsonObject:
     return request_body(provider, tools=[tool_spec(schema)])
 
 
-def _of_tool_schemas(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
+def _schema_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     for strict in (False, True) if provider.schema.strict is not None else (False,):
-        for form in (dict, opened):  # a twin that is refused leads to no probe
+        for form in (dict, without_closing):  # a twin that is refused leads to no probe
             twin = request_body(provider, tools=[tool_spec(form(ACCEPTED))], strict=strict)
             for schema in refused_schemas():
                 yield _Candidate(request_body(provider, tools=[tool_spec(form(schema))], strict=strict), twin)
@@ -261,10 +261,10 @@ def _of_tool_schemas(provider: Provider, usual: JsonSchema) -> Iterator[_Candida
     with contextlib.suppress(AttributeError):  # some providers write single fields of the schema
         refused = request_body(provider, tools=[tool_spec(not_a_schema)])
         yield _Candidate(refused, _with_tool(provider, usual))
-    yield from _of_choices(provider, usual)
+    yield from _choice_candidates(provider, usual)
 
 
-def _of_choices(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
+def _choice_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     twin = _with_tool(provider, usual)
     modes: tuple[ChoiceMode, ...] = ("required", "none")
     for mode in modes:
@@ -272,29 +272,32 @@ def _of_choices(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
             yield _Candidate(request_body(provider, tools=[tool_spec(usual)], mode=mode), twin)
 
 
-def _of_answers(provider: Provider) -> Iterator[_Candidate]:
+def _answer_candidates(provider: Provider) -> Iterator[_Candidate]:
     form = provider.output
     if form is None or form.sent is None:
         return
 
-    def asking(
+    def body_asking(
         schema: JsonSchema, *, name: str = "probe", is_strict: bool = True, tools: Iterable[Spec] = ()
     ) -> JsonObject:
         answer_keywords = form.keywords(OutputSchema(name, "", schema, is_strict))
-        return request_body(provider, tools=list(tools), more=copied(answer_keywords))
+        return request_body(provider, tools=list(tools), more=copy_json(answer_keywords))
 
     for is_strict in (True,) if form.is_always_strict else (False, True):
-        for shape in (dict, opened):
-            twin = asking(shape(ACCEPTED), is_strict=is_strict)
+        for shape in (dict, without_closing):
+            twin = body_asking(shape(ACCEPTED), is_strict=is_strict)
             for schema in refused_schemas():
-                yield _Candidate(asking(shape(schema), is_strict=is_strict), twin)
+                yield _Candidate(body_asking(shape(schema), is_strict=is_strict), twin)
     for name in _NAMES:
-        yield _Candidate(asking(ACCEPTED, name=name), asking(ACCEPTED))
-    yield _Candidate(asking(ACCEPTED, tools=[tool_spec()]), asking(ACCEPTED))
-    yield _Candidate(asking(opened(ACCEPTED), tools=[tool_spec(opened(ACCEPTED))]), asking(opened(ACCEPTED)))
+        yield _Candidate(body_asking(ACCEPTED, name=name), body_asking(ACCEPTED))
+    yield _Candidate(body_asking(ACCEPTED, tools=[tool_spec()]), body_asking(ACCEPTED))
+    yield _Candidate(
+        body_asking(without_closing(ACCEPTED), tools=[tool_spec(without_closing(ACCEPTED))]),
+        body_asking(without_closing(ACCEPTED)),
+    )
 
 
-def _of_limits(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
+def _limit_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     """Yield requests that exceed a limit by one tool or one character: these cost the most."""
     request, budget = provider.request, provider.schema.budget
     if request.longest_description is not None:
@@ -305,12 +308,12 @@ def _of_limits(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
         )
         yield _Candidate(long, longest)
     if request.most_tools is not None:
-        yield _counted(provider, usual, request.most_tools.most, strict=False)
+        yield _tool_count_candidate(provider, usual, request.most_tools.most, strict=False)
     if budget is not None and budget.tools is not None:
-        yield _counted(provider, usual, budget.tools, strict=True)
+        yield _tool_count_candidate(provider, usual, budget.tools, strict=True)
 
 
-def _counted(provider: Provider, usual: JsonSchema, most: int, *, strict: bool) -> _Candidate:
+def _tool_count_candidate(provider: Provider, usual: JsonSchema, most: int, *, strict: bool) -> _Candidate:
     specs = [tool_spec(usual, name=f"probe_{number}") for number in range(most + 1)]
     too_many, enough = (request_body(provider, tools=spec_list, strict=strict) for spec_list in (specs, specs[:-1]))
     return _Candidate(too_many, enough)
@@ -343,10 +346,10 @@ def request_body(
     write_system = histories.system if system and histories.system is not None else None
     for message in history:
         if message.role != "system" or write_system is None:
-            keywords[histories.key] += copied(histories.write(message))
+            keywords[histories.key] += copy_json(histories.write(message))
     if write_system is not None:
         keywords |= write_system(system)
-    entries = [copied(provider.request.envelope(spec, strict)) for spec in tools]
+    entries = [copy_json(provider.request.envelope(spec, strict)) for spec in tools]
     tool_keywords = provider.request.keywords(
         provider.request.gather(entries), Choice(provider.name, is_strict=strict, mode=mode)
     )
@@ -360,6 +363,6 @@ def request_body(
     return body
 
 
-def _changed(body: JsonObject, changes: JsonObject) -> JsonObject:
+def _apply_changes(body: JsonObject, changes: JsonObject) -> JsonObject:
     changed = {**body, **changes}
     return {name: value for name, value in changed.items() if value is not None}

@@ -18,11 +18,11 @@ ACCEPTED = with_field(TEXT)
 """The schema that every provider accepts, with strict mode and without it."""
 
 
-def opened(schema: Any) -> Any:
+def without_closing(schema: Any) -> Any:
     """Return a schema without ``additionalProperties``, which some dialects do not have."""
     if isinstance(schema, dict):
-        return {key: opened(value) for key, value in schema.items() if key != "additionalProperties"}
-    return [opened(value) for value in schema] if isinstance(schema, list) else schema
+        return {key: without_closing(value) for key, value in schema.items() if key != "additionalProperties"}
+    return [without_closing(value) for value in schema] if isinstance(schema, list) else schema
 
 
 def refused_schemas() -> Iterator[JsonSchema]:
@@ -40,8 +40,8 @@ def refused_schemas() -> Iterator[JsonSchema]:
     yield with_field({"$ref": "#/$defs/A", "title": "A"}, **{"$defs": {"A": TEXT}})
     node = {**with_field({"type": "array", "items": {"$ref": "#/$defs/Node"}})}
     yield with_field({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": node}})
-    yield from _of_names(["a b!", "1a", "ä", "a" * 65, "a" * 129])
-    yield from _too_large()
+    yield from _schemas_with_names(["a b!", "1a", "ä", "a" * 65, "a" * 129])
+    yield from _large_schemas()
 
 
 def _refused_fields() -> Iterator[Any]:
@@ -65,12 +65,12 @@ def _refused_fields() -> Iterator[Any]:
     yield {"type": "array", "items": TEXT, "maxItems": 2}
 
 
-def _of_names(names: list[str]) -> Iterator[JsonSchema]:
+def _schemas_with_names(names: list[str]) -> Iterator[JsonSchema]:
     for name in names:
         yield {"type": "object", "properties": {name: TEXT}, "required": [name], "additionalProperties": False}
 
 
-def _too_large() -> Iterator[JsonSchema]:
+def _large_schemas() -> Iterator[JsonSchema]:
     """Yield schemas that exceed a limit, in steps from small to large: servers read and bill the whole schema."""
     for levels in (6, 11):
         deep: JsonSchema = ACCEPTED

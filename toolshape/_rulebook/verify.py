@@ -122,7 +122,7 @@ def _words(body: Any) -> str:
     return message if isinstance(message, str) else json.dumps(message)
 
 
-def selected(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
+def select_probes(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
     """Return the probes of some kinds, the cheapest first, and at most ``most`` of them.
 
     Raises:
@@ -162,19 +162,19 @@ def findings(provider: Provider, model: str, probes: Iterable[Probe], send: Send
         if key not in twins:
             twins[key] = send(probe.accepted)
         twin = twins[key]
-        reply = send(probe.refused) if _says(twin) is True else twin
-        yield Finding(provider.name, model, probe.rule, *_judged(twin, reply), _now())
+        reply = send(probe.refused) if _is_accepted(twin) is True else twin
+        yield Finding(provider.name, model, probe.rule, *_judge(twin, reply), _now())
 
 
-def _says(reply: Reply) -> bool | None:
+def _is_accepted(reply: Reply) -> bool | None:
     """Return whether a request was accepted, or ``None`` if the reply does not show this."""
     if reply.status is None:
         return None
     return True if 200 <= reply.status < 300 else False if reply.status in _REFUSED else None  # noqa: PLR2004 - HTTP's
 
 
-def _judged(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
-    is_twin_accepted, is_probe_accepted = _says(twin), _says(reply)
+def _judge(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
+    is_twin_accepted, is_probe_accepted = _is_accepted(twin), _is_accepted(reply)
     if is_twin_accepted is False:
         return "refuted", f"the twin was refused: {twin.words}"
     if is_twin_accepted is None or is_probe_accepted is None:
@@ -211,7 +211,7 @@ def read_findings(path: Path) -> list[Finding]:
     return results
 
 
-def left_over(probes: Iterable[Probe], found: Iterable[Finding], provider: str, model: str) -> list[Probe]:
+def undecided_probes(probes: Iterable[Probe], found: Iterable[Finding], provider: str, model: str) -> list[Probe]:
     """Return the probes that no earlier finding of this provider and model decides."""
     decided = {
         finding.rule

@@ -11,7 +11,7 @@ Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
 """The fields that an arrow drops if they are null: per object, the names of all fields and of the dropped fields."""
 
 
-def chained(arrows: Sequence[Arrow]) -> Arrow | None:
+def chain_arrows(arrows: Sequence[Arrow]) -> Arrow | None:
     """Return one arrow that applies all given arrows in order, or ``None`` if there are no arrows."""
     if not arrows:
         return None
@@ -26,7 +26,7 @@ def chained(arrows: Sequence[Arrow]) -> Arrow | None:
     return chain
 
 
-def _at(step: int | str, arrow: Arrow, item: Any) -> Any:
+def _apply_at(step: int | str, arrow: Arrow, item: Any) -> Any:
     """Apply an arrow to a member; if it raises ``UnreadableError``, prepend ``step`` to the error's location."""
     try:
         return arrow(item)
@@ -44,7 +44,7 @@ def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: _at(key, active[key], item) if key in active else item for key, item in value.items()}
+        return {key: _apply_at(key, active[key], item) if key in active else item for key, item in value.items()}
 
     return lifted
 
@@ -57,7 +57,7 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item if key in known else _at(key, arrow, item) for key, item in value.items()}
+        return {key: item if key in known else _apply_at(key, arrow, item) for key, item in value.items()}
 
     return lifted
 
@@ -75,7 +75,7 @@ def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str]
         for pattern, arrow in active.items():
             for key in value:
                 if matches(pattern, key):
-                    result[key] = _at(key, arrow, result[key])
+                    result[key] = _apply_at(key, arrow, result[key])
         return result
 
     return lifted
@@ -91,6 +91,6 @@ def in_array(prefix: Sequence[Arrow | None], rest: Arrow | None) -> Arrow | None
             return value
         arrows = [*prefix, *[rest] * (len(value) - len(prefix))]
         pairs = enumerate(zip(arrows, value, strict=False))
-        return [_at(index, arrow, item) if arrow else item for index, (arrow, item) in pairs]
+        return [_apply_at(index, arrow, item) if arrow else item for index, (arrow, item) in pairs]
 
     return lifted

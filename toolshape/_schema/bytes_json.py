@@ -18,7 +18,7 @@ def to_json_value(value: Any) -> Any:
     """Encode a value as JSON: bytes, NaN and infinities become objects."""
     if isinstance(value, Mapping):
         mapping = cast("Mapping[str, Any]", value)
-        return {f"${key}" if _is_own(key) else key: to_json_value(item) for key, item in mapping.items()}
+        return {f"${key}" if _is_marker(key) else key: to_json_value(item) for key, item in mapping.items()}
     if isinstance(value, (list, tuple)):
         return [to_json_value(item) for item in value]
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -28,7 +28,7 @@ def to_json_value(value: Any) -> Any:
     return value
 
 
-def _is_own(key: Any) -> bool:
+def _is_marker(key: Any) -> bool:
     """Whether a key is one of the two markers, or an escaped marker."""
     return isinstance(key, str) and key[:1] == "$" and key.lstrip("$") in _OWN
 
@@ -41,7 +41,7 @@ def from_json_value(value: Any) -> Any:
             return base64.b64decode(mapping[_BYTES])
         if mapping.keys() == {_FLOAT} and mapping[_FLOAT] in _NO_JSON:
             return float(mapping[_FLOAT])
-        return {key[1:] if _is_own(key) else key: from_json_value(item) for key, item in mapping.items()}
+        return {key[1:] if _is_marker(key) else key: from_json_value(item) for key, item in mapping.items()}
     if isinstance(value, list):
         return [from_json_value(item) for item in value]
     return value

@@ -8,7 +8,7 @@ from toolshape._calls import JsonSchema
 from toolshape._errors import Problem
 from toolshape._schema.lens import Place
 from toolshape._schema.recursion import recursive_groups
-from toolshape._schema.references import at_pointer, referring
+from toolshape._schema.references import at_pointer, referring_nodes
 from toolshape._schema.walk import nodes_of
 
 Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
@@ -126,7 +126,7 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
     """Check that every ``$ref`` resolves."""
-    references = {str(inner["$ref"]) for inner in referring(node)} if at.is_root else set[str]()
+    references = {str(inner["$ref"]) for inner in referring_nodes(node)} if at.is_root else set[str]()
     unresolved = [reference for reference in references if at_pointer(node, reference) is None]
     return f"{min(unresolved)} does not resolve" if unresolved else None
 

@@ -19,7 +19,7 @@ from toolshape._schema.rewrites import (
     free_object_as_json_text,
     map_as_pairs,
     merge_all_of,
-    misread,
+    misread_error,
     mixed_enum_as_strings,
     null_choice_apart,
     one_of_as_any_of,
@@ -31,10 +31,10 @@ from toolshape._schema.rewrites import (
 )
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import kind_of
-from toolshape._schema.walk import everywhere, inlined
+from toolshape._schema.walk import everywhere, inline_all
 
 
-def type_list_apart(node: JsonSchema, at: Place) -> Change | None:
+def split_type_list(node: JsonSchema, at: Place) -> Change | None:
     """Split a list of types, or a nullable object or array, into branches, each with the keywords of its type."""
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
@@ -62,11 +62,11 @@ _OF_THE_WHOLE = frozenset(
 _BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
 
 
-def _is_of_the_whole(branch: JsonSchema) -> bool:
+def _only_constrains(branch: JsonSchema) -> bool:
     """Whether a branch only constrains the object around it, and declares no fields."""
     other_keywords = set(branch) - MARKS - _OF_THE_WHOLE
     return other_keywords <= _BRANCHES and all(
-        _is_of_the_whole(_node(inner)) for key in other_keywords for inner in branch[key]
+        _only_constrains(_node(inner)) for key in other_keywords for inner in branch[key]
     )
 
 
@@ -75,7 +75,7 @@ def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
     keywords = [
         keyword
         for keyword in ("anyOf", "oneOf", "allOf")
-        if node.get(keyword) and all(map(_is_of_the_whole, map(_node, node[keyword])))
+        if node.get(keyword) and all(map(_only_constrains, map(_node, node[keyword])))
     ]
     if not keywords or "type" not in node:
         return None
@@ -90,7 +90,7 @@ def _without_marks(node: Any) -> Any:
     return {key: value for key, value in node.items() if key not in MARKS} if isinstance(node, dict) else node
 
 
-def branches_whole(node: JsonSchema, at: Place) -> Change | None:
+def merge_siblings_into_branches(node: JsonSchema, at: Place) -> Change | None:
     """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch, or else describe the union."""
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
     annotations = annotations_of(node)
@@ -99,18 +99,18 @@ def branches_whole(node: JsonSchema, at: Place) -> Change | None:
     if keyword is None or not siblings.keys() - {"$defs", "nullable"}:
         return None
     try:
-        branches = [_both(siblings, _node(at.resolve(branch)), at) for branch in node[keyword]]
+        branches = [_merge_with_branch(siblings, _node(at.resolve(branch)), at) for branch in node[keyword]]
     except UnsupportedError:
         return say_instead(keyword)(node, at)
     return Change(node={**annotations, keyword: branches})
 
 
-def _both(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
+def _merge_with_branch(beside: JsonSchema, branch: JsonSchema, at: Place) -> JsonSchema:
     merged = merge_all_of({"allOf": [beside, branch]}, at)
     return {} if merged is None else merged.node
 
 
-def never_left_out(node: JsonSchema, at: Place) -> Change | None:
+def drop_impossible_fields(node: JsonSchema, at: Place) -> Change | None:
     """Remove optional fields that admit no value; toolshape rejects a call that sends such a field."""
     impossible_names = [
         name
@@ -165,7 +165,7 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     return Change(node=rewritten, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
 
 
-def possible_enum(node: JsonSchema, at: Place) -> Change | None:
+def describe_impossible_enum(node: JsonSchema, at: Place) -> Change | None:
     """Move an enum to the description if no value in it has the declared type: it cannot be meant literally."""
     if (
         "enum" not in node
@@ -211,19 +211,19 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
     return Change(node={**node, "properties": completed_properties})
 
 
-def wrapped_root_with_items(schema: JsonSchema) -> Lens:
-    """Apply ``wrapped_root``, and add ``items`` to arrays that lack it, for providers that reject such arrays.
+def wrap_root_and_add_items(schema: JsonSchema) -> Lens:
+    """Apply ``wrap_root``, and add ``items`` to arrays that lack it, for providers that reject such arrays.
 
     Only definitions with ``unevaluatedItems`` have arrays without ``items``, because ``items`` evaluates every item.
     """
-    lens = wrapped_root(schema)
+    lens = wrap_root(schema)
     if not mentions(schema, "unevaluatedItems"):
         return lens
-    completed_lens = everywhere(_items_said)(lens.schema)
+    completed_lens = everywhere(_add_items)(lens.schema)
     return lens._replace(schema=completed_lens.schema, losses=(*lens.losses, *completed_lens.losses))
 
 
-def _items_said(node: JsonSchema, at: Place) -> Change | None:
+def _add_items(node: JsonSchema, at: Place) -> Change | None:
     kinds = node.get("type", ())
     if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {"items", "prefixItems"}:
         return None
@@ -235,14 +235,14 @@ def _items_said(node: JsonSchema, at: Place) -> Change | None:
 _CONDITIONS = ("not", "if", "then", "else", "contains", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties")
 
 
-def references_inlined(schema: JsonSchema) -> Lens:
+def inline_references(schema: JsonSchema) -> Lens:
     """Inline every reference, and send recursive definitions as JSON text.
 
     A condition such as ``not`` or ``if`` has no arrows. If it contained a recursive definition, its schema would ask
     for JSON text, but no arrow would parse that text. So conditions that refer to a recursive definition are first
     moved to the description. toolshape still checks these conditions.
     """
-    recursive_names = _reaching_recursion(schema.get("$defs", {}))
+    recursive_names = _names_reaching_recursion(schema.get("$defs", {}))
 
     def describe(node: JsonSchema, at: Place) -> Change | None:
         recursive_keywords = {keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive_names}
@@ -255,11 +255,11 @@ def references_inlined(schema: JsonSchema) -> Lens:
         )
 
     described_lens = everywhere(describe)(schema) if recursive_names else Lens(schema=schema)
-    lens = inlined(recursion_as_json_text)(described_lens.schema)
+    lens = inline_all(recursion_as_json_text)(described_lens.schema)
     return lens._replace(losses=(*described_lens.losses, *lens.losses))
 
 
-def _reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
+def _names_reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
     """Return the names of the recursive definitions, and of definitions that refer to these at any depth."""
     reaching_names = set(recursive_groups(definitions)) if definitions else set[str]()
     has_grown = bool(reaching_names)
@@ -277,13 +277,13 @@ def _reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
 FIELD = "arguments"
 
 
-def wrapped_root(schema: JsonSchema) -> Lens:
+def wrap_root(schema: JsonSchema) -> Lens:
     """Wrap arguments that are a union of objects in an object with one field: a root must not have ``anyOf``."""
     if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)
     place = Place(path="", keyword="", resolve=resolve)
-    change = each(describe_constraints, say_instead("not", "if", "then", "else"), _merged_if_possible)(schema, place)
+    change = each(describe_constraints, say_instead("not", "if", "then", "else"), _merge_if_possible)(schema, place)
     node, losses = (schema, ()) if change is None else (change.node, change.losses)
     if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
         return Lens(schema=node, losses=losses)
@@ -301,9 +301,9 @@ def wrapped_root(schema: JsonSchema) -> Lens:
         if value.keys() == {name} and isinstance(value[name], dict):
             return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
         if not isinstance(value[name], dict):
-            raise misread(f"expected object, got {kind_of(value[name])}", "", name)
+            raise misread_error(f"expected object, got {kind_of(value[name])}", "", name)
         extra_field = next(key for key in value if key != name)
-        raise misread(f"unknown field: put it inside {name!r}", "", extra_field)
+        raise misread_error(f"unknown field: put it inside {name!r}", "", extra_field)
 
     def out(value: Any) -> Any:
         return {name: value}
@@ -313,7 +313,7 @@ def wrapped_root(schema: JsonSchema) -> Lens:
     return Lens(schema=rewritten, back=back, out=out, losses=(*losses, loss))
 
 
-def _merged_if_possible(node: JsonSchema, at: Place) -> Change | None:
+def _merge_if_possible(node: JsonSchema, at: Place) -> Change | None:
     try:
         return merge_all_of(node, at)
     except UnsupportedError:
@@ -325,10 +325,16 @@ STRUCTURE: tuple[Pass, ...] = (
     *map(
         everywhere,
         (
-            each(type_list_apart, never_left_out, describe_constraints, possible_enum, require_what_is_there),
+            each(
+                split_type_list,
+                drop_impossible_fields,
+                describe_constraints,
+                describe_impossible_enum,
+                require_what_is_there,
+            ),
             all_of_merged_or_described,
             require_what_is_there,  # again: a merged schema may require fields that it does not declare
-            branches_whole,
+            merge_siblings_into_branches,
             one_of_as_any_of,
             free_object_as_json_text,
             extras_as_pairs,

@@ -20,7 +20,7 @@ _OTHERS = ("\t", "é", "日")
 _PRINTABLE = [chr(code) for code in range(32, 127)]
 
 
-def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
+def generate_matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
     """Return a string that matches a pattern, or an empty string if a part of the pattern is unsupported (lookaround).
 
     Args:
@@ -35,7 +35,7 @@ def matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
         return ""
 
 
-def _named(parsed: Any) -> list[tuple[str, Any]]:
+def _named_operators(parsed: Any) -> list[tuple[str, Any]]:
     return [(str(operator), argument) for operator, argument in parsed]
 
 
@@ -48,7 +48,7 @@ class _Matching:
 
     def all(self, parsed: Any, least: int) -> str:
         """Return a string for a parsed sequence of pattern pieces."""
-        return "".join(self._piece(name, argument, least) for name, argument in _named(parsed))
+        return "".join(self._piece(name, argument, least) for name, argument in _named_operators(parsed))
 
     def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one case for each kind
         self._left -= 1
@@ -64,7 +64,7 @@ class _Matching:
             case "AT":
                 return ""
             case "IN":
-                return self._chance.choice(_class(given))
+                return self._chance.choice(_class_characters(given))
             case "BRANCH":
                 return self.all(self._chance.choice(given[1]), least)
             case "SUBPATTERN":
@@ -80,11 +80,11 @@ class _Matching:
                 raise KeyError(name)
 
 
-def _class(members: Any) -> list[str]:
+def _class_characters(members: Any) -> list[str]:
     """Return the characters of a character class; if it is negated, only printable characters and a few others."""
     characters: list[str] = []
     is_negated = False
-    for name, argument in _named(members):
+    for name, argument in _named_operators(members):
         match name:
             case "NEGATE":
                 is_negated = True
@@ -160,7 +160,7 @@ _MOST_LOOKED_AT = 2_000  # schemas visited to find the minimum depth of a value
 _TYPES = ("string", "integer", "number", "boolean")
 
 
-def generated(schema: Any, chance: random.Random) -> Any:
+def generate(schema: Any, chance: random.Random) -> Any:
     """Generate a value that a schema admits.
 
     If keywords depend on each other, about one value in several hundred may be invalid. If a schema requires a huge
@@ -211,16 +211,16 @@ class _Generator:
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])
             siblings = {key: value for key, value in node.items() if key != "$ref"}
-            return self.resolved(_both(target if isinstance(target, dict) else {}, siblings), depth + 1)
+            return self.resolved(_merge(target if isinstance(target, dict) else {}, siblings), depth + 1)
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
                 siblings = {key: value for key, value in node.items() if key != keyword}
                 branch = self.branch(node[keyword], depth)
-                return self.resolved(_both(siblings, branch if isinstance(branch, dict) else {}), depth)
+                return self.resolved(_merge(siblings, branch if isinstance(branch, dict) else {}), depth)
         if node.get("allOf"):
             merged = {key: value for key, value in node.items() if key != "allOf"}
             for part in node["allOf"]:
-                merged = _both(merged, self.resolved(part, depth))
+                merged = _merge(merged, self.resolved(part, depth))
             return merged
         return node
 
@@ -330,7 +330,7 @@ class _Generator:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # warnings about patterns that the user did not write
                 for _ in range(32):
-                    text = matching(node["pattern"], self.chance, least=int(least))
+                    text = generate_matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
                         return text
                     if not text:
@@ -386,7 +386,7 @@ def _key(value: Any) -> Any:
     return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
 
 
-def _both(one: JsonObject, other: JsonObject) -> JsonObject:
+def _merge(one: JsonObject, other: JsonObject) -> JsonObject:
     """Merge two nodes: unite their properties and required names; for other keywords, the second node's value wins."""
     merged = {**one, **other}
     if "properties" in one and "properties" in other:

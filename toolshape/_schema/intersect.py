@@ -13,7 +13,7 @@ _LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "mi
 _SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 
 
-def intersected(
+def intersect(
     one: JsonSchema, other: JsonSchema, resolve: Resolve, annotations: frozenset[str], *, path: str, depth: int = 0
 ) -> JsonSchema:
     """Intersect two schemas, keyword by keyword.
@@ -33,7 +33,7 @@ def intersected(
         raise UnsupportedError("the parts of allOf contain themselves: merge them by hand", path=path, rule="allOf")
 
     def both(ours: Any, theirs: Any) -> Any:
-        return _schemas(ours, theirs, resolve, annotations, path, depth)
+        return _intersect_schemas(ours, theirs, resolve, annotations, path, depth)
 
     _refuse_neighbours(one, other, path)
     merged = dict(one)
@@ -41,9 +41,9 @@ def intersected(
         if key in annotations or key not in merged or is_equal_json(merged[key], value):
             merged[key] = value
         else:
-            merged[key] = _keyword(key, merged[key], value, both, path)
+            merged[key] = _intersect_keyword(key, merged[key], value, both, path)
     if "additionalProperties" in one or "additionalProperties" in other:
-        return _closed(merged, one, other, both, path)
+        return _close_properties(merged, one, other, both, path)
     return merged
 
 
@@ -71,7 +71,7 @@ _TOGETHER = (
 _FIELDS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
 
 
-def _keyword(  # noqa: PLR0911 - one branch for each keyword
+def _intersect_keyword(  # noqa: PLR0911 - one branch for each keyword
     key: str, ours: Any, theirs: Any, both: Callable[[Any, Any], Any], path: str
 ) -> Any:
     """Intersect the values of one keyword."""
@@ -103,17 +103,19 @@ def _keyword(  # noqa: PLR0911 - one branch for each keyword
     )
 
 
-def _schemas(ours: Any, theirs: Any, resolve: Resolve, annotations: frozenset[str], path: str, depth: int) -> Any:
+def _intersect_schemas(
+    ours: Any, theirs: Any, resolve: Resolve, annotations: frozenset[str], path: str, depth: int
+) -> Any:
     if ours == theirs or theirs is True or theirs == {}:
         return ours
     if ours is True or ours == {}:
         return theirs
     if ours is False or theirs is False:
         return False
-    return intersected(resolve(ours), resolve(theirs), resolve, annotations, path=path, depth=depth + 1)
+    return intersect(resolve(ours), resolve(theirs), resolve, annotations, path=path, depth=depth + 1)
 
 
-def _closed(
+def _close_properties(
     merged: JsonSchema, one: JsonSchema, other: JsonSchema, both: Callable[[Any, Any], Any], path: str
 ) -> JsonSchema:
     """Apply each part's ``additionalProperties`` to the properties that only the other part names."""

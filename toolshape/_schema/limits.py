@@ -58,7 +58,7 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
             totals["properties"] += len(inner.get("properties", ()))
             totals["choices"] += len(inner.get("enum", ()))
             totals["characters"] += sum(len(str(text)) for text in (*names, *options))
-        counts = [*totals.items(), ("levels of nesting", _levels(node))]
+        counts = [*totals.items(), ("levels of nesting", _nesting_depth(node))]
         limits = zip(counts, (properties, characters, choices, levels), strict=True)
         return next(
             (
@@ -72,7 +72,7 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
     return too_large
 
 
-def _levels(schema: JsonSchema) -> int:
+def _nesting_depth(schema: JsonSchema) -> int:
     """Return how deep the objects and arrays of a schema are nested; a definition counts where it is used."""
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}

@@ -14,7 +14,7 @@ from toolshape._errors import Problem
 from toolshape._schema.lens import Change, Place
 from toolshape._schema.references import at_pointer, definition_name, mentions, resolver
 from toolshape._schema.union_branches import fits
-from toolshape._schema.values import copied
+from toolshape._schema.values import copy_json
 from toolshape._schema.walk import everywhere, nodes_of
 from toolshape._schema.write_only import without_secret_defaults
 
@@ -83,7 +83,7 @@ class SchemaReader:
         ``schema`` may also be a list of named parameters, or a map from names to parameters.
         """
         if isinstance(schema, list) and _are_parameters(schema):
-            schema = _of_a_list(schema)
+            schema = _schema_of_list(schema)
         elif isinstance(schema, dict) and _is_map_of_parameters(schema):
             schema = {"type": "object", "properties": schema}
         if schema is None or schema is True:
@@ -116,7 +116,7 @@ class SchemaReader:
 
     def canonical(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema in draft 2020-12."""
-        self.root = copied(schema)
+        self.root = copy_json(schema)
         self.references_stand_alone = _OLD_DRAFT.search(str(schema.get("$schema", ""))) is not None
         # ``items: {}`` evaluates every item, so adding it would disable an ``unevaluatedItems`` anywhere in the schema.
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
@@ -179,7 +179,7 @@ class SchemaReader:
             del node["required"]
         if isinstance(node.get("properties"), list):
             if _are_parameters(node["properties"]):
-                node.update(self.inner(_of_a_list(node["properties"]), self.path(at)))
+                node.update(self.inner(_schema_of_list(node["properties"]), self.path(at)))
             else:
                 self.problem(at, "not_a_schema", "properties must be an object that maps names to schemas")
                 del node["properties"]
@@ -325,7 +325,7 @@ class SchemaReader:
         """Add the type that fields or items imply, and a mark that the type was implied."""
         if "oneOf" in node:
             node = {**node, **everywhere(_without_implied_type)({"oneOf": node["oneOf"]}).schema}
-        kind = _implied_by(node)
+        kind = _implied_type(node)
         if kind is None:
             return Change(node=node)
         completed = {**node, "type": kind, _IMPLIED: True}
@@ -431,9 +431,9 @@ class SchemaReader:
 _IMPLIED = "x-toolshape-implied"
 
 
-def _implied_by(node: JsonSchema) -> str | None:
+def _implied_type(node: JsonSchema) -> str | None:
     """Return the type that a node's keywords imply, if it declares none."""
-    if "type" in node or not _says_nothing_else(node):
+    if "type" in node or not _has_no_type(node):
         return None
     if node.keys() & {"properties", "patternProperties"}:
         return "object"
@@ -461,7 +461,7 @@ def _are_parameters(given: list[Any]) -> bool:
     return all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in given)
 
 
-def _of_a_list(parameters: list[JsonSchema]) -> JsonSchema:
+def _schema_of_list(parameters: list[JsonSchema]) -> JsonSchema:
     """Return the schema of a list of named parameters; if some are marked optional, all others are required."""
     optional = [item["name"] for item in parameters if str(item.get("optional", "")).lower() == "true"]
     properties = {
@@ -499,7 +499,7 @@ def _is_required(inner: JsonSchema) -> bool:
     return inner.get("required") is True or str(inner.get("required", "")).lower() == "true"
 
 
-def _says_nothing_else(node: JsonSchema) -> bool:
+def _has_no_type(node: JsonSchema) -> bool:
     """Whether neither the node nor its branches determine a type: no reference, type, union, enum or const."""
     branches = [branch for keyword in ("anyOf", "oneOf", "allOf") for branch in node.get(keyword, ())]
     return "$ref" not in node and all(

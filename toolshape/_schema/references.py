@@ -31,10 +31,10 @@ def mentions(node: Any, keyword: str) -> bool:
 
 def references(node: Any) -> set[str]:
     """Return the names of the definitions that a schema refers to. Defaults, enums and examples are not searched."""
-    return {definition_name(inner["$ref"]) for inner in referring(node)}
+    return {definition_name(inner["$ref"]) for inner in referring_nodes(node)}
 
 
-def referring(node: Any) -> list[JsonSchema]:
+def referring_nodes(node: Any) -> list[JsonSchema]:
     """Return the nodes of a schema that have a ``$ref``, in order."""
     nodes: list[JsonSchema] = []
     _collect(node, nodes)
@@ -56,7 +56,7 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
                 _collect(child, found)
 
 
-def in_field(schema: JsonSchema, name: str) -> JsonSchema:
+def wrap_in_field(schema: JsonSchema, name: str) -> JsonSchema:
     """Return the schema of an object with a single field for the value; the definitions stay at the root."""
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
@@ -98,7 +98,7 @@ def follow(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
     return node
 
 
-def pruned(schema: JsonSchema) -> JsonSchema:
+def prune(schema: JsonSchema) -> JsonSchema:
     """Return the schema without its unused definitions."""
     definitions = schema.get("$defs")
     if not definitions:

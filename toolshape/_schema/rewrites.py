@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from toolshape._calls import JsonSchema, Loss
 from toolshape._schema.arrows import Arrow
-from toolshape._schema.intersect import intersected
+from toolshape._schema.intersect import intersect
 from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
 from toolshape._schema.references import definition_name
 from toolshape._schema.union_branches import are_disjoint, fits
 from toolshape._schema.values import INTEGER_KEY, UnreadableError, as_json, kind_of, require_unique_keys
-from toolshape._schema.walk import unmarked
+from toolshape._schema.walk import remove_marks
 
 ANNOTATIONS = frozenset(
     {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
@@ -27,13 +27,13 @@ WIRE_FORM = "wire_form"
 """The rule of the error for a value that does not have the form of the sent schema, so that no inverse applies."""
 
 
-def described(node: JsonSchema, *texts: str) -> JsonSchema:
+def describe(node: JsonSchema, *texts: str) -> JsonSchema:
     """Return the node with sentences added to its description."""
     description = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
     return {**node, "description": description} if description else node
 
 
-def misread(message: str, path: str, *location: int | str) -> UnreadableError:
+def misread_error(message: str, path: str, *location: int | str) -> UnreadableError:
     """Return the error for a value that cannot be mapped back to canonical form.
 
     Args:
@@ -66,7 +66,7 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
         of: A phrase for the description that says what the JSON is.
         text_is_meant: Whether the value itself may be a string. A string in canonical form may then be misread.
     """
-    rewritten = described({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
+    rewritten = describe({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
 
     def back(value: Any) -> Any:
         if not isinstance(value, str):
@@ -136,7 +136,7 @@ def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
     """Send a node as JSON text, with its schema in the description."""
-    plain_schema = unmarked({key: value for key, value in node.items() if key not in ANNOTATIONS})
+    plain_schema = remove_marks({key: value for key, value in node.items() if key not in ANNOTATIONS})
     return json_text(
         node, at, of=f"JSON of the form {_to_json_text(plain_schema)}", text_is_meant=_admits_text(node, at)
     )
@@ -192,15 +192,15 @@ def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
     for index, pair in enumerate(value):
         if not isinstance(pair, dict) or pair.keys() != {"key", "value"}:
             message = 'expected an object with only "key" and "value"'
-            raise misread(message, path, index)
+            raise misread_error(message, path, index)
         key = pair["key"]
         if admits_integers and type(key) is int:
             key = str(key)
         if not isinstance(key, str):
             message = f"expected {'integer' if admits_integers else 'string'}, got {kind_of(key)}"
-            raise misread(message, path, index, "key")
+            raise misread_error(message, path, index, "key")
         if key in converted:
-            raise misread("duplicate key", path, index, "key")
+            raise misread_error("duplicate key", path, index, "key")
         converted[key] = pair["value"]
     return converted
 
@@ -232,7 +232,7 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         "description": "Further fields of this object.",
     }
     rewritten = {**node, "properties": {**properties, name: pairs}, "additionalProperties": False}
-    named_fields, path = frozenset(properties), _inner(at, "*")
+    named_fields, path = frozenset(properties), _inner_path(at, "*")
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
@@ -263,7 +263,7 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
     """
     if not isinstance(pairs, list):
         message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
-        raise misread(message, path, name)
+        raise misread_error(message, path, name)
     try:
         fields: dict[str, Any] = _from_pairs(pairs, path)
     except UnreadableError as error:
@@ -271,14 +271,16 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
         raise
     for index, key in enumerate(fields):
         if key in named:
-            raise misread("this is a named field: send it as a field of the object, not here", path, name, index, "key")
+            raise misread_error(
+                "this is a named field: send it as a field of the object, not here", path, name, index, "key"
+            )
     return fields
 
 
 _ABSENT = object()
 
 
-def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
+def _tuple_from_object(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
     """Return the arrow that maps an object with one field per item to a tuple; an omitted item takes its default.
 
     If a later item is present, an earlier item may only be omitted if it has a default.
@@ -289,10 +291,10 @@ def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset
             return value
         for key in value:
             if key not in known:
-                raise misread("unknown field", path, key)
+                raise misread_error("unknown field", path, key)
         rest_items = value.get("rest", []) if "rest" in known else []
         if not isinstance(rest_items, list):
-            raise misread(f"expected array, got {kind_of(rest_items)}", path, "rest")
+            raise misread_error(f"expected array, got {kind_of(rest_items)}", path, "rest")
         last_index = (
             len(names) - 1
             if rest_items
@@ -301,7 +303,7 @@ def _from_places(names: list[str], defaults: Mapping[str, Any], known: frozenset
         given_items = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last_index + 1]]
         if _ABSENT in given_items:  # an item has no default, and a later item is present
             missing = names[given_items.index(_ABSENT)]
-            raise misread("missing, but a later item is present", path, missing)
+            raise misread_error("missing, but a later item is present", path, missing)
         return given_items + rest_items
 
     return back
@@ -321,7 +323,7 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
     rest_schema = node.get("items", True)
     if rest_schema is not False and most > len(prefix):
-        properties["rest"] = _rest(node, rest_schema, len(prefix))
+        properties["rest"] = _rest_schema(node, rest_schema, len(prefix))
     required = [*names, "rest"] if "rest" in properties and least > len(prefix) else names[:least]
     moved_change = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(node=node)
     rewritten = {
@@ -348,11 +350,11 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         losses.append(
             Loss(path=at.path, keyword="prefixItems", kind="widened", note="an item may be omitted before a later item")
         )
-    back = _from_places(names, defaults, frozenset(properties), at.path)
+    back = _tuple_from_object(names, defaults, frozenset(properties), at.path)
     return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved_change.losses))
 
 
-def _rest(node: JsonSchema, others: Any, places: int) -> JsonSchema:
+def _rest_schema(node: JsonSchema, others: Any, places: int) -> JsonSchema:
     """Return the schema of the items that do not have a field of their own."""
     rest_schema: JsonSchema = {"type": "array", "items": {} if others is True else others}
     for keyword in ("minItems", "maxItems"):
@@ -398,7 +400,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         return {name: complete[name] for name in names if name in complete} | value
 
     reshaped_losses = [
-        _of_null(at, name, "reshaped", "null means omitted") for name in optional_names if name in dropped_names
+        _null_loss(at, name, "reshaped", "null means omitted") for name in optional_names if name in dropped_names
     ]
     no_longer_optional = [name for name in optional_names if name in names_admitting_null and name not in defaults]
     return Change(
@@ -407,7 +409,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         out=out if optional_names else None,
         losses=(
             *reshaped_losses,
-            *(_of_null(at, name, "narrowed", _NULL_IS_A_VALUE) for name in no_longer_optional),
+            *(_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in no_longer_optional),
         ),
         drops=(names, dropped_names),
     )
@@ -416,11 +418,11 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
 _NULL_IS_A_VALUE = 'cannot be omitted: null is a valid value here, so it cannot mean "omitted"'
 
 
-def _of_null(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note: str) -> Loss:
-    return Loss(path=_inner(at, name), keyword="required", kind=kind, note=note)
+def _null_loss(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note: str) -> Loss:
+    return Loss(path=_inner_path(at, name), keyword="required", kind=kind, note=note)
 
 
-def _inner(at: Place, name: str) -> str:
+def _inner_path(at: Place, name: str) -> str:
     return f"{at.path}.{name}" if at.path else name
 
 
@@ -475,28 +477,31 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
         return None
     name = next((name for name, inner in properties.items() if inner.get("default") is not None), None)
     if name is None:
-        return _first_required(node, at) if at.is_root else of_a_form(node, at)
+        return _require_first(node, at) if at.is_root else of_a_form(node, at)
     default = properties[name]["default"]
 
     def out(value: Any) -> Any:
         return {name: default, **value} if isinstance(value, dict) else value
 
     loss = Loss(
-        path=_inner(at, name), keyword="required", kind="narrowed", note="cannot be omitted: the default must be sent"
+        path=_inner_path(at, name),
+        keyword="required",
+        kind="narrowed",
+        note="cannot be omitted: the default must be sent",
     )
     return Change(node={**node, "required": [name]}, out=out, losses=(loss,))
 
 
-def _first_required(node: JsonSchema, at: Place) -> Change:
+def _require_first(node: JsonSchema, at: Place) -> Change:
     properties = node["properties"]
     texts = [name for name, inner in properties.items() if _admits_text(inner, at)]
     name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
-    place = Place(path=_inner(at, name), keyword="properties", resolve=at.resolve)
+    place = Place(path=_inner_path(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
     # If null is a value with its own meaning, an empty string, not null, means that the field is omitted.
     null_is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
     sentence, omitted_text = ("An empty text leaves it out.", "") if null_is_value else ("null leaves it out.", "null")
-    rewritten = described(change.node, sentence)
+    rewritten = describe(change.node, sentence)
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
@@ -561,7 +566,7 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
         if PATH in node:
             renamed[NAMES] = {old: new for old, new in new_names.items() if old != new}
         losses = tuple(
-            Loss(path=_inner(at, old), keyword="properties", kind="renamed", note=f"sent as {new!r}")
+            Loss(path=_inner_path(at, old), keyword="properties", kind="renamed", note=f"sent as {new!r}")
             for old, new in new_names.items()
             if old != new
         )
@@ -569,7 +574,10 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
             note = "a field may be sent under both of its names; toolshape rejects such a call"
             losses = (*losses, Loss(path=at.path, keyword="properties", kind="widened", note=note))
         return Change(
-            node=renamed, back=_renaming(originals, at.path), out=_renaming(new_names, at.path), losses=losses
+            node=renamed,
+            back=_compile_rename(originals, at.path),
+            out=_compile_rename(new_names, at.path),
+            losses=losses,
         )
 
     return rule
@@ -580,17 +588,17 @@ def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: 
     for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
         if allowed.fullmatch(candidate) and candidate not in taken:
             return candidate
-    raise UnsupportedError(f"no name is free for the field {name!r}", path=_inner(at, name), rule="properties")
+    raise UnsupportedError(f"no name is free for the field {name!r}", path=_inner_path(at, name), rule="properties")
 
 
-def _renaming(names: Mapping[str, str], path: str) -> Arrow:
+def _compile_rename(names: Mapping[str, str], path: str) -> Arrow:
     def rename(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         renamed = {names.get(key, key): item for key, item in value.items()}
         if len(renamed) < len(value):
             repeated_name = next(key for key in value if names.get(key, key) != key and names[key] in value)
-            raise misread(f"duplicate field: also sent as {names[repeated_name]!r}", path, repeated_name)
+            raise misread_error(f"duplicate field: also sent as {names[repeated_name]!r}", path, repeated_name)
         return renamed
 
     return rename
@@ -685,7 +693,7 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     return Change(node={**other_keywords, "anyOf": branches}, losses=losses)
 
 
-def _is_apart(part: JsonSchema, beside: AbstractSet[str]) -> bool:
+def _can_merge(part: JsonSchema, beside: AbstractSet[str]) -> bool:
     """Whether a part of ``allOf`` and its siblings can be one node: no shared keyword, no ``$ref`` with siblings."""
     return not beside & part.keys() and not (beside and "$ref" in part)
 
@@ -700,14 +708,14 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     if not parts:
         return None
     siblings = {key: value for key, value in node.items() if key != "allOf"}
-    if len(parts) == 1 and isinstance(parts[0], dict) and _is_apart(parts[0], siblings.keys() - ANNOTATIONS):
+    if len(parts) == 1 and isinstance(parts[0], dict) and _can_merge(parts[0], siblings.keys() - ANNOTATIONS):
         return Change(node={**parts[0], **siblings})
     merged: JsonSchema = {}
     for part in [*(at.resolve(part) for part in parts), siblings]:
         if part is False:
             raise UnsupportedError("allOf admits nothing", path=at.path, rule="allOf")
         if isinstance(part, dict):
-            merged = intersected(merged, part, at.resolve, ANNOTATIONS, path=at.path)
+            merged = intersect(merged, part, at.resolve, ANNOTATIONS, path=at.path)
     return Change(node=merged)
 
 
@@ -739,7 +747,7 @@ _TYPES_OF: Mapping[str, str] = {
 """The keywords that apply to only one type, and this type."""
 
 
-def _speaks_of(keyword: str, name: str) -> bool:
+def _applies_to(keyword: str, name: str) -> bool:
     if keyword in _OF_NUMBERS:
         return name in ("number", "integer")
     return name != "null" and _TYPES_OF.get(keyword, name) == name
@@ -752,7 +760,7 @@ def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: 
     annotations = annotations_of(node)
     constraints = {key: value for key, value in node.items() if key not in annotations and key != "type"}
     branches = [
-        {"type": name, **{key: value for key, value in constraints.items() if _speaks_of(key, name)}}
+        {"type": name, **{key: value for key, value in constraints.items() if _applies_to(key, name)}}
         for name in node["type"]
     ]
     return Change(node={"anyOf": branches, **annotations} if len(branches) > 1 else {**branches[0], **annotations})
@@ -807,25 +815,25 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
             return None
         remaining = {key: value for key, value in node.items() if key not in moved_keywords}
         keywords_text = ", ".join(
-            f"{key}: {_to_json_text(_plain(key, value))}" for key, value in moved_keywords.items()
+            f"{key}: {_to_json_text(_without_marks(key, value))}" for key, value in moved_keywords.items()
         )
         losses = tuple(
             Loss(path=at.path, keyword=key, kind="moved", note="stated in the description") for key in moved_keywords
         )
-        return Change(node=described(remaining, f"({keywords_text})"), losses=losses)
+        return Change(node=describe(remaining, f"({keywords_text})"), losses=losses)
 
     return rule
 
 
-def _plain(keyword: str, value: Any) -> Any:
+def _without_marks(keyword: str, value: Any) -> Any:
     """Return a keyword's value without toolshape's marks in its schemas."""
     if keyword in ("enum", "const", "default", "dependentRequired", "discriminator", "examples"):
         return value
     if isinstance(value, list):
-        return [unmarked(item) if isinstance(item, dict) else item for item in value]
+        return [remove_marks(item) if isinstance(item, dict) else item for item in value]
     if keyword in ("patternProperties", "dependentSchemas"):
-        return {name: unmarked(inner) if isinstance(inner, dict) else inner for name, inner in value.items()}
-    return unmarked(value) if isinstance(value, dict) else value
+        return {name: remove_marks(inner) if isinstance(inner, dict) else inner for name, inner in value.items()}
+    return remove_marks(value) if isinstance(value, dict) else value
 
 
 def say_formats_but(*formats: str) -> Rule:
@@ -855,7 +863,7 @@ def say_default(node: JsonSchema, at: Place) -> Change | None:
         loss = Loss(path=at.path, keyword="default", kind="moved", note="null: the same as omitting the field")
         return Change(node=node_without_default, losses=(loss,))
     loss = Loss(path=at.path, keyword="default", kind="moved", note="stated in the description")
-    return Change(node=described(node_without_default, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
+    return Change(node=describe(node_without_default, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
 
 
 def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule

@@ -70,7 +70,7 @@ class _Fit:
             return False
         if "enum" in schema and not any(is_equal_json(value, option) for option in schema["enum"]):
             return False
-        if "type" in schema and not _types(value) & _asked(schema):
+        if "type" in schema and not _types(value) & _declared_types(schema):
             return False
         for keyword, combine in (("anyOf", any), ("oneOf", any), ("allOf", all)):
             if keyword in schema:
@@ -124,7 +124,7 @@ def _types(value: Any) -> set[str]:
     return {name for kind, name in names.items() if isinstance(value, kind)}
 
 
-def _asked(schema: Mapping[str, Any]) -> set[str]:
+def _declared_types(schema: Mapping[str, Any]) -> set[str]:
     declared = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     return {str(name).lower() for name in declared}
 
@@ -184,9 +184,9 @@ def _values_by_name(schema: Any) -> dict[str, set[str]]:
     if not isinstance(schema, dict):
         return {}
     schemas: dict[str, Any] = {"": schema}
-    required = schema.get("required", ()) if _asked_only(schema, "object") else ()
+    required = schema.get("required", ()) if _declares_only(schema, "object") else ()
     schemas |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
-    values_by_name = {name: _values(inner) or [] for name, inner in schemas.items()}
+    values_by_name = {name: _constants(inner) or [] for name, inner in schemas.items()}
     return {
         name: {json.dumps(value, sort_keys=True) for value in values}
         for name, values in values_by_name.items()
@@ -194,8 +194,8 @@ def _values_by_name(schema: Any) -> dict[str, set[str]]:
     }
 
 
-def _asked_only(schema: Mapping[str, Any], name: str) -> bool:
-    return "type" in schema and _asked(schema) == {name}
+def _declares_only(schema: Mapping[str, Any], name: str) -> bool:
+    return "type" in schema and _declared_types(schema) == {name}
 
 
 class _BranchPair:
@@ -216,14 +216,14 @@ class _BranchPair:
             for first, second in ((one, other), (other, one)):
                 if keyword in first:
                     return all(self.are_disjoint(branch, second, depth - 1) for branch in first[keyword])
-        first_values, second_values = _values(one), _values(other)
+        first_values, second_values = _constants(one), _constants(other)
         if first_values is not None:
             return not any(fits(value, other, self.resolve) for value in first_values)
         if second_values is not None:
             return not any(fits(value, one, self.resolve) for value in second_values)
         if "type" not in one or "type" not in other:
             return False
-        shared_types = _wide(_asked(one)) & _wide(_asked(other))
+        shared_types = _widen(_declared_types(one)) & _widen(_declared_types(other))
         if shared_types == {"object"}:
             return self.objects(one, other, depth)
         if shared_types == {"array"}:
@@ -251,11 +251,11 @@ class _BranchPair:
         return both_have_some and self.are_disjoint(first, second, depth - 1)
 
 
-def _values(schema: Any) -> list[Any] | None:
+def _constants(schema: Any) -> list[Any] | None:
     if not isinstance(schema, dict):
         return None
     return [schema["const"]] if "const" in schema else schema.get("enum")
 
 
-def _wide(types: set[str]) -> set[str]:
+def _widen(types: set[str]) -> set[str]:
     return types | {"number"} if "integer" in types else types

@@ -120,11 +120,11 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
     hook = object_of if keeps_keys else None
     text = text.removeprefix("\ufeff") if isinstance(text, str) else text
     try:
-        return json.loads(text, object_pairs_hook=hook, parse_float=_float)
+        return json.loads(text, object_pairs_hook=hook, parse_float=_parse_float)
     except ValueError as error:
         if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
             raise
-        return json.loads(text, object_pairs_hook=hook, parse_float=_float, parse_int=_integer)
+        return json.loads(text, object_pairs_hook=hook, parse_float=_parse_float, parse_int=_parse_integer)
 
 
 def as_json(text: str) -> Any:
@@ -202,11 +202,11 @@ def kind_of(value: Any) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
-def copied(node: Any) -> Any:
+def copy_json(node: Any) -> Any:
     """Return a deep copy of a JSON value, so that callers cannot change each other's values."""
     if isinstance(node, dict):
-        return {key: copied(value) for key, value in node.items()}
-    return [copied(value) for value in node] if isinstance(node, list) else node
+        return {key: copy_json(value) for key, value in node.items()}
+    return [copy_json(value) for value in node] if isinstance(node, list) else node
 
 
 def scalars(value: Any) -> Iterator[Any]:
@@ -308,17 +308,17 @@ def _is_same_object(one: Any, other: Any) -> bool:
     """Compare two objects by ``==``, or by their attributes if their class does not define ``__eq__``."""
     try:
         if type(one) is type(other) and _has_no_equality(type(one)):
-            return bool(_held(one) == _held(other))
+            return bool(_attributes(one) == _attributes(other))
         return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN of Decimal
     except Exception:  # a user's ``__eq__`` may raise anything
         return False
 
 
-def _time(text: str) -> time:
+def _parse_time(text: str) -> time:
     return time.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _datetime(text: str) -> datetime:
+def _parse_datetime(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
@@ -326,12 +326,12 @@ def _has_no_equality(kind: Any) -> bool:
     return kind.__eq__ is object.__eq__
 
 
-def _held(value: Any) -> dict[str, Any]:
+def _attributes(value: Any) -> dict[str, Any]:
     slots = [name for base in type(value).__mro__ for name in getattr(base, "__slots__", ())]
     return {**{name: getattr(value, name, None) for name in slots}, **getattr(value, "__dict__", {})}
 
 
-_READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _datetime, time: _time}
+_READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _parse_datetime, time: _parse_time}
 """Parsers for types that are written as text, and whose equal values may be written differently."""
 
 
@@ -350,13 +350,13 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
     """
     remaining: dict[Any, list[Any]] = {}
     for item in other:
-        remaining.setdefault(_key(item), []).append(item)
+        remaining.setdefault(_group_key(item), []).append(item)
     return all(_take(remaining, item) for item in one)
 
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
     """Remove an item equal to ``item`` from the remaining items; return whether there was such an item."""
-    for items in itertools.chain([left.get(_key(item), [])], left.values()):  # the item's own group first
+    for items in itertools.chain([left.get(_group_key(item), [])], left.values()):  # the item's own group first
         for number, candidate in enumerate(items):
             if is_same_value(item, candidate):
                 del items[number]
@@ -364,12 +364,12 @@ def _take(left: dict[Any, list[Any]], item: Any) -> bool:
     return False
 
 
-def _key(value: Any) -> str:
+def _group_key(value: Any) -> str:
     """Return a string that equal values usually share; it ignores the order of lists, which may represent sets."""
     if isinstance(value, dict):
-        return f"{{{','.join(sorted(f'{_key(name)}:{_key(item)}' for name, item in value.items()))}}}"
+        return f"{{{','.join(sorted(f'{_group_key(name)}:{_group_key(item)}' for name, item in value.items()))}}}"
     if isinstance(value, list):
-        return f"[{','.join(sorted(map(_key, value)))}]"
+        return f"[{','.join(sorted(map(_group_key, value)))}]"
     if _is_number(value):
         return "nan" if value != value else str(hash(value))  # noqa: PLR0124 - only NaN is not itself
     if not isinstance(value, str):
@@ -426,33 +426,33 @@ def _is_marked(value: Any) -> bool:
     return any(map(_is_marked, value)) if type(value) is list else type(value) in (WrittenObject, WrittenFloat)
 
 
-def _float(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     return number if repr(number) == text else WrittenFloat(text)
 
 
-def _integer(text: str) -> int | float:
+def _parse_integer(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:  # more digits than ``int`` parses
         return WrittenFloat(text)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if repr(number) == text:  # never true for an infinity
         return number
-    return WrittenFloat(text) if math.isfinite(number) else _no_json(text)
+    return WrittenFloat(text) if math.isfinite(number) else _reject_constant(text)
 
 
-def _no_json(word: str) -> Any:
+def _reject_constant(word: str) -> Any:
     raise ValueError(word)
 
 
-_FINITE_JSON = json.JSONDecoder(object_pairs_hook=object_of, parse_float=_finite, parse_constant=_no_json)
+_FINITE_JSON = json.JSONDecoder(object_pairs_hook=object_of, parse_float=_parse_finite, parse_constant=_reject_constant)
 _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
-    object_pairs_hook=object_of, parse_float=_finite, parse_int=_integer, parse_constant=_no_json
+    object_pairs_hook=object_of, parse_float=_parse_finite, parse_int=_parse_integer, parse_constant=_reject_constant
 )
-_SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_no_json), "scan_once")  # noqa: B009 - it has no stub
+_SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_reject_constant), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
 """The decoders are built once: ``json.loads`` would build one for each text, which takes as long as a short parse."""

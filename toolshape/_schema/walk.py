@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolshape._calls import JsonSchema, Loss
-from toolshape._schema.arrows import Arrow, chained, in_array, in_matching, in_object, in_others
+from toolshape._schema.arrows import Arrow, chain_arrows, in_array, in_matching, in_object, in_others
 from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Lens, Pass, Place, Rule, UnsupportedError
 from toolshape._schema.recursion import recursive_groups
-from toolshape._schema.references import definition_name, follow, is_reference, pruned, referring, resolver
+from toolshape._schema.references import definition_name, follow, is_reference, prune, referring_nodes, resolver
 from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
-from toolshape._schema.values import copied
+from toolshape._schema.values import copy_json
 
 MOST_NODES = 50_000  # a definition from elsewhere may be hostile: each inlined reference can double the size
-_MOST_INLINED = 2_000  # the limit of ``inlined_but_recursion``, which may also leave references in place
+_MOST_INLINED = 2_000  # the limit of ``inline_all_but_recursion``, which may also leave references in place
 _SEVERAL = 2
 
 
@@ -33,7 +33,7 @@ def compose(passes: Iterable[Pass]) -> Pass:
         drops: set[Any] | None = set()
         nodes: list[_NodeAt] | None = None
         if len(steps) > 1:
-            schema, nodes = _marked(schema)
+            schema, nodes = _mark(schema)
         for step in steps:
             if isinstance(step, _Everywhere) and not step.constraints:
                 nodes = nodes_of(schema) if nodes is None else nodes
@@ -49,11 +49,11 @@ def compose(passes: Iterable[Pass]) -> Pass:
             if lens.out is not None:
                 outs.append(lens.out)
         if len(steps) > 1:
-            schema = unmarked(schema)
+            schema = remove_marks(schema)
         return Lens(
-            schema=pruned(schema),
-            back=chained(backs),
-            out=chained(outs),
+            schema=prune(schema),
+            back=chain_arrows(backs),
+            out=chain_arrows(outs),
             losses=tuple(dict.fromkeys(losses)),
             drops=frozenset(drops) if drops else None,
         )
@@ -116,7 +116,7 @@ def nodes_of(schema: JsonSchema, *, constraints: bool = False) -> list[_NodeAt]:
     return collector.nodes
 
 
-def inlined(at_recursion: Rule) -> Pass:
+def inline_all(at_recursion: Rule) -> Pass:
     """Return a pass that inlines every ``$ref``, and applies a rule to the recursive references that remain.
 
     Each definition of a mutually recursive group is inlined once, at its shallowest position. The rule rewrites every
@@ -129,7 +129,7 @@ def inlined(at_recursion: Rule) -> Pass:
     return apply
 
 
-def inlined_but_recursion(schema: JsonSchema) -> Lens:
+def inline_all_but_recursion(schema: JsonSchema) -> Lens:
     """Inline every ``$ref`` that is not recursive; return the schema unchanged if the result would be too large."""
     try:
         walk = _Walk(_unchanged, _unchanged, schema, True)
@@ -139,18 +139,18 @@ def inlined_but_recursion(schema: JsonSchema) -> Lens:
         return Lens(schema=schema)
 
 
-def unmarked(schema: JsonSchema) -> JsonSchema:
+def remove_marks(schema: JsonSchema) -> JsonSchema:
     """Return a schema without toolshape's marks, as the provider sees the schema."""
-    clean: JsonSchema = copied(schema)
+    clean: JsonSchema = copy_json(schema)
     for node, _ in nodes_of(clean, constraints=True):
         for mark in MARKS:
             node.pop(mark, None)
     return clean
 
 
-def _marked(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
+def _mark(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
     """Return a copy of a schema in which each node holds its path, and a list of these nodes with their places."""
-    marked_schema: JsonSchema = copied(schema)
+    marked_schema: JsonSchema = copy_json(schema)
     if "$defs" in marked_schema:
         marked_schema["$defs"] = marked_schema.pop(
             "$defs"
@@ -209,7 +209,7 @@ class _Nodes:
         if not isinstance(node, dict):
             return
         if len(self.nodes) >= MOST_NODES:
-            raise _too_large(MOST_NODES, path)
+            raise _too_large_error(MOST_NODES, path)
         if keyword in _DEEPER:
             depth += 1
         path = node.get(PATH, path)
@@ -262,7 +262,7 @@ def _sequence(node: JsonSchema, keyword: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _too_large(most: int, path: str) -> UnsupportedError:
+def _too_large_error(most: int, path: str) -> UnsupportedError:
     return UnsupportedError(f"the schema has more than {most} nodes: split the tool", path=path, rule="too_large")
 
 
@@ -296,7 +296,7 @@ class _Walk:
         step = self.visit(self.schema, "", "", ())
         after = {key: value for key, value in step.after.items() if key != "$defs"}
         if self.inline is not None and "$defs" in self.schema:
-            after = pruned({**after, "$defs": self.schema["$defs"]})  # for the references that remain
+            after = prune({**after, "$defs": self.schema["$defs"]})  # for the references that remain
         elif "$defs" in self.schema:
             definitions = {name: self.definition(name) for name in self.schema["$defs"]}
             after["$defs"] = {name: inner.after for name, inner in definitions.items() if inner is not None}
@@ -336,7 +336,7 @@ class _Walk:
     def visit_node(self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
         self.nodes += 1
         if self.nodes > self.most:
-            raise _too_large(self.most, path)
+            raise _too_large_error(self.most, path)
         path = node.get(PATH, path)
         resolve = self.resolve_after if self.inline is None else self.resolve_before
         place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
@@ -350,8 +350,8 @@ class _Walk:
         else:
             self.losses.extend(change.losses)
             self.record_value_change(change)
-            back = chained([arrow for arrow in (change.back, inner.back) if arrow])
-            out = chained([arrow for arrow in (inner.out, change.out) if arrow])
+            back = chain_arrows([arrow for arrow in (change.back, inner.back) if arrow])
+            out = chain_arrows([arrow for arrow in (inner.out, change.out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
         return step if has_reference else self.with_examples(step, node)
 
@@ -405,7 +405,7 @@ class _Walk:
         """Return the ``id()`` of the shallowest reference to each definition of a group, found breadth first."""
         queue, visited_names, chosen_ids = collections.deque(names), set(names), set[int]()
         while queue:
-            for node in referring(self.schema["$defs"][queue.popleft()]):
+            for node in referring_nodes(self.schema["$defs"][queue.popleft()]):
                 name = definition_name(node["$ref"])
                 if self.groups.get(name) == group and name not in visited_names:
                     visited_names.add(name)
@@ -446,7 +446,7 @@ class _Walk:
             for back, out in rewrite(node, step.after, path, stack):
                 backs.extend([back] if back else [])
                 outs.extend([out] if out else [])
-        step.back, step.out = chained(backs[::-1]), chained(outs)
+        step.back, step.out = chain_arrows(backs[::-1]), chain_arrows(outs)
         return step
 
     def in_constraints(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> None:

@@ -16,17 +16,17 @@ def is_secret(node: Any) -> bool:
 
 def without_secret_defaults(schema: JsonSchema) -> JsonSchema:
     """Return the schema without defaults that contain secrets; unchanged parts are shared with the original."""
-    cleaned: JsonSchema = _without(schema, schema.get("$defs", {}))
+    cleaned: JsonSchema = _clean(schema, schema.get("$defs", {}))
     return cleaned
 
 
-def _without(node: Any, definitions: JsonSchema) -> Any:
+def _clean(node: Any, definitions: JsonSchema) -> Any:
     if isinstance(node, list):
-        items = [_without(item, definitions) for item in node]
+        items = [_clean(item, definitions) for item in node]
         return node if all(new is old for new, old in zip(items, node, strict=True)) else items
     if not isinstance(node, dict):
         return node
-    changed = {key: new for key, value in node.items() if (new := _of_keyword(key, value, definitions)) is not value}
+    changed = {key: new for key, value in node.items() if (new := _clean_keyword(key, value, definitions)) is not value}
     cleaned = {**node, **changed} if changed else node
     if "default" in node and _holds_secret(node["default"], node, definitions, _DEEPEST):
         return {key: value for key, value in cleaned.items() if key != "default"}
@@ -37,12 +37,12 @@ _VALUES = frozenset({"default", "examples", "enum", "const"})
 _BY_NAME = frozenset({"properties", "$defs", "patternProperties", "dependentSchemas"})
 
 
-def _of_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
+def _clean_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
     if keyword in _VALUES:
         return value
     if keyword not in _BY_NAME or not isinstance(value, dict):
-        return _without(value, definitions)
-    cleaned = {name: _without(inner, definitions) for name, inner in value.items()}
+        return _clean(value, definitions)
+    cleaned = {name: _clean(inner, definitions) for name, inner in value.items()}
     return value if all(cleaned[name] is inner for name, inner in value.items()) else cleaned
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from pydantic_core import to_json
 
 from toolshape._calls import Coercion, new_record
-from toolshape._schema.values import WrittenFloat, copied
-from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, proposal
+from toolshape._schema.values import WrittenFloat, copy_json
+from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, propose
 from toolshape._validation.faults import Fault, Location, path_of
 
 _MOST_ROUNDS = 6  # JSON text may contain more JSON text: each round coerces one layer
@@ -102,7 +102,7 @@ class Coercer:
         return Coercer((self.rules - expected.switched.keys()) | switched_on, self._read, self._work)
 
 
-def coerced_scalars(
+def coerce_scalars(
     value: Any, refused: Iterable[tuple[Location, Any]], expected: ExpectedAt, rules: frozenset[str], parse: Parse
 ) -> list[Coercion] | None:
     """Coerce scalars only, which is enough for nearly all invalid arguments.
@@ -120,13 +120,13 @@ def coerced_scalars(
     coercions: list[Coercion] = []
     for location, rejected_value in refused:
         expectation, written_value = expected(location), value_at(value, location)
-        if expectation is None or not expectation.is_scalar or not alike(written_value, rejected_value):
+        if expectation is None or not expectation.is_scalar or not are_alike(written_value, rejected_value):
             return None
-        proposed = proposal(written_value, expectation, rules, parse)
+        proposed = propose(written_value, expectation, rules, parse)
         if proposed is None:
             return None
         rule, coerced_value = proposed
-        if coerced_value is OMIT and not _can_be_left_out(value, location):
+        if coerced_value is OMIT and not _can_be_removed(value, location):
             return None
         _put([value], location, coerced_value)
         coercions.append(
@@ -143,7 +143,7 @@ class Coerced(NamedTuple):
     coercions: list[Coercion]
 
 
-def coerced_until_valid(
+def coerce_until_valid(
     checker: Checker, value: Any, coercer: Coercer, at: Location = (), already: InvalidError | None = None
 ) -> Coerced:
     """Coerce a value until it is valid.
@@ -171,7 +171,7 @@ def coerced_until_valid(
         except InvalidError as invalid:
             error = invalid
         coercer.spend(error.work)
-        new_coercions = _coerced(holder, error.faults, checker, coercer, at)
+        new_coercions = _coerce_faults(holder, error.faults, checker, coercer, at)
         if not new_coercions and error.by_strict_reading and "integral_float" in coercer.rules:
             return Coerced(holder[0], holder[0], coercions)
         if not new_coercions or not rounds_left:
@@ -181,7 +181,7 @@ def coerced_until_valid(
     raise AssertionError  # pragma: no cover - the last round returns or raises
 
 
-def _coerced(
+def _coerce_faults(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
     """Coerce the value at the place of each fault, each place only once."""
@@ -195,20 +195,18 @@ def _coerced(
             continue
         location = expected.location
         if rule == "unknown" and not expected.branches:
-            coercions += _without_unknown(holder, str(place[-1]), expected, coercer, at)
+            coercions += _drop_unknown(holder, str(place[-1]), expected, coercer, at)
         elif location not in coerced_locations:
             coerced_locations.add(location)
             value = value_at(holder[0], location)
             is_union = expected.branches or expected.tags
-            if value is not _ABSENT and (is_union or alike(value, fault.found)):
+            if value is not _ABSENT and (is_union or are_alike(value, fault.found)):
                 item = checker.expected((*place, 0)) if "list" in expected.kinds else None
-                coercions += _with_best(holder, value, expected, coercer, at, item)
+                coercions += _coerce_place(holder, value, expected, coercer, at, item)
     return coercions
 
 
-def _without_unknown(
-    holder: list[Any], name: str, expected: Expected, coercer: Coercer, at: Location
-) -> list[Coercion]:
+def _drop_unknown(holder: list[Any], name: str, expected: Expected, coercer: Coercer, at: Location) -> list[Coercion]:
     parent = value_at(holder[0], expected.location)
     if "ignore_extra" not in coercer.at(expected).rules or not isinstance(parent, dict) or name not in parent:
         return []
@@ -220,45 +218,45 @@ def _without_unknown(
     return [Coercion(path_of((*at, *expected.location, name)), "ignore_extra", parent.pop(name), None)]
 
 
-def _with_best(
+def _coerce_place(
     holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
     """Coerce a place by the first rule that applies; in a union, use the value on which its branches agree."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
-    if proposed := proposal(found, expected, coercer.rules, coercer.parse, item):
+    if proposed := propose(found, expected, coercer.rules, coercer.parse, item):
         rule, coerced_value = proposed
-        if coerced_value is OMIT and not _can_be_left_out(holder[0], expected.location):
+        if coerced_value is OMIT and not _can_be_removed(holder[0], expected.location):
             return []
         _put(holder, expected.location, coerced_value)
         recorded_value = (
-            copied(coerced_value) if isinstance(coerced_value, (dict, list)) else expected.outcome(coerced_value)
+            copy_json(coerced_value) if isinstance(coerced_value, (dict, list)) else expected.outcome(coerced_value)
         )
         return [Coercion(path_of(place), rule, found, recorded_value)]
     if expected.tags:
-        return _with_tag(holder, found, expected, coercer, place)
-    outcome = _of_branches(found, expected, coercer, place) if expected.branches else None
+        return _coerce_tag(holder, found, expected, coercer, place)
+    outcome = _coerce_by_branches(found, expected, coercer, place) if expected.branches else None
     if outcome is None:
         return []
     _put(holder, expected.location, outcome.value)
     return outcome.coercions
 
 
-def _with_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location) -> list[Coercion]:
+def _coerce_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location) -> list[Coercion]:
     """Coerce the tag of a discriminated union, if the tag is invalid."""
     tag = expected.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []
     choice = Expected(kinds=frozenset({"choice"}), choices=expected.choices, has_default=expected.has_optional_tag)
     old_tag = found[tag]
-    if proposed := proposal(old_tag, choice, coercer.rules, coercer.parse):
+    if proposed := propose(old_tag, choice, coercer.rules, coercer.parse):
         rule, new_tag = proposed
         _put(holder, (*expected.location, str(tag)), new_tag)
         return [Coercion(path_of((*place, str(tag))), rule, old_tag, None if new_tag is OMIT else new_tag)]
     return []
 
 
-def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
+def _coerce_by_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
     """Return the value coerced by the branches of a union, if all branches that accept it yield the same value."""
     # The value is coerced separately for each branch. Two different outcomes are ambiguous: choosing one outcome would
     # be a guess, so the place stays invalid.
@@ -267,7 +265,7 @@ def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Locati
     for branch in expected.branches:
         coercer.spend((_WORK_OF_TRYING + len(text) // _BYTES_AT_ONCE) * branch.slowness)
         try:
-            outcome = coerced_until_valid(branch, copied(found), coercer, place)
+            outcome = coerce_until_valid(branch, copy_json(found), coercer, place)
         except InvalidError:
             continue
         outcomes.setdefault(to_json(outcome.value), outcome)
@@ -277,13 +275,13 @@ def _of_branches(found: Any, expected: Expected, coercer: Coercer, place: Locati
 def value_at(value: Any, location: Location) -> Any:
     """Return the value at a location, or ``_ABSENT`` if there is none; ``_ABSENT`` equals no JSON value."""
     for step in location:
-        if (step not in value) if type(value) is dict else not has(value, step):
+        if (step not in value) if type(value) is dict else not has_step(value, step):
             return _ABSENT
         value = value[step]
     return value
 
 
-def alike(one: Any, other: Any) -> bool:
+def are_alike(one: Any, other: Any) -> bool:
     """Whether a value is the value that the validator saw; a user validator may have passed on another value.
 
     For two objects or two arrays, only the kind is compared.
@@ -298,14 +296,14 @@ def alike(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def has(value: Any, step: int | str) -> bool:
+def has_step(value: Any, step: int | str) -> bool:
     """Whether a JSON value has a field or an item at a step of a location."""
     if isinstance(value, list):
         return isinstance(step, int) and step < len(value)
     return isinstance(value, dict) and step in value
 
 
-def _can_be_left_out(value: Any, location: Location) -> bool:
+def _can_be_removed(value: Any, location: Location) -> bool:
     """Whether a value can be removed without moving others: any field can, but only the last item of an array."""
     container = value_at(value, location[:-1])
     return not isinstance(container, list) or location[-1] == len(container) - 1

@@ -114,7 +114,7 @@ class Coerce:
 
     def __init__(self, *on: str, **switched: bool) -> None:
         rules = {**dict.fromkeys(on, True), **switched}
-        chosen_rules(rules)
+        choose_rules(rules)
         object.__setattr__(self, "rules", tuple(rules.items()))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
@@ -129,7 +129,7 @@ COERCE = "toolshape_coerce"
 """The key under which a core schema's metadata holds the rules of ``Coerce``."""
 
 
-def chosen_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
+def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """Return the rules that are on: the defaults, changed by each layer (``False``: none, ``True``: the defaults).
 
     Raises:
@@ -181,7 +181,7 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
     )
 
 
-def proposal(
+def propose(
     found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
 ) -> Proposal | None:
     """Return the coercion by the first rule that is on and applies, or ``None`` if no rule does.
@@ -193,21 +193,21 @@ def proposal(
         parse: Parses JSON text, and repairs it if the rules allow that.
         item: If a list is expected, what the schema expects of its items.
     """
-    for candidate in _from_null(expected) if found is None else _from_any(found, expected, parse, item):
+    for candidate in _propose_from_null(expected) if found is None else _propose_from_any(found, expected, parse, item):
         if candidate[0] in rules:
             return candidate
     return None
 
 
-def _from_null(expected: Expected) -> list[Proposal]:
+def _propose_from_null(expected: Expected) -> list[Proposal]:
     return [("null_as_default", OMIT)] if expected.has_default and not expected.nullable else []
 
 
-def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | None) -> list[Proposal]:
+def _propose_from_any(found: Any, expected: Expected, parse: Parse, item: Expected | None) -> list[Proposal]:
     kinds = expected.kinds
     proposals: list[Proposal] = []
     if isinstance(found, str):
-        proposals = _from_text(found, expected, parse)
+        proposals = _propose_from_text(found, expected, parse)
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
         proposals = [("text_from_integer", str(found))]
     elif isinstance(found, float) and (number := _integral(found)) is not None:
@@ -219,12 +219,12 @@ def _from_any(found: Any, expected: Expected, parse: Parse, item: Expected | Non
     return proposals
 
 
-def _from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
+def _propose_from_text(found: str, expected: Expected, parse: Parse) -> list[Proposal]:
     proposals: list[Proposal] = []
     if not _CONTAINERS.isdisjoint(expected.kinds):
-        proposals = _from_json_text(found, expected.kinds, parse)
+        proposals = _propose_from_json_text(found, expected.kinds, parse)
     elif len(found) <= _LONGEST_NUMBER:
-        proposals = _from_word(found, expected)
+        proposals = _propose_from_word(found, expected)
     if expected.nullable and found in _NULLS:
         # "null" may mean null or a choice spelt "NULL"; choosing one meaning would be a guess.
         return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
@@ -241,7 +241,7 @@ def _number_text() -> re.Pattern[str]:
     return re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
-def _from_word(found: str, expected: Expected) -> list[Proposal]:
+def _propose_from_word(found: str, expected: Expected) -> list[Proposal]:
     kinds, is_integer = expected.kinds, bool(_integer_text().fullmatch(found))
     if is_integer and ("integer" in kinds or "number" in kinds):
         return [("number_text", int(found))]
@@ -249,10 +249,10 @@ def _from_word(found: str, expected: Expected) -> list[Proposal]:
         return [("number_text", float(found))]
     if "boolean" in kinds and found.lower() in _BOOLEANS:
         return [("bool_text", _BOOLEANS[found.lower()])]
-    return _from_choice(found, expected) if "choice" in kinds else []
+    return _propose_from_choice(found, expected) if "choice" in kinds else []
 
 
-def _from_choice(found: str, expected: Expected) -> list[Proposal]:
+def _propose_from_choice(found: str, expected: Expected) -> list[Proposal]:
     texts = [choice for choice in expected.choices if isinstance(choice, str) and choice.casefold() == found.casefold()]
     if len(texts) == 1:
         return [("enum_case", texts[0])]
@@ -263,7 +263,7 @@ def _from_choice(found: str, expected: Expected) -> list[Proposal]:
     return []
 
 
-def _from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Proposal]:
+def _propose_from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> list[Proposal]:
     try:
         parsed_value, was_repaired = parse(found)
     except ValueError:

@@ -14,10 +14,10 @@ from toolshape._core_schema.nodes import (
     Definitions,
     Node,
     definitions_of,
-    inside,
+    inner_node,
 )
 from toolshape._core_schema.optional_tags import tag_names
-from toolshape._function.arguments import written_default
+from toolshape._function.arguments import write_default
 from toolshape._validation.coercion import COERCE, SCALARS, Expected
 from toolshape._validation.faults import Location
 
@@ -99,7 +99,7 @@ class _ExpectedPlaces:
     # steps that lead through the JSON value. The walk ends at a union without tags, because the next step only names a
     # branch of the union.
     def __call__(self, location: Location) -> Expected | None:
-        unwrapped = _unwrapped(self.schema, self.definitions, None)
+        unwrapped = _unwrap(self.schema, self.definitions, None)
         place: list[int | str] = []
         switched = dict(unwrapped.switched)
         steps = list(location)
@@ -111,20 +111,20 @@ class _ExpectedPlaces:
             kind = unwrapped.node["type"]
             if kind == "union":
                 break
-            if kind == "tagged-union" and (tagged_branch := _tagged(unwrapped.node, steps[0])) is not None:
+            if kind == "tagged-union" and (tagged_branch := _tagged_branch(unwrapped.node, steps[0])) is not None:
                 inner: Node | None = tagged_branch
                 steps.pop(0)
             else:
                 step = steps.pop(0)
-                inner = _child(unwrapped.node, step)
+                inner = _child_node(unwrapped.node, step)
                 place.append(step)
             if inner is None:
                 return None
             in_object = kind in _WITH_FIELDS
-            unwrapped = _unwrapped(inner, self.definitions, unwrapped.config)
+            unwrapped = _unwrap(inner, self.definitions, unwrapped.config)
             unwrapped.has_default = unwrapped.has_default and in_object  # items and map values cannot be omitted
             switched |= unwrapped.switched
-        expected = _expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
+        expected = _build_expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
         if expected is None:
             return None
         if unwrapped.node["type"] == "json" and "schema" in unwrapped.node:
@@ -141,13 +141,13 @@ class _ExpectedPlaces:
 
     def names_in_branches(self, node: Node) -> list[str]:
         """Return the field names of all branches of a discriminated union."""
-        branches = [_unwrapped(choice, self.definitions, None).node for choice in node["choices"].values()]
+        branches = [_unwrap(choice, self.definitions, None).node for choice in node["choices"].values()]
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
         """Return the default of a field as JSON; ``None`` if there is none or a function creates it."""
         node = unwrapped.default
-        return None if node is None else written_default(node, self.definitions, unwrapped.config)
+        return None if node is None else write_default(node, self.definitions, unwrapped.config)
 
     def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
         """Return the checkers of the branches of a union."""
@@ -157,11 +157,11 @@ class _ExpectedPlaces:
         return tuple(self.compile_part(choice, unwrapped.config) for choice in choices)
 
 
-def _tagged(node: Node, step: int | str) -> Node | None:
+def _tagged_branch(node: Node, step: int | str) -> Node | None:
     return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
 
 
-def _expected(
+def _build_expected(
     unwrapped: _Unwrapped, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
 ) -> Expected | None:
     node, kind = unwrapped.node, str(unwrapped.node["type"])
@@ -197,7 +197,7 @@ def _expected(
     )
 
 
-def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
+def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
     unwrapped = _Unwrapped(config)
     unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
     is_authors = True  # inside lax-or-strict, pydantic sets strict, not the author
@@ -213,7 +213,7 @@ def _unwrapped(node: Node, definitions: Definitions, config: Node | None) -> _Un
         is_authors = is_authors and kind != "lax-or-strict"
         if kind == "tagged-union" and WRAPPER in node["choices"]:
             unwrapped.wrappers += 1
-        inner = inside(node, definitions)
+        inner = inner_node(node, definitions)
         if kind in ("function-before", "function-wrap") and inner is not None:
             unwrapped.behind = inner
         if inner is None:
@@ -229,10 +229,10 @@ def _inmost(node: Node) -> Node:
     return node
 
 
-def _child(node: Node, step: int | str) -> Node | None:
+def _child_node(node: Node, step: int | str) -> Node | None:
     kind = node["type"]
     if kind in ("model", "dataclass"):
-        return _child(node["schema"], step)
+        return _child_node(node["schema"], step)
     if kind in ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "call", "arguments"):
         fields_by_name = node.get("fields")
         if (

@@ -29,17 +29,17 @@ def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) 
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
         ``invalid_arguments``); exceptions of user validators other than ``ValueError`` pass through.
     """
-    slow_path = _when_needed(traits, settings)
+    slow_path = _compile_slow_path_later(traits, settings)
     if traits.has_decimals or traits.deepest is not None:
         return slow_path
-    validate_anything = _of_anything(traits, settings.back, slow_path)
+    validate_anything = _compile_anything(traits, settings.back, slow_path)
     if traits.unions_recur:
-        return _of_bounded_depth(settings.name, validate_anything)
+        return _limit_depth(settings.name, validate_anything)
     if traits.reserved or traits.count_keys is None or (settings.back and not settings.drops):
         return validate_anything
-    validate_text = _of_text(traits, traits.count_keys, slow_path, validate_anything)
+    validate_text = _compile_text(traits, traits.count_keys, slow_path, validate_anything)
     return (
-        _of_text_with_nulls(traits, settings.drops, validate_text, slow_path, validate_anything)
+        _compile_text_with_nulls(traits, settings.drops, validate_text, slow_path, validate_anything)
         if settings.drops
         else validate_text
     )
@@ -48,7 +48,7 @@ def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) 
 _SlowPath: TypeAlias = Callable[..., Validated]
 
 
-def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
+def _compile_slow_path_later(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
     """Return the slow path, which is imported and compiled when arguments first need it."""
     compiled: list[_SlowPath] = []
 
@@ -62,7 +62,7 @@ def _when_needed(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath
     return slow_path
 
 
-def _of_bounded_depth(name: str, validate: Validate) -> Validate:
+def _limit_depth(name: str, validate: Validate) -> Validate:
     """Return a validator that first rejects arguments whose nesting is so deep that validation would take too long."""
 
     def bounded(arguments: Any) -> Validated:
@@ -80,7 +80,7 @@ def _of_bounded_depth(name: str, validate: Validate) -> Validate:
     return bounded
 
 
-def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
+def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
     """Return a validator of text, bytes and objects; ``back`` first maps the provider's wire form to canonical form."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     count_keys, reserved = traits.count_keys, traits.reserved
@@ -105,7 +105,7 @@ def _of_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) 
     return validate
 
 
-def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
+def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
     """Return a validator of text, which nearly all providers send, with minimal overhead on top of pydantic."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
@@ -125,7 +125,7 @@ def _of_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, an
     return validate
 
 
-def _of_text_with_nulls(
+def _compile_text_with_nulls(
     traits: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
     """Return a validator of text in which null means "omitted".

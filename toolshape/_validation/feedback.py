@@ -32,7 +32,7 @@ _FORMATS: Mapping[str, str] = {
 
 def expected_of(nodes: Sequence[JsonSchema]) -> str:
     """Describe what the nodes accept: ``integer >= 1``, ``one of "a", "b"``, ``array or null``."""
-    phrases = list(dict.fromkeys(phrase for node in nodes if (phrase := _phrase(node, len(nodes) > 1))))
+    phrases = list(dict.fromkeys(phrase for node in nodes if (phrase := _describe_node(node, len(nodes) > 1))))
     if _is_decimal(nodes):
         return "decimal number"
     if "null" in phrases:
@@ -49,29 +49,29 @@ def _is_decimal(nodes: Sequence[JsonSchema]) -> bool:
     )
 
 
-def _phrase(node: JsonSchema, is_branch: bool) -> str:
+def _describe_node(node: JsonSchema, is_branch: bool) -> str:
     if "const" in node or "enum" in node:
-        return _listed(node["enum"] if "enum" in node else [node["const"]])
+        return _list_choices(node["enum"] if "enum" in node else [node["const"]])
     kinds = node.get("type", ())
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if not kinds and "properties" in node:
         kinds = ["object"]
-    return " or ".join(_of_kind(str(kind), node, is_branch) for kind in kinds)
+    return " or ".join(_describe_kind(str(kind), node, is_branch) for kind in kinds)
 
 
-def _of_kind(kind: str, node: JsonSchema, is_branch: bool) -> str:
+def _describe_kind(kind: str, node: JsonSchema, is_branch: bool) -> str:
     if kind == "string":
-        return _text(node)
+        return _describe_text(node)
     if kind in ("integer", "number"):
         bounds = [f"{sign} {_number(node[key])}" for key, sign in _BOUNDS.items() if _is_bound(node.get(key))]
         step = [f"a multiple of {_number(node['multipleOf'])}"] if "multipleOf" in node else []
         return ", ".join([" and ".join([f"{kind} {bounds[0]}", *bounds[1:]]) if bounds else kind, *step])
     if kind == "array":
-        return "array" + _count(node.get("minItems"), node.get("maxItems"), "item")
+        return "array" + _describe_count(node.get("minItems"), node.get("maxItems"), "item")
     if kind == "object" and is_branch and node.get("required"):
         return f"object with {', '.join(map(str, node['required'][:4]))}"
     if kind == "object":
-        return "object" + _count(node.get("minProperties"), node.get("maxProperties"), "field")
+        return "object" + _describe_count(node.get("minProperties"), node.get("maxProperties"), "field")
     return kind
 
 
@@ -86,17 +86,17 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else str(value)
 
 
-def _text(node: JsonSchema) -> str:
+def _describe_text(node: JsonSchema) -> str:
     if "format" in node:
         return _FORMATS.get(node["format"], f"string ({node['format']})")
-    phrase = "string" + _count(node.get("minLength"), node.get("maxLength"), "character")
+    phrase = "string" + _describe_count(node.get("minLength"), node.get("maxLength"), "character")
     pattern = node.get("pattern")
     if pattern is None:
         return phrase
     return f"{phrase} that matches {pattern if len(pattern) <= _LONGEST_PATTERN else pattern[:_LONGEST_PATTERN] + '…'}"
 
 
-def _count(least: int | None, most: int | None, thing: str) -> str:
+def _describe_count(least: int | None, most: int | None, thing: str) -> str:
     if least and most is not None:
         return f" of {least} to {most} {thing}s" if least != most else f" of {least} {thing}{'s' * (least != 1)}"
     if least:
@@ -104,7 +104,7 @@ def _count(least: int | None, most: int | None, thing: str) -> str:
     return f" of at most {most} {thing}{'s' * (most != 1)}" if most is not None else ""
 
 
-def _listed(choices: Sequence[Any]) -> str:
+def _list_choices(choices: Sequence[Any]) -> str:
     texts = [preview(choice) for choice in choices]
     if len(texts) == 1:
         return texts[0]
@@ -200,7 +200,7 @@ def _meant_name(fault: Fault, schema: JsonSchema) -> str:
     )
 
 
-def meant(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
+def faults_of_meant_branch(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
     """Return the faults of the union branch that was probably meant, or ``None`` if that is unclear.
 
     Of the branches that match the value's type and tag, the branch with the fewest faults was probably meant. If two
@@ -232,7 +232,7 @@ _MOST_LINES = 80
 _LONGEST_TEXT = 4_000
 
 
-def annotated(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
+def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
     """Return the model's own JSON with a comment at each fault; secrets and long parts without faults are omitted.
 
     Args:
@@ -267,25 +267,27 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
     yield f"{indent}{label}{opening}{comment}"
     items: list[tuple[Any, Any]] = list(value.items() if isinstance(value, dict) else enumerate(value))
     paths = [path_of((*at, step)) for step, _ in items]
-    for index, count in _kept(paths, inner_places):
+    for index, count in _shown_items(paths, inner_places):
         if count:
             yield f"{indent}  // ... {count} more"
         else:
             step, item = items[index]
             yield from _lines(item, (*at, step), comments, secrets, "," if index < len(items) - 1 else "")
-    absent_places = [place for place in inner_places if not any(_holds(path, place) for path in paths)]
+    absent_places = [place for place in inner_places if not any(_contains_place(path, place) for path in paths)]
     for place in absent_places:
         yield f"{indent}  // {place[len(path) :].lstrip('.')}: {comments[place]}"
     yield f"{indent}{closing}{comma}"
 
 
-def _holds(path: str, place: str) -> bool:
+def _contains_place(path: str, place: str) -> bool:
     return place == path or place.startswith((f"{path}.", f"{path}["))
 
 
-def _kept(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
+def _shown_items(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
     """Yield ``(index, 0)`` for each item at or near a fault, and ``(index, count)`` for each gap between them."""
-    faulty_indices = {index for index, path in enumerate(paths) if any(_holds(path, fault) for fault in faults)}
+    faulty_indices = {
+        index for index, path in enumerate(paths) if any(_contains_place(path, fault) for fault in faults)
+    }
     near_indices = {index + step for index in faulty_indices for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} | set(
         range(_NEIGHBOURS)
     )

@@ -28,7 +28,7 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
         is_truncated = str(error).startswith("EOF while parsing")
         if repair is None or is_truncated or not isinstance(text, str):
             raise UnreadableError(
-                _plain(str(error)), rule="json_truncated" if is_truncated else "json_invalid"
+                _plain_wording(str(error)), rule="json_truncated" if is_truncated else "json_invalid"
             ) from error
         return _parse_repaired(text, repair), True
     if not has_every_key(text, keys_in(value)):
@@ -54,7 +54,7 @@ _PLAIN_WORDS = {
 """The parser's messages, each with a plainer wording for a model or a developer."""
 
 
-def _plain(message: str) -> str:
+def _plain_wording(message: str) -> str:
     """Return the parser's message in plain words, with the place that it names."""
     wording = next(
         (

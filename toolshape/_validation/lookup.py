@@ -19,20 +19,20 @@ _DEEPEST = 16  # nested unions and references at one place
 
 def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
     """Return the schema's nodes for a place in a value: several if the place is inside or at a union."""
-    return along(schema, location)[-1]
+    return nodes_at_steps(schema, location)[-1]
 
 
-def along(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
+def nodes_at_steps(schema: JsonSchema, location: Location) -> list[list[JsonSchema]]:
     """Return the nodes for the root and for each step of a location, in order."""
     resolve = resolver(schema)
-    nodes_by_step = [_open(schema, resolve, _DEEPEST)]
+    nodes_by_step = [_expand(schema, resolve, _DEEPEST)]
     for step in location:
         children = [child_of(node, step) for node in nodes_by_step[-1]]
-        nodes_by_step.append([node for child in children for node in _open(child, resolve, _DEEPEST)][:_MOST_NODES])
+        nodes_by_step.append([node for child in children for node in _expand(child, resolve, _DEEPEST)][:_MOST_NODES])
     return nodes_by_step
 
 
-def _open(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
+def _expand(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
     """Expand a node into its ``anyOf``, ``oneOf`` and ``allOf`` branches; follow references."""
     # The walk keeps a stack instead of recursing: schemas may be recursive and wide. Three limits bound it: the number
     # of nodes found, the number of nodes looked at, and the depth of unions and references. Branches are pushed in
@@ -89,7 +89,7 @@ class Secrets:
         """Whether the value at a location must be hidden: in a schema with secrets, only unmarked scalars are shown."""
         if not self.are_there:
             return False
-        nodes_along = along(self.schema, location)
+        nodes_along = nodes_at_steps(self.schema, location)
         if any(len(nodes) >= _MOST_NODES for nodes in nodes_along):  # nodes beyond the limit may be secret
             return True
         return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
@@ -98,7 +98,7 @@ class Secrets:
         """Return a location up to the first secret: the keys of a secret object are secret too."""
         if not self.are_there:
             return location
-        nodes_along = along(self.schema, location)
+        nodes_along = nodes_at_steps(self.schema, location)
         return next(
             (location[:step_count] for step_count, nodes in enumerate(nodes_along) if any(map(is_secret, nodes))),
             location,
@@ -108,7 +108,7 @@ class Secrets:
         """Return a value with ``MASKED`` at each place that may hold a secret."""
         if not self.are_there:
             return value
-        if isinstance(value, (dict, list)) and any(map(_is_marked, along(self.schema, location))):
+        if isinstance(value, (dict, list)) and any(map(_is_marked, nodes_at_steps(self.schema, location))):
             return MASKED  # the whole object or array is secret
         if isinstance(value, dict):
             return {name: self.masked(item, (*location, name)) for name, item in value.items()}

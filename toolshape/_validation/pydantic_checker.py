@@ -9,13 +9,13 @@ from pydantic_core import ErrorDetails, SchemaValidator, from_json, to_json
 
 from toolshape._core_schema.nodes import Node
 from toolshape._schema.values import WrittenFloat, read_json, require_unique_keys, write_json
-from toolshape._validation.apply_coercions import WORK_OF_FAULT, Checker, InvalidError, coerced_scalars, value_at
+from toolshape._validation.apply_coercions import WORK_OF_FAULT, Checker, InvalidError, coerce_scalars, value_at
 from toolshape._validation.coercion import Expected, ExpectedAt
 from toolshape._validation.expected import compile_expected
 from toolshape._validation.faults import Fault, Location
 from toolshape._validation.json_text import parse_json
 from toolshape._validation.model_traits import ModelTraits
-from toolshape._validation.pydantic_faults import KEY, OF_FIELDS, bounded, explained_faults, faults_of, is_same
+from toolshape._validation.pydantic_faults import KEY, OF_FIELDS, bounded_errors, explained_faults, faults_of, is_same
 from toolshape._validation.settings import Validated, ValidationSettings
 from toolshape._validation.slow_path import validate_with_coercions
 
@@ -35,7 +35,7 @@ def compile_slow_path(
         find_refusal = None
         if isinstance(error, ValidationError) and not traits.lax:  # a lax model may still accept the arguments
             if is_plain and type(arguments) is str:
-                validated = _with_coerced_scalars(traits, checker.expected, settings.rules, arguments, error)
+                validated = _coerce_only_scalars(traits, checker.expected, settings.rules, arguments, error)
                 if validated is not None:
                     return validated
             find_refusal = functools.partial(_refusal, error, expected=checker.expected)
@@ -51,7 +51,7 @@ def compile_slow_path(
     return slow_path
 
 
-def _with_coerced_scalars(
+def _coerce_only_scalars(
     traits: ModelTraits, expected: ExpectedAt, rules: frozenset[str], text: str, error: ValidationError
 ) -> Validated | None:
     """Coerce scalars only, and validate again; return ``None`` if that is not enough."""
@@ -70,9 +70,7 @@ def _with_coerced_scalars(
     ]:  # the text may have more digits than a float can keep
         value = read_json(text, keeps_keys=False)
     coercions = (
-        coerced_scalars(value, rejected_places, expected, rules, _parsed)
-        if len(rejected_places) == len(errors)
-        else None
+        coerce_scalars(value, rejected_places, expected, rules, _parse) if len(rejected_places) == len(errors) else None
     )
     if not coercions:
         return None
@@ -86,14 +84,14 @@ def _with_coerced_scalars(
         return None
 
 
-def _parsed(text: str) -> tuple[Any, bool]:
+def _parse(text: str) -> tuple[Any, bool]:
     return parse_json(text, None)
 
 
 def _checker_of(traits: ModelTraits) -> Checker:
     """Return the checker of a model's arguments, which may have been coerced."""
     expected = _compile_expected_with_parts(traits.model.__pydantic_core_schema__)
-    return Checker(functools.partial(_checked, traits, expected), expected)
+    return Checker(functools.partial(_check, traits, expected), expected)
 
 
 def _compile_expected_with_parts(core: Node) -> ExpectedAt:
@@ -105,13 +103,13 @@ def _compile_expected_with_parts(core: Node) -> ExpectedAt:
             schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
             validator = cast("Any", SchemaValidator)(schema, config, _use_prebuilt=False)
             expected = compile_expected(schema, compile_part)
-            compiled[id(node)] = Checker(functools.partial(_checked_part, validator, expected), expected)
+            compiled[id(node)] = Checker(functools.partial(_check_part, validator, expected), expected)
         return compiled[id(node)]
 
     return compile_expected(core, compile_part)
 
 
-def _checked_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) -> Any:
+def _check_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) -> Any:
     try:
         return validator.validate_json(to_json(value), strict=True)
     except ValidationError as error:
@@ -120,30 +118,32 @@ def _checked_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) 
 
 def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> InvalidError:
     """Return the ``InvalidError`` that reports pydantic's errors about a value."""
-    errors = bounded(error)
+    errors = bounded_errors(error)
     work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(detail["loc"]) for detail in errors)
     refusal = InvalidError(faults_of(errors, value, expected), lambda: explained_faults(errors, value, expected), work)
     refusal.__cause__ = error
     return refusal
 
 
-def _checked(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
-    """Validate strictly; if the model is lax and strict mode rejects the value, try ``_laxly``."""
+def _check(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
+    """Validate strictly; if the model is lax and strict mode rejects the value, try ``_check_laxly``."""
     validate_json = traits.model.__pydantic_validator__.validate_json
-    text = to_json(_exact(value, expected, ()) if traits.has_decimals else value)
+    text = to_json(_restore_decimals(value, expected, ()) if traits.has_decimals else value)
     try:
         model: BaseModel = validate_json(text, strict=True)
     except ValidationError as error:
         if not traits.lax:
             raise _refusal(error, value, expected=expected) from error
-        model = _laxly(traits, error, text, value, expected)
+        model = _check_laxly(traits, error, text, value, expected)
     reserved = [key for key in model.__pydantic_extra__ or () if key in traits.reserved]
     if reserved:
         raise InvalidError([Fault((key,), (key,), None, "reserved", "unknown field") for key in reserved])
     return model
 
 
-def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt) -> BaseModel:
+def _check_laxly(
+    traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt
+) -> BaseModel:
     """Validate laxly if the author's own validators make strict mode expect Python objects such as dates.
 
     Each rejected place is first validated strictly, as JSON, against its own part of the schema. If all these places
@@ -154,7 +154,7 @@ def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: A
     """
     wrong_errors: list[ErrorDetails] = []
     inner_errors: list[tuple[Expected, Location, InvalidError]] = []
-    for error in bounded(strictly):
+    for error in bounded_errors(strictly):
         located_part = _part_of(error, value, expected)
         if located_part is None:
             wrong_errors.append(error)
@@ -169,12 +169,16 @@ def _laxly(traits: ModelTraits, strictly: ValidationError, text: bytes, value: A
             else:  # a user validator returned this value
                 wrong_errors.append(error)
     if wrong_errors or inner_errors:
-        faults = [fault for place, at, inner in inner_errors for fault in _outside(place, at, inner.faults)]
+        faults = [fault for place, at, inner in inner_errors for fault in _in_whole_value(place, at, inner.faults)]
         refusal = InvalidError(
             [*faults_of(wrong_errors, value, expected), *faults],
             lambda: [
                 *explained_faults(wrong_errors, value, expected),
-                *(fault for place, at, inner in inner_errors for fault in _outside(place, at, inner.explained())),
+                *(
+                    fault
+                    for place, at, inner in inner_errors
+                    for fault in _in_whole_value(place, at, inner.explained())
+                ),
             ],
         )
         refusal.__cause__ = strictly
@@ -207,13 +211,13 @@ def _part_of(
     return place, place.part, at[: place.steps], seen_value, written_value
 
 
-def _outside(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
+def _in_whole_value(place: Expected, at: Location, faults: Iterable[Fault]) -> Iterator[Fault]:
     """Yield the faults of a part, with their locations in the whole value."""
     for fault in faults:
         yield fault._replace(at=(*at, *fault.at), location=(*place.location, *fault.location))
 
 
-def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
+def _restore_decimals(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
     """Return the value with each number replaced by its text, as written, where a Decimal is expected.
 
     Args:
@@ -229,17 +233,21 @@ def _exact(value: Any, expected: ExpectedAt, location: Location, at: Location = 
         place = expected(at)
         tag = None if place is None else value.get(place.tag_in(value))
         tagged_at = (*at, tag) if isinstance(tag, (str, int)) else at
-        return {key: _exact(item, expected, (*location, key), (*tagged_at, key)) for key, item in value.items()}
+        return {
+            key: _restore_decimals(item, expected, (*location, key), (*tagged_at, key)) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [_exact(item, expected, (*location, index), (*at, index)) for index, item in enumerate(value)]
+        return [_restore_decimals(item, expected, (*location, index), (*at, index)) for index, item in enumerate(value)]
     if isinstance(value, str):
         place = expected(at)
         is_json = place is not None and place.content is not None and place.steps == len(at)
-        return _exact_json(value, place.content().expected) if is_json and place and place.content else value
-    return _exact_number(value, expected(at), location, at) if isinstance(value, WrittenFloat) else value
+        return (
+            _restore_decimals_in_json(value, place.content().expected) if is_json and place and place.content else value
+        )
+    return _restore_decimal(value, expected(at), location, at) if isinstance(value, WrittenFloat) else value
 
 
-def _exact_number(value: WrittenFloat, found: Expected | None, location: Location, at: Location) -> Any:
+def _restore_decimal(value: WrittenFloat, found: Expected | None, location: Location, at: Location) -> Any:
     is_exact_place = found is not None and found.steps == len(at)
     branch_expectations = (
         [branch.expected(()) for branch in found.branches] if found is not None and is_exact_place else []
@@ -259,9 +267,9 @@ def _exact_number(value: WrittenFloat, found: Expected | None, location: Locatio
     return float(value)
 
 
-def _exact_json(text: str, expected: ExpectedAt) -> str:
-    """Apply ``_exact`` to JSON text; text that is not JSON is returned unchanged, and the validator rejects it."""
+def _restore_decimals_in_json(text: str, expected: ExpectedAt) -> str:
+    """Apply ``_restore_decimals`` to JSON text; text that is not JSON is returned unchanged, and the validator rejects it."""
     try:
-        return write_json(_exact(require_unique_keys(read_json(text)), expected, ()))
+        return write_json(_restore_decimals(require_unique_keys(read_json(text)), expected, ()))
     except (ValueError, RecursionError):
         return text

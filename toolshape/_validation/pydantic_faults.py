@@ -9,10 +9,10 @@ from pydantic_core import ErrorDetails, PydanticKnownError, ValidationError
 
 from toolshape._calls import new_record
 from toolshape._schema.values import as_json, is_equal
-from toolshape._validation.apply_coercions import TooMuchWrongError, alike, has
+from toolshape._validation.apply_coercions import TooMuchWrongError, are_alike, has_step
 from toolshape._validation.coercion import Expected, ExpectedAt
 from toolshape._validation.faults import Fault, Location
-from toolshape._validation.feedback import meant
+from toolshape._validation.feedback import faults_of_meant_branch
 
 KEY = "[key]"
 """The step in a pydantic location that marks an error about a key, not about the value under the key."""
@@ -23,11 +23,9 @@ _DEEPEST_TOLD = 8  # nested unions; deeper faults are reported for the union aro
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
     """Return the faults to coerce; a fault inside a union counts as a fault of the union."""
-    other_errors, unions = _sorted(errors, expected)
+    other_errors, unions = _split_by_union(errors, expected)
     faults = [_place_at_fault(error, rule, place) for error, rule, place in other_errors]
-    return (
-        faults + [_of_whole_union(place, union_errors, value) for place, union_errors in unions] if unions else faults
-    )
+    return faults + [_union_fault(place, union_errors, value) for place, union_errors in unions] if unions else faults
 
 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
@@ -37,21 +35,21 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
     then adds to the list. The feedback shows only values that the language model wrote. For an error about any other
     value, the feedback says only that the value is rejected.
     """
-    other_errors, unions = _sorted(errors, expected)
+    other_errors, unions = _split_by_union(errors, expected)
     is_same_at: dict[Location, bool] = {}
     faults = [_fault(error, rule, place, value, is_same_at) for error, rule, place in other_errors]
     for error, _, place in other_errors:
-        faults += _unknown_to_all(error, place, value)
+        faults += _unknown_fields(error, place, value)
     for place, union_errors in unions:
         faults += (
-            [_of_whole_union(place, union_errors, value)]
+            [_union_fault(place, union_errors, value)]
             if depth == _DEEPEST_TOLD
-            else _of_union(place, union_errors, value, depth)
+            else _union_faults(place, union_errors, value, depth)
         )
     return faults
 
 
-def _sorted(
+def _split_by_union(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
     """Split errors into errors outside unions, each with its rule and what is expected, and errors of each union."""
@@ -68,7 +66,7 @@ def _sorted(
     return other_errors, list(unions.values())
 
 
-def bounded(error: ValidationError) -> list[ErrorDetails]:
+def bounded_errors(error: ValidationError) -> list[ErrorDetails]:
     """Return all of pydantic's errors about a value.
 
     Raises:
@@ -119,7 +117,7 @@ def _fault(
     return Fault(at, location, found_value, rule, _message(error, rule), error["msg"])
 
 
-def _unknown_to_all(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
+def _unknown_fields(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
     """Return faults for fields that no branch of a union has, if the tag that would choose a branch is omitted."""
     if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
         return []
@@ -151,7 +149,7 @@ def _is_of_model(
     if rule == "unknown" and (not location or location[-1] != last):
         return False
     if not isinstance(found, (dict, list)):
-        return alike(found, seen_value)
+        return are_alike(found, seen_value)
     if location not in is_same_at:
         is_same_at[location] = is_same(found, seen_value)
     return is_same_at[location]
@@ -159,17 +157,17 @@ def _is_of_model(
 
 def is_same(found: Any, seen: Any) -> bool:
     """Whether a JSON value equals the value that a validator saw."""
-    return is_equal(found, seen, alike)
+    return is_equal(found, seen, are_alike)
 
 
-def _of_whole_union(place: Expected, errors: Sequence[ErrorDetails], value: Any) -> Fault:
+def _union_fault(place: Expected, errors: Sequence[ErrorDetails], value: Any) -> Fault:
     for step in place.location:
         value = value[step]
     return Fault(errors[0]["loc"][: place.steps], place.location, value, "union")
 
 
-def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
-    union_fault = _of_whole_union(place, errors, value)
+def _union_faults(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
+    union_fault = _union_fault(place, errors, value)
     branches: list[list[Fault]] = []
     groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
     if len(groups) == len(place.branches):  # every branch has errors, and their locations name it
@@ -177,7 +175,7 @@ def _of_union(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth
             branch_errors = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
             faults = explained_faults(branch_errors, union_fault.found, branch.expected, depth + 1)
             branches.append([fault._replace(location=(*place.location, *fault.location)) for fault in faults])
-    faults_meant = meant(branches, place.location)
+    faults_meant = faults_of_meant_branch(branches, place.location)
     return [union_fault] if faults_meant is None else list(faults_meant)
 
 
@@ -191,8 +189,8 @@ def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
     for step in location:
         if isinstance(current, str) and current.lstrip()[:1] in ("{", "["):
             parsed_text: Any = as_json(current)
-            current = parsed_text if has(parsed_text, step) else current
-        if has(current, step):
+            current = parsed_text if has_step(parsed_text, step) else current
+        if has_step(current, step):
             current = cast("Any", current)[step]
             steps.append(step)
     return tuple(steps), current

@@ -45,14 +45,14 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
     """
     if len(text) > _LONGEST:
         raise ValueError(f"too long to be repaired: more than {_LONGEST} characters")
-    json5_text = _TOKENS.sub(_in_json5, _unfenced(text.strip()))
+    json5_text = _TOKENS.sub(_to_json5, _remove_fence(text.strip()))
     try:
         value = json5.loads(
             json5_text,
             strict=False,
             allow_duplicate_keys=False,
             parse_constant=_raise_not_json,
-            parse_float=lambda digits: _finite(number(digits)),
+            parse_float=lambda digits: _require_finite(number(digits)),
         )
         _refuse_broken_names(value)
     except RecursionError as error:
@@ -74,7 +74,7 @@ def _refuse_broken_names(value: Any) -> None:
         _refuse_broken_names(inner)
 
 
-def _unfenced(text: str) -> str:
+def _remove_fence(text: str) -> str:
     if not text.startswith(_FENCE):
         return text
     first_line, _, body = text.partition("\n")
@@ -84,14 +84,14 @@ def _unfenced(text: str) -> str:
     return inner_text.removesuffix(_FENCE)
 
 
-def _in_json5(match: re.Match[str]) -> str:
+def _to_json5(match: re.Match[str]) -> str:
     string, comment, word = match.groups()
     if word is not None:
         return _AS_JSON[word.lower()]
-    return str(comment) if string is None else _ESCAPE.sub(_escaped, string)
+    return str(comment) if string is None else _ESCAPE.sub(_check_escape, string)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _check_escape(match: re.Match[str]) -> str:
     r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join surrogate pairs, which it splits."""
     first, second = match.groups()
     if second is not None:
@@ -106,5 +106,5 @@ def _raise_not_json(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _finite(number: float) -> float:
+def _require_finite(number: float) -> float:
     return number if math.isfinite(number) else _raise_not_json(str(number))

@@ -9,10 +9,10 @@ from toolshape._calls import Coercion, JsonSchema
 from toolshape._errors import CallError, CallErrorCode, Problem, preview
 from toolshape._schema.backtracking import depth_of
 from toolshape._schema.rewrites import WIRE_FORM
-from toolshape._schema.values import UnreadableError, copied
-from toolshape._validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerced_until_valid
+from toolshape._schema.values import UnreadableError, copy_json
+from toolshape._validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerce_until_valid
 from toolshape._validation.faults import path_of
-from toolshape._validation.feedback import annotated, problems_of
+from toolshape._validation.feedback import annotate, problems_of
 from toolshape._validation.json_text import parse_json
 from toolshape._validation.settings import Validated, ValidationSettings
 
@@ -43,28 +43,28 @@ def validate_with_coercions(
         reader = _PayloadReader(settings)
         value, coercions = reader.as_object(arguments), reader.coercions
         if deepest is not None and depth_of(value) > deepest:
-            raise _too_deep(settings, f"nested more than {deepest} levels deep")
+            raise _too_deep_error(settings, f"nested more than {deepest} levels deep")
         if settings.back is not None:
             value = settings.back(value)
         is_as_sent = settings.back is None and not coercions
         known_error = refused(value) if refused is not None and is_as_sent else None
-        coerced = coerced_until_valid(checker, value, Coercer(settings.rules, reader.read), already=known_error)
+        coerced = coerce_until_valid(checker, value, Coercer(settings.rules, reader.read), already=known_error)
     except InvalidError as error:
         problems = problems_of(error.explained(), schema)
-        text = annotated(error.value, problems, schema) if settings.annotates else ""
+        text = annotate(error.value, problems, schema) if settings.annotates else ""
         raise CallError(
             "invalid_arguments", tool=settings.name, problems=problems, arguments=error.value, annotated=text
         ) from (error.__cause__ or error)
     except TooMuchWrongError as error:
-        raise _too_deep(settings, "too many problems to report: send less at once", "too_much_wrong") from error
+        raise _too_deep_error(settings, "too many problems to report: send less at once", "too_much_wrong") from error
     except UnreadableError as error:  # raised by ``back`` for JSON text inside the arguments
-        raise _unreadable(settings.name, error) from error
+        raise _unreadable_error(settings.name, error) from error
     except RecursionError as error:
-        raise _too_deep(settings, "nested too deeply to be read") from error
+        raise _too_deep_error(settings, "nested too deeply to be read") from error
     return coerced.validated, (*coercions, *coerced.coercions)
 
 
-def _too_deep(settings: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
+def _too_deep_error(settings: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
     problem = Problem(path="", rule=rule, message=message)
     return CallError("malformed_arguments", tool=settings.name, problems=[problem])
 
@@ -95,7 +95,7 @@ class _PayloadReader:
         if isinstance(value, str) and "json_text" in self.rules:
             inner = self.parsed(value)
             if isinstance(inner, dict) or inner is None:
-                self.coercions.append(Coercion("", "json_text", value, copied(inner)))
+                self.coercions.append(Coercion("", "json_text", value, copy_json(inner)))
                 value = inner
         if value is None and "empty_as_no_arguments" in self.rules:
             self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
@@ -117,9 +117,9 @@ class _PayloadReader:
         try:
             value, was_repaired = parse_json(text, repair)
         except UnreadableError as error:
-            raise _unreadable(self.name, error) from error
+            raise _unreadable_error(self.name, error) from error
         if was_repaired:
-            self.coercions.append(Coercion("", "repair_json", text, copied(value)))
+            self.coercions.append(Coercion("", "repair_json", text, copy_json(value)))
         return value
 
     def written(self, value: Mapping[str, Any]) -> bytes:
@@ -130,7 +130,7 @@ class _PayloadReader:
             raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
 
 
-def _unreadable(tool: str, error: UnreadableError) -> CallError:
+def _unreadable_error(tool: str, error: UnreadableError) -> CallError:
     problem = Problem(path=path_of(error.location), rule=error.rule, message=str(error))
     return CallError(_CODES.get(error.rule, "malformed_arguments"), tool=tool, problems=[problem])
 

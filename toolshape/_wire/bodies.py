@@ -11,7 +11,7 @@ from toolshape._schema.values import as_plain_json, is_whole, read_json
 _MOST_LEFT_OUT = 1_000
 
 
-def parsed_body(response: Any) -> Any:
+def parse_body(response: Any) -> Any:
     """Parse JSON text, or convert a protocol buffer to JSON; return any other response unchanged.
 
     Raises:
@@ -41,7 +41,7 @@ def _field(field: Any, value: Any) -> Any:
     return field.enum_type.values_by_number[value].name if field.enum_type else value
 
 
-def model_of(body: Any) -> str | None:
+def model_name(body: Any) -> str | None:
     """Return the model that a response names, or ``None``."""
     for name in ("model", "modelVersion", "model_version"):
         model = member(body, name)
@@ -55,10 +55,10 @@ def member(node: Any, name: str) -> Any:
     return node.get(name) if isinstance(node, dict) else getattr(node, name, None)
 
 
-def plain(node: Any) -> Any:
+def to_plain_json(node: Any) -> Any:
     """Convert an SDK object (any pydantic model) to the JSON it came from; return JSON unchanged."""
     if isinstance(node, list):
-        return [plain(item) for item in node]
+        return [to_plain_json(item) for item in node]
     dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
     return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False) if dump else node
 
@@ -72,7 +72,7 @@ def result_json(result: Result) -> Any:
     return result.value if is_same else as_plain_json(result.text)
 
 
-def hold_unless_whole(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
+def hold_unless_complete(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
     """Return a streamed call, whose end event has arrived, if its JSON text is complete; otherwise hold the call.
 
     If a response reaches its length limit, the provider sends the end event even for the call that was cut off. When

@@ -38,12 +38,12 @@ _BLOCKS = frozenset(
 )  # fmt: skip
 """The types of the blocks that toolshape reads in the content of a result; other blocks become JSON text."""
 _USUAL = frozenset({("detail", "auto"), ("detail", "DETAIL_AUTO"), ("detail", "DETAIL_INVALID")})
-"""Members that only state the provider's default, so that ``keys_beside`` ignores them."""
+"""Members that only state the provider's default, so that ``unread_keys`` ignores them."""
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
 _MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
 
 
-def media_of(url: str, *, name: str = "", kind: str = "image", media_type: str = "") -> Image | File | None:
+def media_from_url(url: str, *, name: str = "", kind: str = "image", media_type: str = "") -> Image | File | None:
     """Return the image or file that a URL holds or points to.
 
     Args:
@@ -62,7 +62,7 @@ def media_of(url: str, *, name: str = "", kind: str = "image", media_type: str =
         return File(b"", media_type or "application/pdf", name or named_by_url(url) or "file", url)
     stated_type, *options = head[len("data:") :].split(";")
     try:
-        content = bytes_of(data) if "base64" in options else unquote_to_bytes(data)
+        content = decode_base64(data) if "base64" in options else unquote_to_bytes(data)
     except ValueError:
         return None
     stated_type = stated_type or media_type or "text/plain"
@@ -73,21 +73,21 @@ _SOUNDS = {"mp3": "audio/mpeg", "pcm": "audio/l16", "pcm16": "audio/l16"}
 _FORMATS_OF_SOUND = {"audio/mpeg": "mp3"}
 
 
-def sound_of(data: Any, form: str) -> File:
+def audio_file(data: Any, form: str) -> File:
     """Return an audio file with this content (bytes, or base64 text) in this format, such as ``"wav"``.
 
     Raises:
         ValueError: The data are neither bytes nor base64.
     """
-    return File(bytes_of(data), _SOUNDS.get(form, f"audio/{form}"), f"audio.{form}")
+    return File(decode_base64(data), _SOUNDS.get(form, f"audio/{form}"), f"audio.{form}")
 
 
-def sound_format(part: Image | File) -> str:
+def audio_format(part: Image | File) -> str:
     """Return the name that Chat Completions uses for the format of an audio file."""
     return _FORMATS_OF_SOUND.get(part.media_type, part.media_type.partition("/")[2])
 
 
-def bytes_of(data: Any) -> bytes:
+def decode_base64(data: Any) -> bytes:
     """Decode base64; return bytes unchanged.
 
     Raises:
@@ -104,7 +104,7 @@ def bytes_of(data: Any) -> bytes:
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
-def text_of(content: Any) -> str:
+def content_as_text(content: Any) -> str:
     """Return content as text: a string unchanged, blocks as their texts joined by newlines, anything else as JSON."""
     if isinstance(content, str):
         return content
@@ -113,7 +113,7 @@ def text_of(content: Any) -> str:
     return "" if content is None else json.dumps(content, ensure_ascii=False)
 
 
-def joined_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
+def join_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
     """Join the text parts of a message: without a separator for the assistant, as paragraphs for other roles."""
     return ("" if role == "assistant" else "\n\n").join(part.text for part in parts if isinstance(part, TextPart))
 
@@ -132,14 +132,14 @@ def answer_text(assistant: Sequence[WireMessage]) -> AnswerText:
     return AnswerText(visible_text(assistant[-1]) if assistant else "")
 
 
-def is_nothing(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
     """Return whether the value of a member is empty: some gateways send every key, even without a value."""
     if isinstance(value, dict):
-        return all(map(is_nothing, value.values()))
+        return all(map(is_empty, value.values()))
     return value is None or value is False or (isinstance(value, (str, list)) and not value)
 
 
-def keys_beside(raw: Any) -> list[str]:
+def unread_keys(raw: Any) -> list[str]:
     """Return the keys of a text, medium, call or result that toolshape does not read, such as ``citations``.
 
     Keys with an empty value do not count. The keys may be nested: in the source of a document, or in the blocks of a
@@ -149,14 +149,14 @@ def keys_beside(raw: Any) -> list[str]:
         return []
     keys: list[str] = []
     for key, value in raw.items():
-        if is_nothing(value) or (isinstance(value, str) and (key, value) in _USUAL):
+        if is_empty(value) or (isinstance(value, str) and (key, value) in _USUAL):
             continue
         if key not in _READ_KEYS:
             keys.append(key)
         elif isinstance(value, dict) and key not in _DATA_KEYS:
-            keys += keys_beside(value)
+            keys += unread_keys(value)
         elif isinstance(value, list):
-            keys += [inner for block in value if _is_block(block) for inner in keys_beside(block)]
+            keys += [inner for block in value if _is_block(block) for inner in unread_keys(block)]
     return list(dict.fromkeys(keys))
 
 
@@ -166,7 +166,7 @@ def _is_block(block: Any) -> bool:
     return block.get("type") in _BLOCKS or ("type" not in block and not block.keys().isdisjoint(_READ_KEYS))
 
 
-def context_of(raw: Any) -> str:
+def document_context(raw: Any) -> str:
     """Return the ``context`` of a document, which Anthropic and Bedrock show to the model as text."""
     if not isinstance(raw, dict):
         return ""
@@ -175,7 +175,7 @@ def context_of(raw: Any) -> str:
     return context if isinstance(context, str) else ""
 
 
-def found_text(found: JsonObject) -> str:
+def search_result_text(found: JsonObject) -> str:
     """Return a search result as text: its title, source, context and texts."""
     headings = [found.get(key) for key in ("title", "source", "name", "context")]
     contents = found.get("content")
@@ -197,12 +197,12 @@ def content_list(content: Any, what: str = "content") -> list[Any]:
     raise ValueError(f"{what} must be a list, not {type(content).__name__}")
 
 
-def result_pieces(parts: Iterable[MessagePart]) -> tuple[Part, ...]:
+def as_result_parts(parts: Iterable[MessagePart]) -> tuple[Part, ...]:
     """Convert message parts to the parts of a result. A provider's own parts become JSON text."""
     result_parts: list[Part] = []
     for part in parts:
         if isinstance(part, MediaPart):
-            context = context_of(part.raw)
+            context = document_context(part.raw)
             result_parts += [Text(context), part.media] if context else [part.media]
         else:
             result_parts.append(Text(part.text if isinstance(part, TextPart) else _as_json_text(part)))
@@ -213,7 +213,7 @@ def _as_json_text(part: MessagePart) -> str:
     return json.dumps(part.raw, ensure_ascii=False, default=lambda given: f"{type(given).__name__}")
 
 
-def marked_error(text: str) -> tuple[str, str | None]:
+def split_error_mark(text: str) -> tuple[str, str | None]:
     """Return a result's text without its error mark, and the code in the mark, for families without an error flag."""
     if mark := _ERROR_MARK.match(text):
         return text[mark.end() :], mark[1]
@@ -221,11 +221,11 @@ def marked_error(text: str) -> tuple[str, str | None]:
     return (text[1:] if _MOVED_MARK.match(text) else text), None
 
 
-def unmarked(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def without_error_mark(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts of a result without the error mark in the first part."""
     if not parts or not isinstance(parts[0], Text):
         return parts
-    text, _ = marked_error(parts[0].text)
+    text, _ = split_error_mark(parts[0].text)
     return (*([Text(text)] if text else []), *parts[1:])
 
 
@@ -250,10 +250,10 @@ def arguments_object(call: ToolCallPart) -> JsonObject:
 
 def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
     """Build the message part for a result that a family's reader has read."""
-    return ToolResultPart(id=given_id(call_id), wire_name=str(name or ""), text=text, **more)
+    return ToolResultPart(id=id_as_text(call_id), wire_name=str(name or ""), text=text, **more)
 
 
-def given_id(given: Any) -> str:
+def id_as_text(given: Any) -> str:
     """Return the id of a call or a result as a string, or an empty string if it is neither a string nor an integer."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
@@ -263,10 +263,10 @@ def given_id(given: Any) -> str:
 def call_part(call: WireCall, path: str) -> ToolCallPart:
     """Convert a call that a family's reader has read to a message part."""
     name = str(call.wire_name or "")
-    return ToolCallPart(id=given_id(call.id), wire_name=name, arguments_raw=call.arguments, raw=call.raw, path=path)
+    return ToolCallPart(id=id_as_text(call.id), wire_name=name, arguments_raw=call.arguments, raw=call.raw, path=path)
 
 
-def system_texts(given: Any, path: str) -> list[Message]:
+def read_system_prompt(given: Any, path: str) -> list[Message]:
     """Read a system prompt that is a string or a list of blocks."""
     if isinstance(given, str):
         return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
@@ -297,7 +297,7 @@ def stored_json(part: ToolResultPart) -> Any:
     return text if part.is_text is not False else as_plain_json(text)
 
 
-def blocks_of(
+def write_blocks(
     message: Message,
     write_call: Callable[[ToolCallPart], JsonObject],
     write_result: Callable[[ToolResultPart], JsonObject],
@@ -315,6 +315,6 @@ def blocks_of(
     return blocks
 
 
-def under(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
+def with_id_at(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
     """Return the object of a call or a result with ``call_id`` at ``key``, or without the key if the id is ``None``."""
     return {**raw, key: call_id} if call_id is not None else {name: raw[name] for name in raw if name != key}

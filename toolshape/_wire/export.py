@@ -8,7 +8,7 @@ from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Strict
 from toolshape._errors import ExportError, Problem
 from toolshape._schema.checks import broken
 from toolshape._schema.lens import Lens, Pass, UnsupportedError
-from toolshape._schema.values import copied
+from toolshape._schema.values import copy_json
 from toolshape._schema.walk import compose
 from toolshape._wire.provider import Provider, SchemaRules
 
@@ -46,18 +46,18 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     """
     if strict is True and provider.schema.strict is None:
         message = f"{provider.name} has no strict form of a tool: leave out strict="
-        raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
+        raise _export_error(provider, spec, [Problem(path="", rule="strict", message=message)])
     if spec.verbatim is not None and spec.verbatim.form == provider.form:
-        return _as_written(provider, spec, spec.verbatim, strict)
+        return _export_verbatim(provider, spec, spec.verbatim, strict)
     notes: list[Loss | Finding] = []
     parameters, description = spec.parameters, spec.description
     longest = provider.request.longest_description
     if longest is not None and len(description) > longest.most:
-        parameters, description, loss = _overflowing(provider, spec, longest.most)
+        parameters, description, loss = _move_overflow(provider, spec, longest.most)
         notes.append(loss)
-    lens, is_strict, problems, hindrances = rewritten(provider.schema, parameters, strict)
+    lens, is_strict, problems, hindrances = rewrite(provider.schema, parameters, strict)
     if problems:
-        raise _cannot(provider, spec, problems)
+        raise _export_error(provider, spec, problems)
     notes += hindrances
     name = wire_name_of(provider, spec.name)
     if name != spec.name:
@@ -84,23 +84,23 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
         losses.append(Loss(path="", keyword="examples", kind="dropped", note="a tool has no field for examples"))
     if examples and provider.request.examples == "schema":
         lens = lens._replace(schema={**lens.schema, "examples": examples})
-    payload: JsonObject = copied(provider.request.envelope(spec._replace(parameters=lens.schema), is_strict))
+    payload: JsonObject = copy_json(provider.request.envelope(spec._replace(parameters=lens.schema), is_strict))
     if examples and provider.request.examples not in (None, "schema"):
-        payload[str(provider.request.examples)] = copied(examples)
-    payload = _with_keys(provider, spec, payload, lens)
+        payload[str(provider.request.examples)] = copy_json(examples)
+    payload = _merge_author_keys(provider, spec, payload, lens)
     for key in sorted(provider.request.lacks & payload.keys()):
         del payload[key]
         losses.append(Loss(path="", keyword=key, kind="dropped", note="this revision has no such key"))
-    payload, deferral_losses = _deferred(provider, spec, payload)
+    payload, deferral_losses = _mark_deferred(provider, spec, payload)
     return lens, payload, [*losses, *deferral_losses]
 
 
-def is_felt(loss: Loss) -> bool:
+def is_significant(loss: Loss) -> bool:
     """Return whether a loss matters: a new name, null for an omitted field, or a rewritten enum does not."""
     return loss.kind != "renamed" and loss.keyword not in _HARMLESS
 
 
-def refusals(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
+def schema_problems(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
     """Return the problems for which a provider with these rules would refuse a schema that was rewritten for it."""
     return broken(schema, (*rules.refuses, *(rules.refuses_strict if is_strict else ())))
 
@@ -129,8 +129,8 @@ class Rewritten(NamedTuple):
     hindrances: list[Finding]
 
 
-def rewritten(
-    rules: SchemaRules, schema: JsonSchema, strict: Strictness, is_harmful: Callable[[Loss], bool] = is_felt
+def rewrite(
+    rules: SchemaRules, schema: JsonSchema, strict: Strictness, is_harmful: Callable[[Loss], bool] = is_significant
 ) -> Rewritten:
     """Rewrite a schema by a provider's rules.
 
@@ -144,18 +144,18 @@ def rewritten(
     wants_strict = rules.is_strict_by_auto if strict == "auto" else strict
     hindrances: list[Finding] = []
     if wants_strict and rules.strict is not None:
-        lens, problems = _tried(rules, rules.strict, schema, is_strict=True)
+        lens, problems = _try_passes(rules, rules.strict, schema, is_strict=True)
         is_harmless = not any(map(is_harmful, lens.losses))
         # Inlining reports no loss, but the model reads the inlined schema at every turn, so its growth is limited.
         is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(json.dumps(schema))
         if strict is True or (is_harmless and not problems):
             return Rewritten(lens, True, problems, [])
-        hindrances = _hindrances(lens, problems, is_harmful)
-    lens, problems = _tried(rules, rules.lenient, schema, is_strict=False)
+        hindrances = _strict_obstacles(lens, problems, is_harmful)
+    lens, problems = _try_passes(rules, rules.lenient, schema, is_strict=False)
     return Rewritten(lens, False, problems, hindrances)
 
 
-def _hindrances(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]) -> list[Finding]:
+def _strict_obstacles(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]) -> list[Finding]:
     """Report why a tool is not strict: the first problem or harmful loss of its strict form, or the schema's length."""
     findings = [
         Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}") for problem in problems
@@ -167,7 +167,7 @@ def _hindrances(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[L
     return findings[:1] or [Finding(path="", rule="not_strict", message="not strict: the schema would grow too long")]
 
 
-def _tried(
+def _try_passes(
     rules: SchemaRules, passes: tuple[Pass, ...], schema: JsonSchema, *, is_strict: bool
 ) -> tuple[Lens, list[Problem]]:
     try:
@@ -176,12 +176,12 @@ def _tried(
         return Lens(schema=schema), [Problem(path=error.path, rule=error.rule, message=str(error))]
     except RecursionError:
         return Lens(schema=schema), [Problem(path="", rule="too_large", message="the schema is nested too deeply")]
-    return lens, refusals(rules, lens.schema, is_strict=is_strict)
+    return lens, schema_problems(rules, lens.schema, is_strict=is_strict)
 
 
-def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
+def _export_verbatim(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness) -> WireTool:
     """Return the author's entry unchanged, if the provider accepts it and no option contradicts it."""
-    problems = refusals(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
+    problems = schema_problems(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         strictness = "strict" if verbatim.is_strict else "not strict"
         message = f"the definition is sent as written, which is {strictness}: leave out strict= or verbatim="
@@ -197,8 +197,8 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
         message = f"{verbatim.name!r} is not a valid tool name for this provider"
         problems.append(Problem(path="name", rule="name", message=message, evidence=provider.names.evidence))
     if problems:
-        raise _cannot(provider, spec, problems)
-    payload, losses = _deferred(provider, spec, copied(verbatim.entry))
+        raise _export_error(provider, spec, problems)
+    payload, losses = _mark_deferred(provider, spec, copy_json(verbatim.entry))
     lens = Lens(schema=verbatim.schema)
     return WireTool(
         wire_name=verbatim.name,
@@ -210,7 +210,7 @@ def _as_written(provider: Provider, spec: Spec, verbatim: Verbatim, strict: Stri
     )
 
 
-def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[JsonObject, list[Loss]]:
+def _mark_deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[JsonObject, list[Loss]]:
     """Mark the entry of a deferred tool; report the loss if the provider has no tool search."""
     if spec.deferred is False:
         return payload, []
@@ -220,7 +220,7 @@ def _deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple[Json
     return provider.request.deferral.mark(payload, spec.deferred), []
 
 
-def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
+def _move_overflow(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
     """Move the part of a description that exceeds the limit to the first parameter."""
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
     first_parameter = next(iter([*spec.parameters.get("required", ()), *properties]), None)
@@ -229,9 +229,9 @@ def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSche
             f"the description has {len(spec.description)} characters, at most {longest} are allowed, and no parameter "
             "can hold the rest: shorten it"
         )
-        raise _cannot(provider, spec, [Problem(path="", rule="description", message=message)])
+        raise _export_error(provider, spec, [Problem(path="", rule="description", message=message)])
     pointer = f" (More at {first_parameter}.)"
-    head, overflow = _split(spec.description, longest - len(pointer))
+    head, overflow = _split_description(spec.description, longest - len(pointer))
     own_description = str(properties[first_parameter].get("description", "")).strip()
     changed_parameter = {
         **properties[first_parameter],
@@ -246,7 +246,7 @@ def _overflowing(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSche
     return {**spec.parameters, "properties": {**properties, first_parameter: changed_parameter}}, head + pointer, loss
 
 
-def _split(text: str, longest: int) -> tuple[str, str]:
+def _split_description(text: str, longest: int) -> tuple[str, str]:
     """Cut a text after the last paragraph, sentence or word that fits."""
     for end in ("\n\n", ". ", " "):
         position = text.rfind(end, longest // 2, longest)
@@ -255,7 +255,7 @@ def _split(text: str, longest: int) -> tuple[str, str]:
     return text[:longest], text[longest:]
 
 
-def _with_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) -> JsonObject:
+def _merge_author_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) -> JsonObject:
     """Merge the keys that the author wrote for this provider into the entry; rewrite their examples like arguments."""
     base = provider.name.partition(":")[0]
     for name in dict.fromkeys((base, provider.name)):
@@ -265,28 +265,28 @@ def _with_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) 
                 **keys,
                 provider.request.examples: [lens.out(example) for example in keys[provider.request.examples]],
             }
-        payload = _merged(provider, spec, payload, keys, lens.schema, "")
+        payload = _merge_keys(provider, spec, payload, keys, lens.schema, "")
     return payload
 
 
 _OVERRIDABLE = frozenset({"description", "title"})
 
 
-def _merged(
+def _merge_keys(
     provider: Provider, spec: Spec, payload: JsonObject, keys: Mapping[str, Any], schema: JsonSchema, path: str
 ) -> JsonObject:
     merged = dict(payload)
     for key, value in keys.items():
         existing = payload.get(key)
         if isinstance(existing, dict) and isinstance(value, dict) and existing != schema:
-            merged[key] = _merged(provider, spec, existing, value, schema, f"{path}{key}.")
+            merged[key] = _merge_keys(provider, spec, existing, value, schema, f"{path}{key}.")
         elif (key in payload or key == "strict") and key not in _OVERRIDABLE and existing != value:
             message = f"providers[{provider.name!r}] sets {path}{key}, which is generated from the function"
-            raise _cannot(provider, spec, [Problem(path="", rule="providers", message=message)])
+            raise _export_error(provider, spec, [Problem(path="", rule="providers", message=message)])
         else:
-            merged[key] = copied(value)
+            merged[key] = copy_json(value)
     return merged
 
 
-def _cannot(provider: Provider, spec: Spec, problems: list[Problem]) -> ExportError:
+def _export_error(provider: Provider, spec: Spec, problems: list[Problem]) -> ExportError:
     return ExportError(provider=provider.name, tool=spec.name, problems=problems)

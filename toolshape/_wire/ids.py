@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall
-from toolshape._wire.bodies import plain
+from toolshape._wire.bodies import to_plain_json
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts such ids too
@@ -60,7 +60,7 @@ def sendable_id(given: Any) -> str:
 def id_seed(call: Any) -> bytes:
     """Hash a call without its id. ``generated_id`` makes an id from this seed and the call's position."""
     try:
-        node = plain(call)
+        node = to_plain_json(call)
         content = {key: value for key, value in node.items() if key != "id"} if isinstance(node, dict) else node
         text = json.dumps(content, sort_keys=True, default=str)
     except (ValueError, TypeError, RecursionError):  # not JSON: the ids of such calls differ by position only

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from toolshape._calls import Finding, JsonObject, JsonSchema, Loss, Spec, Strictness
 from toolshape._errors import ExportError, Problem
 from toolshape._schema.lens import Lens
-from toolshape._schema.values import copied
-from toolshape._wire.export import rewritten, to_wire
+from toolshape._schema.values import copy_json
+from toolshape._wire.export import rewrite, to_wire
 from toolshape._wire.provider import Choice, OutputForm, OutputSchema, Provider
 
 
@@ -46,21 +46,21 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     """
     if provider.histories is None:
         message = f"{provider.name} is not the API of a model, so it cannot be asked for an answer"
-        raise _cannot(provider, spec, [Problem(path="", rule="provider", message=message)])
+        raise _export_error(provider, spec, [Problem(path="", rule="provider", message=message)])
     form = provider.output
     if form is None:
-        return _by_tool(provider, spec, strict)
+        return _write_as_tool(provider, spec, strict)
     if strict is False and form.is_always_strict:
         message = f"{provider.name} constrains every answer to its schema: leave out strict="
-        raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
+        raise _export_error(provider, spec, [Problem(path="", rule="strict", message=message)])
     rules = form.schema or provider.schema
     if strict is True and rules.strict is None:
         message = f"{provider.name} has no strict form of an output: leave out strict="
-        raise _cannot(provider, spec, [Problem(path="", rule="strict", message=message)])
+        raise _export_error(provider, spec, [Problem(path="", rule="strict", message=message)])
     requested_strict = rules.strict is not None if form.is_always_strict else strict
-    lens, is_strict, problems, hindrances = rewritten(rules, spec.schema, requested_strict, _is_unsayable)
+    lens, is_strict, problems, hindrances = rewrite(rules, spec.schema, requested_strict, _excludes_values)
     if problems:
-        raise _cannot(provider, spec, problems)
+        raise _export_error(provider, spec, problems)
     notes: list[Loss | Finding] = [*hindrances]
     if is_strict and rules.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=rules.strict_needs))
@@ -70,7 +70,7 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     return WireOutput(_keywords(form, spec, name, lens, is_strict), lens, is_strict, None, tuple(notes))
 
 
-def _is_unsayable(loss: Loss) -> bool:
+def _excludes_values(loss: Loss) -> bool:
     """Return whether the strict form excludes a value that the schema allows.
 
     A value in another form does not count, nor does a rule that only toolshape checks.
@@ -84,15 +84,15 @@ def _keywords(form: OutputForm, spec: OutputSpec, name: str, lens: Lens, is_stri
     schema.pop("description", None)
     if description and not form.has_description:
         schema["description"] = description
-    keywords: JsonObject = copied(form.keywords(OutputSchema(name, description, schema, is_strict)))
+    keywords: JsonObject = copy_json(form.keywords(OutputSchema(name, description, schema, is_strict)))
     return keywords
 
 
-def _by_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
+def _write_as_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
     """Ask with a tool that the model must call. If the provider cannot force a call, the model may call the tool."""
     tool = Spec(name=spec.name, title=None, description=spec.description, parameters=spec.schema, output=None)
     wire_tool = to_wire(provider, tool, strict)
-    entries = provider.request.gather([copied(wire_tool.payload)])
+    entries = provider.request.gather([copy_json(wire_tool.payload)])
     names = (wire_tool.wire_name,)
     choice = Choice(provider.name, names=names, chosen=tuple(entries), is_strict=wire_tool.is_strict)
     note = f"{provider.name} has no field for a schema: sent as a tool that the model must call"
@@ -108,5 +108,5 @@ def _by_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOu
     return WireOutput(keywords, wire_tool.lens, wire_tool.is_strict, wire_tool.wire_name, (finding, *wire_tool.notes))
 
 
-def _cannot(provider: Provider, spec: OutputSpec, problems: list[Problem]) -> ExportError:
+def _export_error(provider: Provider, spec: OutputSpec, problems: list[Problem]) -> ExportError:
     return ExportError(provider=provider.name, tool=spec.name, problems=problems)

@@ -5,7 +5,7 @@ from typing import Any
 
 from toolshape._calls import JsonObject
 from toolshape._wire.server import RequestCheck, RequestFault, RequestRead
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def unique_names(request: RequestRead) -> Iterator[RequestFault]:
@@ -21,7 +21,7 @@ def unique_names(request: RequestRead) -> Iterator[RequestFault]:
         known_names.add(name)
 
 
-def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
+def tools_not_empty(request: RequestRead) -> Iterator[RequestFault]:
     """Check that a list of tools, if there is one, is not empty."""
     if request.body.get("tools") == []:
         yield RequestFault("tools", "empty_array", "the list of tools is empty: leave it out", subject="tools")
@@ -37,7 +37,7 @@ def choice_has_tools(field: str) -> RequestCheck:
     return choice_without_tools
 
 
-def chosen_tools_are_there(request: RequestRead) -> Iterator[RequestFault]:
+def chosen_tools_exist(request: RequestRead) -> Iterator[RequestFault]:
     """Check that a choice names tools of the request."""
     tool_names = {str(tool.name) for tool in request.tools}
     for name in request.names:
@@ -45,7 +45,7 @@ def chosen_tools_are_there(request: RequestRead) -> Iterator[RequestFault]:
             yield RequestFault("tool_choice", "chosen_tool", f"there is no tool {name!r}", tool=name, subject=name)
 
 
-def unforced(thinks: Callable[[RequestRead], bool]) -> RequestCheck:
+def no_forced_call(thinks: Callable[[RequestRead], bool]) -> RequestCheck:
     """Return a check that a request does not force a call if the model is in thinking mode."""
 
     def forced_while_thinking(request: RequestRead) -> Iterator[RequestFault]:
@@ -71,7 +71,7 @@ def entry_keys(inner: str, *known: str) -> RequestCheck:
 
     def keys(request: RequestRead) -> Iterator[RequestFault]:
         for tool in request.tools:
-            for key in mapping(tool.entry.get(inner)):
+            for key in as_object(tool.entry.get(inner)):
                 if key not in known:
                     message = f"this provider's tools have no key {key!r}"
                     yield RequestFault(
@@ -86,7 +86,7 @@ def entry_keys(inner: str, *known: str) -> RequestCheck:
     return keys
 
 
-def entries_are_own(read: Callable[[JsonObject], list[Any]], path: str, *foreign: str) -> RequestCheck:
+def no_foreign_keys(read: Callable[[JsonObject], list[Any]], path: str, *foreign: str) -> RequestCheck:
     """Return a check that no entry of the list of tools has a key that only other providers' entries have.
 
     Args:
@@ -98,7 +98,7 @@ def entries_are_own(read: Callable[[JsonObject], list[Any]], path: str, *foreign
 
     def own_entries(request: RequestRead) -> Iterator[RequestFault]:
         for at, entry in enumerate(read(request.body)):
-            for key in mapping(entry):
+            for key in as_object(entry):
                 if key in foreign:
                     message = f"{key!r} is a key of another provider's entry"
                     yield RequestFault(path.format(at=at), "entry_keys", message, number=at, subject=key)

@@ -12,27 +12,27 @@ KEY = "fake-key"
 _PIECE = 12  # characters in a piece of a short text; a long text is split into about four pieces
 
 
-def mapping(node: Any) -> JsonObject:
+def as_object(node: Any) -> JsonObject:
     """Return the node if it is an object, otherwise an empty object."""
     return node if isinstance(node, dict) else {}
 
 
-def listed(node: Any) -> list[Any]:
+def as_list(node: Any) -> list[Any]:
     """Return the node if it is a list, otherwise an empty list."""
     return node if isinstance(node, list) else []
 
 
-def texts(nodes: Iterable[Any]) -> tuple[str, ...]:
+def strings_in(nodes: Iterable[Any]) -> tuple[str, ...]:
     """Return the strings among some nodes."""
     return tuple(node for node in nodes if isinstance(node, str))
 
 
-def mode_of(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
+def mode_for_word(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
     """Return the mode that a provider's word means, or ``None``. ``words`` is the table that writes the words."""
     return next((mode for mode, written in words.items() if written == word), None)
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     """Split a text into the pieces in which a stream sends it."""
     size = max(_PIECE, len(text) // 4)
     for at in range(0, len(text), size):

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape._errors import ResponseError
 from toolshape._schema.values import read_json
-from toolshape._wire.bodies import parsed_body, plain
+from toolshape._wire.bodies import parse_body, to_plain_json
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
@@ -42,10 +42,10 @@ class Decoder:
         if isinstance(chunk, (bytes, bytearray, memoryview)):
             chunk = self._bytes.decode(bytes(chunk))
         if isinstance(chunk, str):
-            yield from self._in_text(chunk)
+            yield from self._decode_text(chunk)
             return
         try:
-            events = list(_unwrapped(plain(parsed_body(chunk))))
+            events = list(_unwrap(to_plain_json(parse_body(chunk))))
         except Exception as error:  # a user's object may raise anything; a wrapped event may be malformed
             raise ResponseError(f"cannot read an event of the stream ({type(error).__name__})", body=chunk) from error
         yield from events
@@ -53,11 +53,11 @@ class Decoder:
     def rest(self) -> Iterator[Any]:
         """Yield the last event of an ended stream if no blank line followed it. Drop an event that was cut off."""
         try:
-            yield from self._in_text(self._bytes.decode(b"", final=True) + "\n\n")
+            yield from self._decode_text(self._bytes.decode(b"", final=True) + "\n\n")
         except ResponseError:
             return
 
-    def _in_text(self, text: str) -> Iterator[Any]:
+    def _decode_text(self, text: str) -> Iterator[Any]:
         if not self._form:
             if not text:
                 return
@@ -68,12 +68,12 @@ class Decoder:
                 text, self._line = "".join(self._line), []
                 self._form = "values" if first_character in "{[]," else "lines"
         if self._form == "lines":
-            yield from self._in_lines(text)
+            yield from self._decode_lines(text)
         elif self._form == "values":
             for value in self._values.complete_with(text):
-                yield from _parsed(value)
+                yield from _parse_events(value)
 
-    def _in_lines(self, text: str) -> Iterator[Any]:
+    def _decode_lines(self, text: str) -> Iterator[Any]:
         """Yield server-sent events: a line is a field, and a blank line ends an event."""
         if self._after_cr and text.startswith("\n"):  # the last chunk ended the line with CR; this LF belongs to it
             text = text[1:]
@@ -90,10 +90,10 @@ class Decoder:
             if line.startswith("data:"):
                 self._data.append(line[5:].removeprefix(" "))
             elif line.startswith("{"):  # not a field: JSON lines that follow other lines
-                yield from _parsed(line)
+                yield from _parse_events(line)
             elif not line and self._data:
                 data, self._data = "\n".join(self._data), []
-                yield from _parsed(data)
+                yield from _parse_events(data)
 
 
 class PieceDecoder:
@@ -116,7 +116,7 @@ class PieceDecoder:
             yield {"text": chunk}
             return
         try:
-            events = list(_unwrapped(plain(parsed_body(chunk))))
+            events = list(_unwrap(to_plain_json(parse_body(chunk))))
         except Exception as error:  # a user's object may raise anything
             raise ResponseError(f"cannot read an event of the stream ({type(error).__name__})", body=chunk) from error
         yield from events
@@ -173,7 +173,7 @@ def _ends_in_escape(text: str, was_escaped: bool) -> bool:
     return backslashes % 2 == 1
 
 
-def _parsed(text: str) -> Iterator[Any]:
+def _parse_events(text: str) -> Iterator[Any]:
     """Yield the events in a JSON text. Skip a text that does not begin like JSON: a comment or a keep-alive.
 
     Raises:
@@ -182,17 +182,17 @@ def _parsed(text: str) -> Iterator[Any]:
     if not text.lstrip().startswith(("{", "[")) or text.strip() == "[DONE]":
         return
     try:
-        events = list(_unwrapped(read_json(text)))
+        events = list(_unwrap(read_json(text)))
     except (ValueError, RecursionError) as error:
         raise ResponseError(f"an event is not valid JSON ({type(error).__name__})", body=text[:1000]) from error
     yield from events
 
 
-def _unwrapped(event: Any, depth: int = 0) -> Iterator[Any]:
+def _unwrap(event: Any, depth: int = 0) -> Iterator[Any]:
     """Remove the wrapper that an SDK or an event stream puts around an event, and yield the event."""
     if isinstance(event, list) and depth < _DEEPEST_WRAPPED:
         for item in event:
-            yield from _unwrapped(item, depth + 1)
+            yield from _unwrap(item, depth + 1)
     elif isinstance(event, dict) and isinstance(event.get("payload"), dict) and "event" in event:
         encoded = event["payload"].get("bytes")
         yield read_json(base64.b64decode(encoded)) if encoded else {event["event"]: event["payload"]}

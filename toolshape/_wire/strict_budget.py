@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
     is_tool: bool = True
 
 
-def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
+def find_relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate]) -> frozenset[str]:
     """Find the strict tools that must be sent in lenient form so that the other strict tools fit the budget.
 
     Explicitly strict tools take precedence, then destructive tools, then the cheapest tools; ties keep the given order.
@@ -39,7 +39,7 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
     if budget.is_shared and len(strict) < len(candidates):
         if explicit_names := [tool.name for tool in strict if tool.is_asked]:
             lenient = ", ".join(tool.name for tool in candidates if not tool.is_strict)
-            raise _too_much(
+            raise _budget_error(
                 provider,
                 budget,
                 f"all tools of a request must be strict, or none of them (must be strict: {', '.join(explicit_names)}; "
@@ -62,7 +62,7 @@ def relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candidate])
         if budget.is_shared and not any(tool.is_asked for tool in strict):
             return frozenset(sizes)
         message = f"not all tools can be strict in one request ({_limits(budget)}): relax {', '.join(excess_names)}"
-        raise _too_much(provider, budget, message)
+        raise _budget_error(provider, budget, message)
     return frozenset(tool.name for tool in displaced)
 
 
@@ -85,6 +85,6 @@ def _limits(budget: Budget) -> str:
     return "at most " + ", ".join(f"{most} {limit}" for limit, most in limits_by_name.items() if most is not None)
 
 
-def _too_much(provider: Provider, budget: Budget, message: str) -> ExportError:
+def _budget_error(provider: Provider, budget: Budget, message: str) -> ExportError:
     problem = Problem(path="", rule="strict_budget", message=message, evidence=budget.evidence)
     return ExportError(provider=provider.name, tool=None, problems=[problem])

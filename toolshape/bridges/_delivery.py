@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
-from toolshape._bound import Bound, ObservedResponse, bound_tools_of, show
+from toolshape._bound import Bound, ObservedResponse, bound_tools_of, show_to_observers
 from toolshape._calls import JsonObject, JsonSchema, Strictness, WireCall
 from toolshape._dispatch import state
-from toolshape._dispatch.approval import Decision, Deny, checked_edit
-from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger, checked_scope
+from toolshape._dispatch.approval import Decision, Deny, validate_edit
+from toolshape._dispatch.ledger_store import LedgerStore, check_ledger, check_scope
 from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import planned
+from toolshape._dispatch.planning import plan_calls
 from toolshape._dispatch.run_options import OnProgress
 from toolshape._dispatch.steps import IN_LOOP, Steps
 from toolshape._errors import CallError, UsageError, did_you_mean
@@ -94,7 +94,9 @@ class Bridge:
             response = self._response(call)
             state.observe(
                 plan.results,
-                lambda done, was_told: show(self.bound, ObservedResponse(response, done, continues=was_told)),
+                lambda done, was_told: show_to_observers(
+                    self.bound, ObservedResponse(response, done, continues=was_told)
+                ),
             )
         return plan
 
@@ -116,7 +118,7 @@ class Bridge:
             raw["id"] = call.call_id
         bound_tools = bound_tools_of(self.bound)
         reading = Reading([], [WireCall(call.call_id, call.wire_name, call.arguments, raw)], None)
-        return Plan(planned(bound_tools.provider, reading, bound_tools.handlers))
+        return Plan(plan_calls(bound_tools.provider, reading, bound_tools.handlers))
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
         """Return the parts. If a result cannot hold a part, a text with the name of the part replaces it."""
@@ -191,9 +193,9 @@ def check_arguments(tools: Any, options: BridgeOptions) -> None:
         raise UsageError(f"inject= takes values by name, or a function that returns them, not {type(inject).__name__}")
     scope: Any = options.get("scope")
     if not callable(scope):
-        checked_scope(scope)
+        check_scope(scope)
     if (ledger := options.get("ledger")) is not None:
-        checked_ledger(ledger, None)
+        check_ledger(ledger, None)
 
 
 def _may_run_twice(definition: Definition) -> bool:
@@ -267,7 +269,7 @@ async def needs_approval(plan: Plan, options: Mapping[str, Any], how: Steps = IN
     return bool(plan.pending)
 
 
-async def must_be_asked(bridge: Bridge, call: Delivered) -> bool:
+async def must_request_approval(bridge: Bridge, call: Delivered) -> bool:
     """Return whether a call needs approval and has not run yet, without running it."""
     plan = bridge.unobserved_plan(call)
     await plan.arun(only=(), **bridge.run_options(call))
@@ -301,7 +303,7 @@ def check_edit(waiting: PendingCall, arguments: Mapping[str, Any]) -> None:
     """
     reader: Any = waiting.call.reader
     try:
-        checked_edit(reader.canonical, arguments)
+        validate_edit(reader.canonical, arguments)
     except CallError as error:
         raise ValueError("; ".join(map(str, error.problems))) from error
     except UsageError as error:

@@ -25,7 +25,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.approval import Decision, Deny
-from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, done_here
+from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, run_here
 from toolshape._errors import ToolError, UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall, Result
@@ -117,7 +117,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
         runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
-        return done_here(_answer(bridged, definition, arguments, runtime, HERE))
+        return run_here(_run_call(bridged, definition, arguments, runtime, HERE))
 
     async def arun(
         arguments: Any,
@@ -126,7 +126,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
         toolshape_runtime: ToolRuntime[Any, Any] | None,
     ) -> Any:
         runtime = toolshape_runtime or _runtime_outside_graph(config, tool_call_id)
-        return await _answer(bridged, definition, arguments, runtime, IN_LOOP)
+        return await _run_call(bridged, definition, arguments, runtime, IN_LOOP)
 
     return _Bridged(
         name=definition.wire_name,
@@ -138,7 +138,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
     )
 
 
-async def _answer(
+async def _run_call(
     bridged: Bridge, definition: Definition, arguments: Any, runtime: ToolRuntime[Any, Any], how: Steps
 ) -> Any:
     call_id = runtime.tool_call_id or ""
@@ -210,7 +210,7 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     LangGraph matches answers to the interrupts of a task by their order. So a call interrupts each time that its node
     runs, even if the ledger has recorded the call. If one task runs several calls at the same time, they are denied.
     """
-    if _is_with_others(runtime):
+    if _runs_with_other_calls(runtime):
         return Deny(_SEVERAL)
     value = {
         "type": "tool_approval",
@@ -220,8 +220,8 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
         "description": f"{waiting.name} needs approval",
     }
 
-    def checked(answer: Any) -> Any:
-        decision = _without_list(answer)
+    def check_answer(answer: Any) -> Any:
+        decision = _unwrap_decision(answer)
         if decision["type"] == "edit":
             if decision["edited_action"]["name"] != waiting.call.wire_name:
                 raise ValueError(
@@ -232,7 +232,7 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
 
     # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected. ``response_schema``
     # validates the answer before it is stored.
-    answer_type: Any = Annotated[_Answer, AfterValidator(checked)]
+    answer_type: Any = Annotated[_Answer, AfterValidator(check_answer)]
     try:
         answer = interrupt(value, response_schema=answer_type)
     except (KeyError, RuntimeError):  # raised when no graph is running
@@ -240,7 +240,7 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     return _decision(answer)
 
 
-def _is_with_others(runtime: ToolRuntime[Any, Any]) -> bool:
+def _runs_with_other_calls(runtime: ToolRuntime[Any, Any]) -> bool:
     """Return whether one task runs several calls of tools that may need approval.
 
     A ``ToolNode`` in your own graph does so. ``create_agent`` sends each call to a separate task, which the path of the
@@ -257,12 +257,12 @@ def _is_with_others(runtime: ToolRuntime[Any, Any]) -> bool:
     return sum(call["name"] in may_wait for call in calls) > 1
 
 
-def _without_list(answer: Any) -> Any:
+def _unwrap_decision(answer: Any) -> Any:
     return answer["decisions"][0] if "decisions" in answer else answer
 
 
 def _decision(answer: Any) -> Decision:
-    decision = _without_list(answer)
+    decision = _unwrap_decision(answer)
     if decision["type"] == "edit":
         arguments: Mapping[str, Any] = decision["edited_action"]["args"]
         return arguments

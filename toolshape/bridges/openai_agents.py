@@ -20,7 +20,15 @@ from toolshape._errors import UsageError
 from toolshape._parts import File, Image, Part, Text
 from toolshape._results import PendingCall
 from toolshape._tool import Tool
-from toolshape.bridges._delivery import Bridge, BridgeOptions, Definition, Delivered, bridge, must_be_asked, run_call
+from toolshape.bridges._delivery import (
+    Bridge,
+    BridgeOptions,
+    Definition,
+    Delivered,
+    bridge,
+    must_request_approval,
+    run_call,
+)
 from toolshape.bridges._foreign import import_tool, part_at
 
 if TYPE_CHECKING:
@@ -68,7 +76,7 @@ def to_openai_agents(
 
 
 def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
-    def delivered(context: Any, call_id: str, arguments: Any) -> Delivered:
+    def make_delivered(context: Any, call_id: str, arguments: Any) -> Delivered:
         return Delivered(call_id, definition.wire_name, arguments, context, lambda _: context)
 
     async def invoke(context: ToolContext[Any], arguments: str) -> Any:
@@ -76,14 +84,14 @@ def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
             is_approved = context.is_tool_approved(definition.wire_name, context.tool_call_id)
             return True if is_approved else Deny(_NOT_APPROVED)
 
-        call = delivered(context, context.tool_call_id, arguments)
+        call = make_delivered(context, context.tool_call_id, arguments)
         result = await run_call(bridged.plan(call), bridged.run_options(call), decide)
         if result.error is None and result.parts:
             return [_output(part) for part in bridged.sendable(result.parts)]
         return result.text
 
     async def must_wait(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        return await must_be_asked(bridged, delivered(context, call_id, arguments))
+        return await must_request_approval(bridged, make_delivered(context, call_id, arguments))
 
     return FunctionTool(
         name=definition.wire_name,

@@ -143,7 +143,7 @@ def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
 
     async def call(context: RunContext[Any], /, **arguments: Any) -> Any:
         bridged = bridge_for(context)
-        return _to_tool_return(await _answer(bridged, definition_for(context).wire_name, arguments, context))
+        return _to_tool_return(await _run_call(bridged, definition_for(context).wire_name, arguments, context))
 
     async def prepare(context: RunContext[Any], given: ToolDefinition) -> ToolDefinition:
         definition = definition_for(context)
@@ -186,8 +186,8 @@ def _as_dict(written: Any) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]) -> Result:
-    model_arguments = _written(context)
+async def _run_call(bridged: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]) -> Result:
+    model_arguments = _model_arguments(context)
     call_arguments = arguments if model_arguments is None else model_arguments
     call = Delivered(context.tool_call_id or "", wire_name, call_arguments, context, lambda _: context)
     is_changed = (
@@ -213,7 +213,7 @@ async def _answer(bridged: Bridge, wire_name: str, arguments: dict[str, Any], co
     return await run_call(plan, bridged.run_options(call), decide)
 
 
-def _written(context: RunContext[Any]) -> Any:
+def _model_arguments(context: RunContext[Any]) -> Any:
     """Return the arguments of the running call as the model wrote them, or ``None`` if no message holds the call."""
     for message in reversed(context.messages):
         for part in message.tool_calls if isinstance(message, ModelResponse) else ():

@@ -2,7 +2,7 @@
 
 import typing
 
-from toolshape._deprecation import renamed_attribute
+from toolshape._deprecation import resolve_renamed_attribute
 from toolshape.contract._asserting import ContractError, assert_contract
 from toolshape.contract._compare import Change, Diff, diff, diff_contracts
 from toolshape.contract._costs import RequestCost, ToolCost, request_cost
@@ -48,4 +48,4 @@ _RENAMED = {
 if not typing.TYPE_CHECKING:  # hidden from type checkers: they must report misspelt and deprecated names
 
     def __getattr__(name: str) -> typing.Any:
-        return renamed_attribute(__name__, _RENAMED, name)
+        return resolve_renamed_attribute(__name__, _RENAMED, name)

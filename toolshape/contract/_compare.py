@@ -15,23 +15,23 @@ from pydantic_core import SchemaError
 
 from toolshape._answer import compile_answer_reading
 from toolshape._bound import bound_tools_of
-from toolshape._calls import JsonObject, JsonSchema, shortened
+from toolshape._calls import JsonObject, JsonSchema, shorten
 from toolshape._errors import AnswerError, CallError
 from toolshape._output import Output, record_of_output
-from toolshape._registry import Registry, lenient
-from toolshape._schema.generate import generated
+from toolshape._registry import Registry, without_strict
+from toolshape._schema.generate import generate
 from toolshape._schema.lens import Lens
-from toolshape._validation.coercion import chosen_rules
-from toolshape.contract._differences import Step, differences, with_names
-from toolshape.contract._inclusion import Proof, is_same_json, marked
+from toolshape._validation.coercion import choose_rules
+from toolshape.contract._differences import Step, differences, with_added_names
+from toolshape.contract._inclusion import Proof, is_same_json, mark_decimals
 from toolshape.contract._lock import Contract, Locked, make_contract
-from toolshape.contract._validators import Formats, admission, refused_at
+from toolshape.contract._validators import Formats, compile_admission, compile_refused_paths
 from toolshape.contract._witness import SpentError, Tries, candidates
 
 _ALIKE = 0.6  # the smallest ratio of ``difflib`` at which two strings count as similar
 
 
-def renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
+def find_renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
     """Return the new names of renamed tools, by the old name.
 
     A new tool replaces an old tool if both have the same description, or the same arguments and a similar name and
@@ -43,27 +43,29 @@ def renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, s
         similar_tools = [
             tool
             for tool in unmatched
-            if not differences(before.parameters, tool.parameters) or _says_same(before, tool)
+            if not differences(before.parameters, tool.parameters) or _has_same_description(before, tool)
         ]
-        similar_tools = [tool for tool in similar_tools if _says_same(before, tool) or _is_alike(before, tool)]
+        similar_tools = [
+            tool for tool in similar_tools if _has_same_description(before, tool) or _is_similar(before, tool)
+        ]
         if similar_tools:
-            closest = max(similar_tools, key=lambda tool: _alikeness(before.name, tool.name))
+            closest = max(similar_tools, key=lambda tool: _similarity(before.name, tool.name))
             names[before.name] = closest.name
             unmatched.remove(closest)
     return names
 
 
-def _says_same(before: Locked, after: Locked) -> bool:
+def _has_same_description(before: Locked, after: Locked) -> bool:
     return bool(before.description) and before.description == after.description
 
 
-def _alikeness(before: str, after: str) -> float:
+def _similarity(before: str, after: str) -> float:
     return difflib.SequenceMatcher(None, before, after).ratio()
 
 
-def _is_alike(before: Locked, after: Locked) -> bool:
+def _is_similar(before: Locked, after: Locked) -> bool:
     pairs = (before.name, after.name), (before.description, after.description)
-    return all(_alikeness(*pair) >= _ALIKE for pair in pairs)
+    return all(_similarity(*pair) >= _ALIKE for pair in pairs)
 
 
 class Renaming(NamedTuple):
@@ -73,7 +75,7 @@ class Renaming(NamedTuple):
     added: Step
 
 
-def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
+def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
     """Join a removed and an added parameter into a renaming if they have the same schema and belong to one object."""
     added = [step for step in steps if step.keyword == "added"]
     result: list[Step | Renaming] = []
@@ -84,13 +86,14 @@ def with_renamings(steps: list[Step]) -> list[Step | Renaming]:
             [
                 candidate
                 for candidate in added
-                if _holder(candidate.path) == _holder(step.path) and not differences(step.before, candidate.after)
+                if _parent_path(candidate.path) == _parent_path(step.path)
+                and not differences(step.before, candidate.after)
             ]
             if step.keyword == "removed"
             else []
         )
         if same_schema:
-            similarities = [_alikeness(_name(step.path), _name(candidate.path)) for candidate in same_schema]
+            similarities = [_similarity(_name(step.path), _name(candidate.path)) for candidate in same_schema]
             closest = (
                 same_schema[similarities.index(max(similarities))] if max(similarities) >= _ALIKE else same_schema[0]
             )  # if no name is similar, take the first candidate
@@ -105,7 +108,7 @@ def _name(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _holder(path: str) -> str:
+def _parent_path(path: str) -> str:
     return path.rpartition(".")[0]
 
 
@@ -148,17 +151,17 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
-        values = f"{_shown(self.before)} -> {_shown(self.after)}"
+        values = f"{_on_one_line(self.before)} -> {_on_one_line(self.after)}"
         effect = {"breaking": "refused now", "unknown": "refused now, and perhaps before"}.get(
             self.level, "coerced now"
         )
-        witness_text = "" if self.witness is None else f"; {effect}: {_shown(self.witness)}"
-        return f"{self.level}: {_shown(place)}: {self.kind.replace('_', ' ')}: {values}{witness_text}"
+        witness_text = "" if self.witness is None else f"; {effect}: {_on_one_line(self.witness)}"
+        return f"{self.level}: {_on_one_line(place)}: {self.kind.replace('_', ' ')}: {values}{witness_text}"
 
 
-def _shown(value: Any) -> str:
+def _on_one_line(value: Any) -> str:
     """Return a value on one line, with escapes for characters that would break the line or reverse its direction."""
-    text = shortened(value, is_json=True)
+    text = shorten(value, is_json=True)
     return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
 
 
@@ -200,11 +203,11 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
     Raises:
         ExportError: A provider of the contract is unknown, or a tool or output can no longer be exported to a provider.
     """
-    bound = lenient(tools).bind("json-schema")
+    bound = without_strict(tools).bind("json-schema")
     handlers = bound_tools_of(bound).handlers
 
-    def refuses(name: str) -> Refuses:
-        def asked(arguments: JsonObject) -> Collection[str]:
+    def make_refuses(name: str) -> Refuses:
+        def find_refused_paths(arguments: JsonObject) -> Collection[str]:
             handler = handlers.find(wire_names[name])
             try:
                 if handler is not None:
@@ -215,31 +218,31 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
                 return [""]
             return ()
 
-        return asked
+        return find_refused_paths
 
     wire_names = {name: wire_name for wire_name, name in bound.names_by_wire_name().items()}
     answers = list(outputs)
     return diff_contracts(
         old,
         make_contract(tools, old.providers, answers),
-        {name: refuses(name) for name in wire_names},
-        {output.name: _refuses_answers(output) for output in answers},
+        {name: make_refuses(name) for name in wire_names},
+        {output.name: _make_refuses_answer(output) for output in answers},
     )
 
 
-def _refuses_answers(output: Output[Any]) -> Refuses:
+def _make_refuses_answer(output: Output[Any]) -> Refuses:
     record = record_of_output(output)
     lens = Lens(schema=record.spec.schema)
     read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
 
-    def asked(answer: JsonObject) -> Collection[str]:
+    def find_refused_paths(answer: JsonObject) -> Collection[str]:
         try:
             read(json.dumps(answer), False)
         except AnswerError as error:
             return [problem.path for problem in error.problems] or [""]
         return ()
 
-    return asked
+    return find_refused_paths
 
 
 def diff_contracts(
@@ -271,7 +274,7 @@ def _changes(
     new: Mapping[str, Locked],
     refuses: Mapping[str, Refuses],
 ) -> list[Change]:
-    new_names = renamed_tools(
+    new_names = find_renamed_tools(
         [before for before in old.values() if before.name not in new],
         [after for after in new.values() if after.name not in old],
     )
@@ -279,22 +282,22 @@ def _changes(
     for before in old.values():
         after = new.get(new_names.get(before.name, before.name))
         if after is None:
-            removed_call = _some_call(before)
+            removed_call = _example_call(before)
             changes.append(Change(f"{what}_removed", "breaking", before.name, "", before.name, None, removed_call))
             continue
-        providers = _other_providers(before, after)
+        providers = _changed_providers(before, after)
         if after.name != before.name:
             # A model calls a tool by its name, so a new name breaks calls. An answer does not depend on the name.
             level: Level = "breaking" if what == "tool" else "behaviour"
-            renamed_call = _some_call(before) if what == "tool" else None
+            renamed_call = _example_call(before) if what == "tool" else None
             names = before.name, after.name
             changes.append(Change(f"{what}_renamed", level, before.name, "", *names, renamed_call, providers))
-        changes += _of_tool(before, after, providers, refuses.get(after.name))
+        changes += _tool_changes(before, after, providers, refuses.get(after.name))
     added = [name for name in new if name not in old and name not in new_names.values()]
     return changes + [Change(f"{what}_added", "compatible", name, "", None, name) for name in added]
 
 
-def _other_providers(before: Locked, after: Locked) -> tuple[str, ...]:
+def _changed_providers(before: Locked, after: Locked) -> tuple[str, ...]:
     return tuple(
         name
         for name, fingerprint in before.fingerprints.items()
@@ -302,7 +305,9 @@ def _other_providers(before: Locked, after: Locked) -> tuple[str, ...]:
     )
 
 
-def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None) -> Iterator[Change]:
+def _tool_changes(
+    before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
+) -> Iterator[Change]:
     name = before.name
     count = 0
     for kind in ("title", "description", "effects", "examples", "output"):
@@ -312,23 +317,23 @@ def _of_tool(before: Locked, after: Locked, providers: tuple[str, ...], refuses:
             yield Change(kind, "behaviour", name, "", *values, None, providers)
     if before.coerce != after.coerce:
         count += 1
-        yield _coercion(before, after, providers)
+        yield _coercion_change(before, after, providers)
     if json.dumps(before.parameters) != json.dumps(after.parameters):
         steps = differences(before.parameters, after.parameters)
-        before_with_names = before._replace(parameters=with_names(before.parameters, steps))
-        changes = [_change(step, before_with_names, after, providers, refuses) for step in with_renamings(steps)]
+        before_with_names = before._replace(parameters=with_added_names(before.parameters, steps))
+        changes = [_change(step, before_with_names, after, providers, refuses) for step in join_renamings(steps)]
         count += len(changes)
         yield from changes
-        yield from _together(changes, before_with_names, after, providers, refuses)
+        yield from _joint_change(changes, before_with_names, after, providers, refuses)
     if providers and not count and before.name == after.name:
         yield Change(
             "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
         )
 
 
-def _coercion(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
+def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
     """Return the change of coercion rules: ``unknown`` if rules were removed, as some models may rely on them."""
-    rules = [sorted(chosen_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
+    rules = [sorted(choose_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
     level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
 
@@ -340,7 +345,7 @@ def _change(
     step: Step | Renaming, before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Change:
     if isinstance(step, Renaming):
-        verdicts = [_judged(part, before.parameters, after.parameters, refuses) for part in step]
+        verdicts = [_judge(part, before.parameters, after.parameters, refuses) for part in step]
         level, witness = min(verdicts, key=lambda verdict: LEVELS.index(verdict[0]))
         if level == "compatible":  # the tool accepts the old name as an extra argument, and ignores it
             level = "behaviour"
@@ -351,11 +356,11 @@ def _change(
         kind = "default_added" if step.is_new else "default_removed"
     if step.alone is None or step.keyword in _WORDS:
         return Change(kind, "behaviour", before.name, step.path, step.before, step.after, None, providers)
-    level, witness = _judged(step, before.parameters, after.parameters, refuses)
+    level, witness = _judge(step, before.parameters, after.parameters, refuses)
     return Change(kind, level, before.name, step.path, step.before, step.after, witness, providers)
 
 
-def _together(
+def _joint_change(
     changes: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Iterator[Change]:
     """Yield a change of the whole schema if the differences together break calls, but no single difference does."""
@@ -363,12 +368,12 @@ def _together(
     if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
     old, new = before.parameters, after.parameters
-    level, witness = _judged(Step("", "", old, new, new), old, new, refuses)
+    level, witness = _judge(Step("", "", old, new, new), old, new, refuses)
     if level in ("breaking", "unknown"):
         yield Change("schema", level, before.name, "", old, new, witness, providers)
 
 
-def _judged(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
+def _judge(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
     """Return the level of a difference, and a call that the old schema admits and this difference alone breaks."""
     if step.unnamed is not None:
         return "compatible", None
@@ -383,7 +388,7 @@ class _Trial:
 
     # Neither way is complete. A proof covers schemas only, but a type may refuse values that its schema admits, for
     # example strings of a format. Accepted calls prove nothing about other calls. So ``judged`` first looks for a proof
-    # that the old schema with this difference alone admits every old call. Without a proof, ``_tried`` sends candidate
+    # that the old schema with this difference alone admits every old call. Without a proof, ``_try_calls`` sends candidate
     # calls to the tool, or to its new schema. A refusal counts only at the place of the difference: another difference
     # causes refusals elsewhere. The difference is breaking only if the old tool certainly accepted the call. If a
     # format makes that doubtful, the level is unknown.
@@ -391,9 +396,9 @@ class _Trial:
     def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
         self._step = step
         self._old, self._alone, self._new = old, step.alone or {}, new
-        self._marked, self._marked_alone = marked(self._old), marked(self._alone)
+        self._marked, self._marked_alone = mark_decimals(self._old), mark_decimals(self._alone)
         self._is_live = refuses is not None
-        self._paths_of = refuses or refused_at(new)
+        self._paths_of = refuses or compile_refused_paths(new)
         self._listed: list[Any] = []
         self._last: dict[Formats, tuple[Any, Callable[[Any], bool]]] = {}
 
@@ -402,11 +407,11 @@ class _Trial:
         if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(self._marked_alone, self._marked):
             # A type may refuse more than its schema says, so candidate calls are tried if the tool is available.
             return (
-                self._tried_although_proved()
+                self._try_calls_despite_proof()
                 if self._is_live and self._step.keyword in _OTHER_TYPE
                 else ("compatible", None)
             )
-        return self._tried()
+        return self._try_calls()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
         # Below a "not" a format has the reverse effect: a tool that ignores formats may refuse the value there.
@@ -416,16 +421,16 @@ class _Trial:
         """Return a compiled check of a schema. The last check is cached, as a proof checks many values in a row."""
         cached = self._last.get(formats)
         if cached is None or cached[0] is not schema:
-            cached = self._last[formats] = schema, admission(schema, formats)
+            cached = self._last[formats] = schema, compile_admission(schema, formats)
         return cached[1]
 
-    def _admits_if_asked(self, schema: Any, value: Any) -> bool:
+    def _record_and_admit(self, schema: Any, value: Any) -> bool:
         self._listed.append(value)
         return self._compiled(schema, "checked")(value) and self._compiled(schema, "open")(value)
 
-    def _tried_although_proved(self) -> tuple[Level, JsonObject | None]:
-        was_accepted, is_admitted = admission(self._marked, "certain"), admission(self._new)
-        for value in islice(_taken_by(self._old, self._alone), _MOST_ASKED):
+    def _try_calls_despite_proof(self) -> tuple[Level, JsonObject | None]:
+        was_accepted, is_admitted = compile_admission(self._marked, "certain"), compile_admission(self._new)
+        for value in islice(_accepted_arguments(self._old, self._alone), _MOST_ASKED):
             # If the new schema refuses the value, another difference causes the refusal.
             if (
                 was_accepted(value)
@@ -435,14 +440,20 @@ class _Trial:
                 return "unknown", value
         return "compatible", None
 
-    def _tried(self) -> tuple[Level, JsonObject | None]:
-        admits_without_formats, was_accepted = admission(self._alone), admission(self._marked, "certain")
-        admits_old, admits_alone = admission(self._marked, "checked"), admission(self._marked_alone, "checked")
-        may_check_more = self._is_live and any(word in str(marked(self._step.after)) for word in _UNSAID)
+    def _try_calls(self) -> tuple[Level, JsonObject | None]:
+        admits_without_formats, was_accepted = (
+            compile_admission(self._alone),
+            compile_admission(self._marked, "certain"),
+        )
+        admits_old, admits_alone = (
+            compile_admission(self._marked, "checked"),
+            compile_admission(self._marked_alone, "checked"),
+        )
+        may_check_more = self._is_live and any(word in str(mark_decimals(self._step.after)) for word in _UNSAID)
         verdict: tuple[Level, JsonObject | None] = "unknown", None
         is_doubtful = False
         accepted: list[JsonObject] = []
-        for value in _taken_by(self._old, self._alone):
+        for value in _accepted_arguments(self._old, self._alone):
             # Formats count only if the value matches the formats of the old schema, as not every tool checks formats.
             is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_without_formats)(value)
             if not (is_refused or may_check_more):
@@ -464,19 +475,19 @@ class _Trial:
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
         """Return whether only formats prevented a proof, and the tool accepted calls with all constants in question."""
-        if not Proof(self._alone, self._old, self._admits_if_asked).includes(self._alone, self._old):
+        if not Proof(self._alone, self._old, self._record_and_admit).includes(self._alone, self._old):
             return False
-        return all(any(_holds(call, value) for call in accepted) for value in self._listed)
+        return all(any(_contains(call, value) for call in accepted) for value in self._listed)
 
 
-def _holds(whole: Any, part: Any) -> bool:
+def _contains(whole: Any, part: Any) -> bool:
     children = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
-    return is_same_json(whole, part) or any(_holds(item, part) for item in children)
+    return is_same_json(whole, part) or any(_contains(item, part) for item in children)
 
 
-def _taken_by(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
+def _accepted_arguments(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
     """Yield arguments that the old schema admits, beginning with those that the difference is most likely to break."""
-    admits = admission(old)
+    admits = compile_admission(old)
     seen_texts: set[str] = set()
     budget = Tries()
     candidate_iterators = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
@@ -505,9 +516,9 @@ def _steps(path: str) -> list[str]:
     return ["[]" if step.startswith("[") else step for step in steps]
 
 
-def _some_call(tool: Locked) -> JsonObject:
+def _example_call(tool: Locked) -> JsonObject:
     try:
-        generated_value = generated(tool.parameters, random.Random(0))  # noqa: S311 - no secret
+        generated_value = generate(tool.parameters, random.Random(0))  # noqa: S311 - no secret
     except (OverflowError, RecursionError, re.error):  # values cannot be generated from this schema
         return {}
     return generated_value if isinstance(generated_value, dict) else {}

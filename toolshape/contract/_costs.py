@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._bound import Bound
-from toolshape._calls import JsonObject, shortened
+from toolshape._calls import JsonObject, shorten
 from toolshape._errors import UsageError
 from toolshape._wire.provider import Provider
 
@@ -79,10 +79,10 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
     tokens: dict[str, int] = {}
     total = None
     if count is not None:
-        count_tokens = _counting(count, model, bound.provider)
+        count_tokens = _token_counter(count, model, bound.provider)
         with_all = count_tokens(bound.request())
         total = with_all - count_tokens({})
-        tokens = {name: with_all - count_tokens(_without(bound, name)) for name in names}
+        tokens = {name: with_all - count_tokens(_request_without(bound, name)) for name in names}
     costs = tuple(
         ToolCost(
             name, tokens.get(name), sizes[name], sizes[name] / total_size if total_size else 0.0, _parts(entries[name])
@@ -92,12 +92,12 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
     return RequestCost(costs, total, total_size)
 
 
-def _without(bound: Bound, name: str) -> JsonObject:
+def _request_without(bound: Bound, name: str) -> JsonObject:
     other_names = [tool.name for tool in bound.tools if tool.name != name]
     return bound.subset(other_names).request() if other_names else {}
 
 
-def _counting(count: Any, model: str, provider: Provider) -> Count:
+def _token_counter(count: Any, model: str, provider: Provider) -> Count:
     """Return a function that counts the tokens of a request.
 
     Raises:
@@ -141,7 +141,7 @@ def _tokens(given: Any, name: str | None) -> int:
         raise UsageError("count= must not be async: pass a synchronous client or function")
     tokens = given if name is None else getattr(given, name, None)
     if type(tokens) is not int or tokens < 0:
-        raise UsageError(f"count= returned {shortened(tokens)}, not a whole number of tokens")
+        raise UsageError(f"count= returned {shorten(tokens)}, not a whole number of tokens")
     return tokens
 
 
@@ -157,37 +157,37 @@ def _text(value: Any) -> str:
 
 def _parts(entry: Any) -> dict[str, int]:
     """Return the number of characters in each part of an entry. The numbers add up to the length of the entry."""
-    named_entry = _named(entry) or {}
+    named_entry = _named_node(entry) or {}
     schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), {})
     name, description = str(named_entry.get("name", "")), str(named_entry.get("description", ""))
     is_text = isinstance(schema, str)  # xAI's gRPC takes the schema as a string
-    description_size = _said(sent_schema(entry))
+    description_size = _description_size(sent_schema(entry))
     schema_rest = len(schema if is_text else _text(schema)) - description_size if schema else 0
     counts = [len(name), len(description), description_size, schema_rest]
     return dict(zip(_PARTS, [*counts, len(_text(entry)) - sum(counts)], strict=True))
 
 
-def _named(node: Any) -> JsonObject | None:
+def _named_node(node: Any) -> JsonObject | None:
     """Return the node of an entry that has a name and a schema, wherever a provider nests it."""
     if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
         return node
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return next((named_node for child in children if (named_node := _named(child)) is not None), None)
+    return next((named_node for child in children if (named_node := _named_node(child)) is not None), None)
 
 
 def sent_schema(entry: Any) -> Any:
     """Return the schema of the parameters in an entry, or ``None`` if the entry has none."""
-    named_entry = _named(entry) or {}
+    named_entry = _named_node(entry) or {}
     schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), None)
     if isinstance(schema, str):  # xAI's gRPC takes a string
         return json.loads(schema)
     return schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema  # Bedrock wraps it
 
 
-def _said(node: Any, *, is_names: bool = False) -> int:
+def _description_size(node: Any, *, is_names: bool = False) -> int:
     """Return the number of characters of all descriptions in a schema."""
     if isinstance(node, list):
-        return sum(map(_said, node))
+        return sum(map(_description_size, node))
     if not isinstance(node, dict):
         return 0
     count = 0
@@ -195,5 +195,5 @@ def _said(node: Any, *, is_names: bool = False) -> int:
         if key == "description" and isinstance(value, str) and not is_names:
             count += len(value)
         else:
-            count += _said(value, is_names=key in ("properties", "$defs") and not is_names)
+            count += _description_size(value, is_names=key in ("properties", "$defs") and not is_names)
     return count

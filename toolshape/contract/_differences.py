@@ -71,11 +71,11 @@ class _Walk:
         # reference decide what the difference breaks. Inside the pair itself (``_open``) the walk does not compare it
         # again, or the walk would not end. If definitions share definitions, there are exponentially many places.
         # Beyond the limits, the walk therefore yields only the differences in words of a pair that it has seen before.
-        pair = canonical_json(_plain(old)), canonical_json(_plain(new))
+        pair = canonical_json(_without_annotations(old)), canonical_json(_without_annotations(new))
         self._visited += 1
         is_over_limit = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
         if pair in self._open or (pair in self._seen and is_over_limit):
-            yield from _words(old, new, path)
+            yield from _word_differences(old, new, path)
             return
         self._open.add(pair)
         self._seen.add(pair)
@@ -85,14 +85,14 @@ class _Walk:
         yield from steps
 
     def _of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
-        before, after = _resolved(old, self._old), _resolved(new, self._new)
+        before, after = _resolve(old, self._old), _resolve(new, self._new)
         if not (isinstance(before, dict) and isinstance(after, dict)):
             if not is_same_json(before, after):
                 yield self._step(path, "schema", before, after, place, after)
             return
-        yield from _words(before, after, path)
+        yield from _word_differences(before, after, path)
         if not _is_same_value(before.get("type"), after.get("type")):
-            yield self._of_keywords(before, after, place, path)
+            yield self._keyword_difference(before, after, place, path)
             return
         yield from self._below(before, after, place, path)
         if "properties" in before or "properties" in after:
@@ -102,10 +102,10 @@ class _Walk:
             alone = {**before, "required": after.get("required", [])}
             yield self._step(path, "required", *values, place, alone, is_old=True)
         if any(
-            not self._is_same(before, after, key) and not (key in _BELOW and _is_below(before, after, key))
+            not self._is_same(before, after, key) and not (key in _BELOW and _is_compared_below(before, after, key))
             for key in {*before, *after} - ANNOTATIONS
         ):
-            yield self._of_keywords(before, after, place, path)
+            yield self._keyword_difference(before, after, place, path)
 
     def _below(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
         """Yield the differences in the subschemas that both nodes have at the same place."""
@@ -118,7 +118,7 @@ class _Walk:
                 mark = "{}" if key == "patternProperties" else f" ({key})"
                 yield from self._inside(before[key][name], after[key][name], (*place, key, name), f"{path}{mark}")
         for key in _MANY_BELOW:
-            for index, new_index in _paired(before, after, key) or ():
+            for index, new_index in _pair(before, after, key) or ():
                 mark = f"[{index}]" if key == "prefixItems" else ""
                 yield from self._inside(
                     before[key][index], after[key][new_index], (*place, key, index), f"{path}{mark}"
@@ -128,7 +128,7 @@ class _Walk:
         if not is_same_json(old, new) or _has_reference(old):
             yield from self.of(old, new, place, path)
 
-    def _of_keywords(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Step:
+    def _keyword_difference(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Step:
         """Return the differences of the node's own keywords as one difference."""
         changed = [key for key in sorted({*before, *after} - ANNOTATIONS) if not self._is_same(before, after, key)]
         if not _is_same_value(before.get("type"), after.get("type")):
@@ -136,9 +136,9 @@ class _Walk:
             type_values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
             values = list(kinds) if changed == ["type"] else type_values
             return self._step(path, "type", values[0], values[1], place, after)
-        changed = [key for key in changed if key not in _BELOW or not _is_below(before, after, key)]
+        changed = [key for key in changed if key not in _BELOW or not _is_compared_below(before, after, key)]
         alone = {key: value for key, value in before.items() if key not in changed}
-        alone |= {key: self._renamed(after[key]) for key in changed if key in after}
+        alone |= {key: self._rename_references(after[key]) for key in changed if key in after}
         keyword = changed[0] if len(changed) == 1 else "enum" if set(changed) == {"const", "enum"} else "schema"
         values = [before.get(keyword), after.get(keyword)]
         if len(changed) > 1:
@@ -150,18 +150,18 @@ class _Walk:
         required_before, required_after = list(before.get("required", ())), list(after.get("required", ()))
         for name in old:
             if name in new:
-                yield from self._inside(old[name], new[name], (*place, "properties", name), _at(path, name))
+                yield from self._inside(old[name], new[name], (*place, "properties", name), _join_path(path, name))
         for name in (key for key in old if key not in new):
             without_property = {**before, "properties": {key: node for key, node in old.items() if key != name}}
             without_property["required"] = [key for key in required_before if key != name]
             without_property.pop("additionalProperties", None)
             if "additionalProperties" in after:  # it now governs the removed name, which no other difference tests
-                without_property["additionalProperties"] = self._renamed(after["additionalProperties"])
-            yield self._step(_at(path, name), "removed", old[name], None, place, without_property, is_old=True)
+                without_property["additionalProperties"] = self._rename_references(after["additionalProperties"])
+            yield self._step(_join_path(path, name), "removed", old[name], None, place, without_property, is_old=True)
         for name in (key for key in new if key not in old):
-            with_property = {**before, "properties": {**old, name: self._renamed(new[name])}}
+            with_property = {**before, "properties": {**old, name: self._rename_references(new[name])}}
             with_property["required"] = [*required_before, name] if name in required_after else required_before
-            step = self._step(_at(path, name), "added", None, new[name], place, with_property, is_old=True)
+            step = self._step(_join_path(path, name), "added", None, new[name], place, with_property, is_old=True)
             yield step._replace(unnamed=name) if name not in required_after and _is_open(before, place) else step
         for name in dict.fromkeys([*required_before, *required_after]):
             is_new = name in new and name not in old
@@ -175,7 +175,12 @@ class _Walk:
                 )
                 values = name in required_before, name in required_after
                 yield self._step(
-                    _at(path, name), "required", *values, place, {**before, "required": new_required}, is_old=True
+                    _join_path(path, name),
+                    "required",
+                    *values,
+                    place,
+                    {**before, "required": new_required},
+                    is_old=True,
                 )
         additional_before, additional_after = (
             before.get("additionalProperties", True),
@@ -184,7 +189,7 @@ class _Walk:
         if not (isinstance(additional_before, dict) and isinstance(additional_after, dict)) and not is_same_json(
             additional_before, additional_after
         ):
-            alone = {**before, "additionalProperties": self._renamed(additional_after)}
+            alone = {**before, "additionalProperties": self._rename_references(additional_after)}
             yield self._step(
                 path, "additionalProperties", additional_before, additional_after, place, alone, is_old=True
             )
@@ -195,13 +200,13 @@ class _Walk:
         old, new = before.get(key), after.get(key)
         if key in ("required", "enum", "type"):
             return _is_same_value(old, new)
-        are_equal = is_same_json(_plain(old, key), _plain(new, key))
+        are_equal = is_same_json(_without_annotations(old, key), _without_annotations(new, key))
         return are_equal and not (_has_reference(old) and self._old.get("$defs") != self._new.get("$defs"))
 
     def _step(
         self, path: str, keyword: str, before: Any, after: Any, place: Place, node: Any, *, is_old: bool = False
     ) -> Step:
-        alone = self._alone(place, node if is_old else self._renamed(node))
+        alone = self._alone(place, node if is_old else self._rename_references(node))
         return Step(path, keyword, before, after, alone, place=place)
 
     def _alone(self, place: Place, node: Any) -> JsonSchema:
@@ -215,22 +220,24 @@ class _Walk:
         holder: Any = wrapper
         steps: Place = ("root", *place)
         for step in steps[:-1]:
-            holder[step] = copy.deepcopy(_resolved(holder[step], self._old))
+            holder[step] = copy.deepcopy(_resolve(holder[step], self._old))
             holder = holder[step]
         holder[steps[-1]] = node
-        definitions = {f"{_NEW}{name}": self._renamed(part) for name, part in self._new.get("$defs", {}).items()}
+        definitions = {
+            f"{_NEW}{name}": self._rename_references(part) for name, part in self._new.get("$defs", {}).items()
+        }
         return {**wrapper["root"], "$defs": {**self._old.get("$defs", {}), **definitions}}
 
-    def _renamed(self, node: Any) -> Any:
+    def _rename_references(self, node: Any) -> Any:
         """Return a node of the new schema with its references changed to the prefixed definitions."""
         if isinstance(node, list):
-            return [self._renamed(item) for item in node]
+            return [self._rename_references(item) for item in node]
         if not isinstance(node, dict):
             return node
         return {
             key: value.replace("#/$defs/", f"#/$defs/{_NEW}", 1)
             if key == "$ref" and isinstance(value, str)
-            else self._renamed(value)
+            else self._rename_references(value)
             for key, value in node.items()
         }
 
@@ -246,7 +253,7 @@ def _is_open(node: JsonSchema, place: Place) -> bool:
     return is_free and not constrains and (bool(node.get("properties")) or not place)
 
 
-def with_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
+def with_added_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
     """Return the old schema plus the optional properties that were added to its open objects.
 
     Each property gets its current schema: the old contract does not cover names that the old schema did not have.
@@ -288,7 +295,7 @@ def _has_reference(node: Any) -> bool:
     return '"$ref"' in str(node).replace("'", '"')
 
 
-def _resolved(node: Any, root: JsonSchema) -> Any:
+def _resolve(node: Any, root: JsonSchema) -> Any:
     """Return the target of a reference, merged with the keywords beside the reference."""
     for _ in range(20):
         reference = _reference(node)
@@ -304,22 +311,22 @@ def _resolved(node: Any, root: JsonSchema) -> Any:
     return node
 
 
-def _plain(node: Any, key: str = "") -> Any:
+def _without_annotations(node: Any, key: str = "") -> Any:
     """Return the value of a keyword without the annotations in its subschemas."""
     if key in _VALUES:
         return node
     if isinstance(node, list):
-        return [_plain(item) for item in node]
+        return [_without_annotations(item) for item in node]
     if not isinstance(node, dict):
         return node
     if key in BY_NAME:
-        return {name: _plain(value) for name, value in node.items()}
+        return {name: _without_annotations(value) for name, value in node.items()}
     if key == "discriminator":
         return node.get("propertyName")  # the mapping follows from the branches
-    return {name: _plain(value, name) for name, value in node.items() if name not in ANNOTATIONS}
+    return {name: _without_annotations(value, name) for name, value in node.items() if name not in ANNOTATIONS}
 
 
-def _words(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
+def _word_differences(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
     """Yield the differences in the words, and in the order of properties, that a model reads."""
     for key in _SAID:
         if (key in before) != (key in after) or not is_same_json(before.get(key), after.get(key)):
@@ -329,7 +336,7 @@ def _words(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
         yield Step(path, "order", old, new, None)
 
 
-def _is_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
+def _is_compared_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
     """Return whether the walk finds the differences of a keyword by comparing its subschemas."""
     if key in ("properties", "required"):
         return True
@@ -339,7 +346,7 @@ def _is_below(before: JsonSchema, after: JsonSchema, key: str) -> bool:
         return isinstance(before.get(key), dict) and isinstance(after.get(key), dict)
     if key in _NAMED_BELOW:
         return _has_same_names(before, after, key)
-    return _paired(before, after, key) is not None
+    return _pair(before, after, key) is not None
 
 
 def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
@@ -347,7 +354,7 @@ def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
     return isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys()
 
 
-def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:
+def _pair(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:
     """Return pairs of indexes that match the schemas of two lists, or ``None`` if the match is not clear.
 
     The order of ``prefixItems`` counts. Equal branches match in any order. If exactly one branch is left on each side,
@@ -360,7 +367,14 @@ def _paired(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, 
         return [(index, index) for index in range(len(old))]
     unmatched, pairs = list(range(len(new))), list[tuple[int, int]]()
     for index, node in enumerate(old):  # the order of branches has no meaning
-        equal_index = next((number for number in unmatched if is_same_json(_plain(new[number]), _plain(node))), None)
+        equal_index = next(
+            (
+                number
+                for number in unmatched
+                if is_same_json(_without_annotations(new[number]), _without_annotations(node))
+            ),
+            None,
+        )
         if equal_index is not None:
             unmatched.remove(equal_index)
             pairs.append((index, equal_index))
@@ -380,5 +394,5 @@ def _required(node: JsonSchema) -> set[str]:
     return set(node.get("required", ()))
 
 
-def _at(path: str, name: str) -> str:
+def _join_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name

@@ -44,7 +44,7 @@ _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 FREE_FORMATS = frozenset({"binary", "password", "path"})
 """Formats that pydantic writes for types that accept every string (2.14.3, seen by validating, 2026-11-23)."""
 DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
-"""Formats that ``marked`` sets on the string form of a Decimal."""
+"""Formats that ``mark_decimals`` sets on the string form of a Decimal."""
 _MOST_STEPS = 50_000
 
 
@@ -82,23 +82,23 @@ class Proof:
         self._assumed |= {pair} if is_pair else frozenset()
         self._depth += 1
         try:
-            return not wide or self._followed(wide, narrow)
+            return not wide or self._follow_references(wide, narrow)
         finally:
             self._depth -= 1
             self._assumed -= {pair} if is_pair else frozenset()
 
-    def _followed(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+    def _follow_references(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         if "$ref" in wide:
             return self._includes_all(wide, [at_pointer(self._wide_root, wide["$ref"])], "$ref", narrow)
         if "$ref" in narrow:
-            return self._by_parts(wide, narrow, "$ref", [at_pointer(self._narrow_root, narrow["$ref"])])
-        return self._of_values(wide, narrow)
+            return self._includes_intersection(wide, narrow, "$ref", [at_pointer(self._narrow_root, narrow["$ref"])])
+        return self._includes_values(wide, narrow)
 
     def _includes_all(self, wide: JsonSchema, parts: list[Any], keyword: str, narrow: JsonSchema) -> bool:
         other_keywords = {key: value for key, value in wide.items() if key != keyword}
         return all(self.includes(part, narrow) for part in (other_keywords, *parts))
 
-    def _by_parts(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
+    def _includes_intersection(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
         """Return whether ``wide`` includes the intersection of parts: it does if it includes any one part."""
         other_keywords = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (other_keywords, *parts)):
@@ -110,8 +110,8 @@ class Proof:
             merged = {**part, **merged}
         return merged != narrow and self.includes(wide, merged)
 
-    def _of_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - one per keyword
-        admitted_values = _listed(narrow)
+    def _includes_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - one per keyword
+        admitted_values = _admitted_values(narrow)
         if admitted_values is not None:
             if "$ref" not in str(wide) and is_same_json(wide, narrow):
                 return True
@@ -121,21 +121,21 @@ class Proof:
             return all(self._admits(wide_with_definitions, value) for value in admitted_values)
         for keyword in ("anyOf", "oneOf"):
             if keyword in narrow:
-                return all(self._by_parts(wide, narrow, keyword, [branch]) for branch in narrow[keyword])
+                return all(self._includes_intersection(wide, narrow, keyword, [branch]) for branch in narrow[keyword])
         if "allOf" in narrow:
-            return self._by_parts(wide, narrow, "allOf", narrow["allOf"])
+            return self._includes_intersection(wide, narrow, "allOf", narrow["allOf"])
         if "allOf" in wide:
             return self._includes_all(wide, wide["allOf"], "allOf", narrow)
         kinds = _kinds(narrow)
         if len(kinds) > 1:
             return all(self.includes(wide, {**narrow, "type": kind}) for kind in kinds)
         if "anyOf" in wide or "oneOf" in wide:
-            return self._one_branch(wide, narrow)
+            return self._includes_with_one_branch(wide, narrow)
         if "enum" in wide or "const" in wide:
             return False
-        return kinds[0] in _wider(wide) and self._of_kind(kinds[0], wide, narrow)
+        return kinds[0] in _admitted_kinds(wide) and self._of_kind(kinds[0], wide, narrow)
 
-    def _one_branch(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+    def _includes_with_one_branch(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         keyword = "anyOf" if "anyOf" in wide else "oneOf"
         other_keywords = {key: value for key, value in wide.items() if key != keyword}
         branches = wide[keyword]
@@ -155,13 +155,13 @@ class Proof:
     def _of_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         family = "number" if kind == "integer" else kind
         has_tag = _tag(wide) in (None, _tag(narrow))  # if ``narrow`` lacks this tag, calls may omit its property
-        if not (has_tag and _same(wide, narrow, tuple(wide.keys() - _KNOWN))):
+        if not (has_tag and _has_same_keywords(wide, narrow, tuple(wide.keys() - _KNOWN))):
             return False
         match family:
             case "string":
-                return _strings(wide, narrow)
+                return _includes_string(wide, narrow)
             case "number":
-                return _numbers(wide, narrow, is_integer=kind == "integer")
+                return _includes_number(wide, narrow, is_integer=kind == "integer")
             case "array":
                 return self._arrays(wide, narrow)
             case "object":
@@ -175,13 +175,15 @@ class Proof:
             return False
         if wide.get("uniqueItems") and not narrow.get("uniqueItems"):
             return False
-        if "contains" in wide and not _same(wide, narrow, ("contains", "minContains", "maxContains"), is_whole=True):
+        if "contains" in wide and not _has_same_keywords(
+            wide, narrow, ("contains", "minContains", "maxContains"), is_whole=True
+        ):
             return False
         wide_prefix, narrow_prefix = wide.get("prefixItems", []), narrow.get("prefixItems", [])
         for index in range(max(len(wide_prefix), len(narrow_prefix))):
             if index >= most:
                 break
-            if not self.includes(_at(wide_prefix, index, wide), _at(narrow_prefix, index, narrow)):
+            if not self.includes(_item_schema(wide_prefix, index, wide), _item_schema(narrow_prefix, index, narrow)):
                 return False
         return most <= len(narrow_prefix) or self.includes(wide.get("items", True), narrow.get("items", True))
 
@@ -219,7 +221,7 @@ class Proof:
             narrow.get("additionalProperties", True),
         )
         for name in {**wide.get("properties", {}), **own}:
-            matches_pattern = _matching(wide, name)
+            matches_pattern = _matches_pattern(wide, name)
             if matches_pattern is None:
                 return False
             # Both nodes have the same patterns, and ``_objects`` has compared their schemas. This compares properties.
@@ -233,7 +235,7 @@ class Proof:
         return narrow_additional is False or self.includes(wide_additional, narrow_additional)
 
 
-def _matching(node: JsonSchema, name: str) -> bool | None:
+def _matches_pattern(node: JsonSchema, name: str) -> bool | None:
     """Return whether a key of ``patternProperties`` matches a name, or ``None`` if Python cannot compile the key."""
     patterns = node.get("patternProperties") or {}
     try:
@@ -242,7 +244,7 @@ def _matching(node: JsonSchema, name: str) -> bool | None:
         return None
 
 
-def marked(node: Any, *, is_map: bool = False) -> Any:
+def mark_decimals(node: Any, *, is_map: bool = False) -> Any:
     """Return the schema with a format added to each string that may be a Decimal.
 
     pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, but a Decimal does not accept
@@ -253,12 +255,14 @@ def marked(node: Any, *, is_map: bool = False) -> Any:
         is_map: Whether ``node`` maps names to schemas, as ``properties`` does.
     """
     if isinstance(node, list):
-        return [marked(item) for item in node]
+        return [mark_decimals(item) for item in node]
     if not isinstance(node, dict):
         return node
     if is_map:
-        return {name: marked(value) for name, value in node.items()}
-    schema = {key: value if key in _VALUES else marked(value, is_map=key in BY_NAME) for key, value in node.items()}
+        return {name: mark_decimals(value) for name, value in node.items()}
+    schema = {
+        key: value if key in _VALUES else mark_decimals(value, is_map=key in BY_NAME) for key, value in node.items()
+    }
     branches = schema.get("anyOf")
     if isinstance(branches, list):
         numbers = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") == "number"]
@@ -278,7 +282,7 @@ def _without_annotations(node: JsonSchema) -> JsonSchema:
     return {key: value for key, value in node.items() if key not in ANNOTATIONS}
 
 
-def _listed(node: JsonSchema) -> list[Any] | None:
+def _admitted_values(node: JsonSchema) -> list[Any] | None:
     """Return all values that a schema admits if there are only a few, else ``None``."""
     if "const" in node:
         return [node["const"]]
@@ -293,12 +297,12 @@ def _kinds(node: JsonSchema) -> list[str]:
     return kinds if isinstance(kinds, list) else [kinds]
 
 
-def _wider(node: JsonSchema) -> set[str]:
+def _admitted_kinds(node: JsonSchema) -> set[str]:
     kinds = set(_kinds(node))
     return kinds | {"integer"} if "number" in kinds else kinds
 
 
-def _at(first: list[Any], number: int, node: JsonSchema) -> Any:
+def _item_schema(first: list[Any], number: int, node: JsonSchema) -> Any:
     return first[number] if number < len(first) else node.get("items", True)
 
 
@@ -307,7 +311,9 @@ def is_same_json(left: Any, right: Any) -> bool:
     return bool(left == right) and (left is right or canonical_json(left) == canonical_json(right))
 
 
-def _same(wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False) -> bool:
+def _has_same_keywords(
+    wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False
+) -> bool:
     """Return whether ``narrow`` has equal values for the keywords that ``wide`` has.
 
     With ``is_whole``, a keyword that only ``narrow`` has is a difference as well.
@@ -325,22 +331,26 @@ def _tag(node: JsonSchema) -> Any:
     return discriminator.get("propertyName") if isinstance(discriminator, dict) else None
 
 
-def _strings(wide: JsonSchema, narrow: JsonSchema) -> bool:
+def _includes_string(wide: JsonSchema, narrow: JsonSchema) -> bool:
     are_lengths_included = wide.get("minLength", 0) <= narrow.get("minLength", 0) and wide.get(
         "maxLength", math.inf
     ) >= narrow.get("maxLength", math.inf)
     is_free = wide.get("format") in FREE_FORMATS
     content = ("pattern", "contentEncoding", "contentMediaType", "contentSchema")
-    return are_lengths_included and _same(wide, narrow, content) and (is_free or _same(wide, narrow, ("format",)))
+    return (
+        are_lengths_included
+        and _has_same_keywords(wide, narrow, content)
+        and (is_free or _has_same_keywords(wide, narrow, ("format",)))
+    )
 
 
-def _numbers(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) -> bool:
+def _includes_number(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) -> bool:
     low, high = _range(narrow, is_integer=is_integer)
     low_wide, high_wide = _range(wide, is_integer=is_integer)
     step = wide.get("multipleOf")
     narrow_step = narrow.get("multipleOf", 1 if is_integer else None)
     divides = step is None or (bool(step) and narrow_step is not None and _divides(step, narrow_step))
-    return low_wide <= low and high_wide >= high and divides and _same(wide, narrow, ("format",))
+    return low_wide <= low and high_wide >= high and divides and _has_same_keywords(wide, narrow, ("format",))
 
 
 def _divides(step: float, number: float) -> bool:
@@ -352,10 +362,16 @@ def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tu
     low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:
-        low = (math.floor(low[0]) + 1, 0) if low[1] and low[0] != -math.inf else (_whole(low[0], math.ceil), 0)
-        high = (math.ceil(high[0]) - 1, 0) if high[1] and high[0] != math.inf else (_whole(high[0], math.floor), 0)
+        low = (
+            (math.floor(low[0]) + 1, 0) if low[1] and low[0] != -math.inf else (_round_to_integer(low[0], math.ceil), 0)
+        )
+        high = (
+            (math.ceil(high[0]) - 1, 0)
+            if high[1] and high[0] != math.inf
+            else (_round_to_integer(high[0], math.floor), 0)
+        )
     return low, high
 
 
-def _whole(number: float, rounded: Callable[[float], int]) -> float:
+def _round_to_integer(number: float, rounded: Callable[[float], int]) -> float:
     return number if isinstance(number, int) or math.isinf(number) else rounded(number)

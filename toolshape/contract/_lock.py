@@ -15,9 +15,9 @@ from toolshape._errors import UsageError
 from toolshape._families import get
 from toolshape._output import Output, record_of_output
 from toolshape._output_record import NOT_OF_OUTPUTS
-from toolshape._registry import Registry, lenient
+from toolshape._registry import Registry, without_strict
 from toolshape._tool import Tool
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 
 try:
     from jsonschema import Draft202012Validator, FormatChecker
@@ -75,27 +75,29 @@ def make_contract(tools: Registry, providers: Iterable[str] = (), outputs: Itera
     fingerprints = {name: _fingerprints(tools, name) for name in names}
     rules = _rules(tools)
     locked = {
-        tool.name: _locked(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
+        tool.name: _lock_tool(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
         for tool in tools
     }
     locked_outputs: dict[str, Locked] = {}
     for output in outputs:
         if output.name in locked_outputs:
             raise UsageError(f"two outputs are called {output.name!r}: pass name= to one of them")
-        locked_outputs[output.name] = _locked_output(output, names)
+        locked_outputs[output.name] = _lock_output(output, names)
     return Contract(locked, names, locked_outputs)
 
 
-def _locked_output(output: Output[Any], providers: Iterable[str]) -> Locked:
+def _lock_output(output: Output[Any], providers: Iterable[str]) -> Locked:
     record = record_of_output(output)
-    default_rules = chosen_rules() - NOT_OF_OUTPUTS
+    default_rules = choose_rules() - NOT_OF_OUTPUTS
     rules = None if record.rules == default_rules else tuple(sorted(record.rules))
-    fingerprints = {name: _fingerprint(output.bind(get(name)).request()) for name in providers if _is_asked(name)}
+    fingerprints = {
+        name: _fingerprint(output.bind(get(name)).request()) for name in providers if _has_conversations(name)
+    }
     schema = record.spec.schema
     return Locked(output.name, None, output.description, schema, None, (), (), rules, fingerprints)
 
 
-def _is_asked(provider: str) -> bool:
+def _has_conversations(provider: str) -> bool:
     return get(provider).histories is not None
 
 
@@ -105,7 +107,7 @@ def _fingerprint(request: JsonObject) -> str:
 
 def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
     """Return the coercion rules of each tool, or ``None`` for the default rules."""
-    bound, default_rules = lenient(tools).bind("json-schema"), chosen_rules()
+    bound, default_rules = without_strict(tools).bind("json-schema"), choose_rules()
     by_name: dict[str, tuple[str, ...] | None] = {}
     for wire_name, name in bound.names_by_wire_name().items():
         handler = bound_tools_of(bound).handlers.find(wire_name)
@@ -119,7 +121,7 @@ def _fingerprints(tools: Registry, provider: str) -> dict[str, str]:
     return {tool.name: bound.subset([tool.name]).fingerprint for tool in tools}
 
 
-def _locked(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: Mapping[str, str]) -> Locked:
+def _lock_tool(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: Mapping[str, str]) -> Locked:
     spec = tool.spec
     return Locked(
         spec.name, spec.title, spec.description, spec.parameters, spec.output, tuple(sorted(spec.effects)),
@@ -129,20 +131,24 @@ def _locked(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: 
 
 def dump_lock(contract: Contract) -> str:
     """Return the text of a lock file: JSON with a line for each value, in the order of the tools."""
-    content: JsonObject = {"version": _VERSION, "providers": list(contract.providers), "tools": _dumped(contract.tools)}
+    content: JsonObject = {
+        "version": _VERSION,
+        "providers": list(contract.providers),
+        "tools": _dump_entries(contract.tools),
+    }
     if contract.outputs:
-        content["outputs"] = _dumped(contract.outputs)
+        content["outputs"] = _dump_entries(contract.outputs)
     return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
 
 
-def _dumped(locked: Mapping[str, Locked]) -> JsonObject:
+def _dump_entries(locked: Mapping[str, Locked]) -> JsonObject:
     return {
-        entry.name: {key: value for key, value in entry._asdict().items() if key != "name" and _is_said(key, value)}
+        entry.name: {key: value for key, value in entry._asdict().items() if key != "name" and _is_written(key, value)}
         for entry in locked.values()
     }
 
 
-def _is_said(key: str, value: Any) -> bool:
+def _is_written(key: str, value: Any) -> bool:
     return value is not None if key == "coerce" else value not in (None, (), {})
 
 
@@ -187,10 +193,10 @@ def load_lock(given: Path | str) -> Contract:
             raise UsageError(f"{path} has version {version}, but this toolshape reads version {_VERSION}")
         file = _LockFile.model_validate(content)
         providers = set(file.providers)
-        tools = {name: _read(f"tools.{name}", name, tool, providers) for name, tool in file.tools.items()}
-        answer_providers = set(filter(_is_asked, providers))
+        tools = {name: _read_entry(f"tools.{name}", name, tool, providers) for name, tool in file.tools.items()}
+        answer_providers = set(filter(_has_conversations, providers))
         outputs = {
-            name: _read(f"outputs.{name}", name, given, answer_providers) for name, given in file.outputs.items()
+            name: _read_entry(f"outputs.{name}", name, given, answer_providers) for name, given in file.outputs.items()
         }
         return Contract(tools, tuple(file.providers), outputs)
     except OSError as error:
@@ -204,7 +210,7 @@ def load_lock(given: Path | str) -> Contract:
         raise UsageError(f"{path} is not a lock file of toolshape ({reason})") from error
 
 
-def _read(place: str, name: str, given: _LockedTool, providers: Collection[str]) -> Locked:
+def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection[str]) -> Locked:
     for schema in (given.parameters, given.output):
         if schema is not None:
             Draft202012Validator.check_schema(

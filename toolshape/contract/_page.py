@@ -94,27 +94,30 @@ def render_page(
     Raises:
         ExportError: A provider is unknown.
     """
-    by_provider = {provider: _at(tools, provider) for provider in dict.fromkeys(providers)}
+    by_provider = {provider: _bind(tools, provider) for provider in dict.fromkeys(providers)}
     keys = {provider: f"p{number}" for number, provider in enumerate(by_provider)}
     groups = [_groups(tool, by_provider) for tool in tools]
-    usual_outlines = _usual(tools, groups)
+    usual_outlines = _usual_outlines(tools, groups)
     answers = list(outputs)
     counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not answers else []
     counts += [f"{len(answers)} output{'s' * (len(answers) != 1)}"] if answers else []
     body = [
         f"<p>{text(' · '.join([*counts, *about]))}</p>",
-        *_changes(changes),
+        *_render_changes(changes),
         *(["<h2>Tools by provider</h2>", *_overview(tools, by_provider, keys)] if len(tools) or not answers else []),
         f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
         _outlines(usual_outlines),
-        *(_tool(number, tool, groups[number], by_provider, keys, usual_outlines) for number, tool in enumerate(tools)),
+        *(
+            _render_tool(number, tool, groups[number], by_provider, keys, usual_outlines)
+            for number, tool in enumerate(tools)
+        ),
         *(["<h2>Answers</h2>"] if answers else []),
-        *(_answer(output, keys) for output in answers),
+        *(_render_answer(output, keys) for output in answers),
     ]
-    return page(title, body, style=_STYLE + _hiding(groups, keys), keys=keys, skip=("sent", "Skip the tables"))
+    return page(title, body, style=_STYLE + _hiding_rules(groups, keys), keys=keys, skip=("sent", "Skip the tables"))
 
 
-def _answer(output: Output[Any], keys: Mapping[str, str]) -> str:
+def _render_answer(output: Output[Any], keys: Mapping[str, str]) -> str:
     """Render an output: its own schema, and the schema that each provider receives."""
     blocks = [f"<p>{text(output.description)}</p>"]
     blocks.append(
@@ -123,12 +126,12 @@ def _answer(output: Output[Any], keys: Mapping[str, str]) -> str:
     asked_providers = [
         provider for provider in keys if get(provider).histories is not None
     ]  # toolshape sends no conversations to the other providers
-    blocks += [_asked(output, provider, keys[provider]) for provider in asked_providers]
+    blocks += [_render_request(output, provider, keys[provider]) for provider in asked_providers]
     head = f"<b>{name(output.name)}</b>"
     return f'<details class="tool entry"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
-def _asked(output: Output[Any], provider: str, key: str) -> str:
+def _render_request(output: Output[Any], provider: str, key: str) -> str:
     refused = list(check_answer(output, provider))
     if refused:
         style, label, details = "refused", "refused", _refusals(refused)
@@ -138,12 +141,12 @@ def _asked(output: Output[Any], provider: str, key: str) -> str:
         style = label = "strict" if bound.is_strict else "lenient"
         label += ", as a tool" if bound.tool else ""
         finding_notes = "".join(f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding")
-        details = f"{finding_notes}{_rewritten(output.schema, bound.schema)}{_losses(report)}"
+        details = f"{finding_notes}{_render_rewrites(output.schema, bound.schema)}{_losses(report)}"
     head = f'<summary><b class="{key}">{text(provider)}</b> <span class="{style}">{label}</span></summary>'
     return f'<details class="only-{key}">{head}{details}</details>'
 
 
-def _at(tools: Registry, provider: str) -> _At:
+def _bind(tools: Registry, provider: str) -> _At:
     refusals_by_tool: dict[str, list[RefusedTool]] = {}
     for refusal in check(tools, provider):
         refusals_by_tool.setdefault(refusal.tool, []).append(refusal)
@@ -158,7 +161,7 @@ def _at(tools: Registry, provider: str) -> _At:
     return _At(bound, refusals_by_tool, report_by_tool, costs)
 
 
-def _changes(changes: Diff | None) -> Iterator[str]:
+def _render_changes(changes: Diff | None) -> Iterator[str]:
     if changes is None:
         return
     yield f"<h2>Changes</h2><p>{text(str(changes).splitlines()[-1])}</p>"
@@ -228,12 +231,12 @@ def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
             exported = at_provider.bound.subset([tool.name]).export()
             entry = exported[0] if exported else {}
             losses = _losses(at_provider.report.get(tool.name, []))
-            markup = _reasons(state) + losses + _rewritten(tool.input_schema, sent_schema(entry))
+            markup = _reasons(state) + losses + _render_rewrites(tool.input_schema, sent_schema(entry))
         groups.setdefault((state.label, markup), []).append((provider, entry))
     return [_Group(markup, tuple(group_sent)) for (_, markup), group_sent in groups.items()]
 
 
-def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
+def _hiding_rules(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
     """Return the CSS rules that hide a group when the boxes of all its providers are unchecked."""
     key_groups = {
         tuple(keys[provider] for provider, _ in group.sent) for tool_groups in groups for group in tool_groups
@@ -246,7 +249,7 @@ def _hiding(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
     return " ".join(f"body{rule} {{ display: none }}" for rule in rules)
 
 
-def _tool(
+def _render_tool(
     number: int,
     tool: Tool[..., Any],
     groups: list[_Group],
@@ -264,13 +267,15 @@ def _tool(
     blocks.append(
         f"<details><summary>The tool's own schema</summary>{_schema(map(escaped, _lines(tool.input_schema)))}</details>"
     )
-    blocks += [_sent(f"t{number}", tool, group, at, keys) for group in groups]
-    blocks.append(_entries(tool, groups, at, usual))
+    blocks += [_render_group(f"t{number}", tool, group, at, keys) for group in groups]
+    blocks.append(_render_entries(tool, groups, at, usual))
     head = f"<b>{name(tool.name)}</b> {text(tool.title or '')}"
     return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
-def _sent(place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At], keys: Mapping[str, str]) -> str:
+def _render_group(
+    place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At], keys: Mapping[str, str]
+) -> str:
     """Render the block of a group: its providers, the state of the tool, and the schema that they receive."""
     state = _state(tool, at[group.sent[0][0]])
     group_keys = [keys[provider] for provider, _ in group.sent]
@@ -281,7 +286,9 @@ def _sent(place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At]
     return f'<details class="only-{"-".join(group_keys)}">{content}</details>'
 
 
-def _entries(tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _At], usual: Mapping[str, str]) -> str:
+def _render_entries(
+    tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _At], usual: Mapping[str, str]
+) -> str:
     """Render the length of the entry for each provider, and each entry whose fields are unusual for its provider."""
     sizes, unusual = [], []
     for provider, entry in (provider_entry for group in groups for provider_entry in group.sent):
@@ -294,7 +301,7 @@ def _entries(tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _A
     return f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(unusual)}" if sizes else "".join(unusual)
 
 
-def _usual(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
+def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
     """Return the most frequent outline of an entry at each provider."""
     outlines: dict[str, Counter[str]] = {}
     for tool, tool_groups in zip(tools, groups, strict=True):
@@ -315,12 +322,14 @@ def _outline(tool: Tool[..., Any], entry: Any) -> str:
     """Return an entry as JSON, with ``…`` for its schema, name and description: the page shows these elsewhere."""
     schema = sent_schema(entry)
 
-    def shown(node: Any) -> Any:
+    def abbreviate(node: Any) -> Any:
         if isinstance(node, dict):
-            return {key: "…" if value == schema or key in _ELSEWHERE else shown(value) for key, value in node.items()}
-        return [shown(item) for item in node] if isinstance(node, list) else node
+            return {
+                key: "…" if value == schema or key in _ELSEWHERE else abbreviate(value) for key, value in node.items()
+            }
+        return [abbreviate(item) for item in node] if isinstance(node, list) else node
 
-    return f"{tool.name}: {entry}" if schema is None else json.dumps(shown(entry), ensure_ascii=False, default=str)
+    return f"{tool.name}: {entry}" if schema is None else json.dumps(abbreviate(entry), ensure_ascii=False, default=str)
 
 
 def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
@@ -344,7 +353,7 @@ def _schema(lines: Iterable[str]) -> str:
     return f'<pre tabindex="0"><bdi>{chr(10).join(lines)}</bdi></pre>'
 
 
-def _rewritten(own: Any, sent: Any) -> str:
+def _render_rewrites(own: Any, sent: Any) -> str:
     """Render the differences between the tool's own schema and the schema that the provider receives."""
     if sent is None:
         return "<p>The entry has no schema.</p>"
@@ -352,13 +361,13 @@ def _rewritten(own: Any, sent: Any) -> str:
         return "<p>The schema is sent as it is.</p>"
     before, after = _lines(own), _lines(sent)
     full_block = _schema(map(escaped, after))
-    changed_block = _schema(_marked(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
+    changed_block = _schema(_mark_lines(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
     if len(changed_block) > len(full_block):
         return f"<h3>Schema</h3>{full_block}"
     return f"<h3>Changes of the schema</h3>{changed_block}"
 
 
-def _marked(lines: Iterable[str]) -> Iterator[str]:
+def _mark_lines(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a diff as HTML, with each run of added or removed lines marked."""
     for sign, run_lines in itertools.groupby(lines, key=lambda line: line[0]):
         markup = escaped("\n".join(run_lines))

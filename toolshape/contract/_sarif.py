@@ -42,7 +42,7 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
 def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject:
     current_names = [change.after] if change.kind == "tool_renamed" else [change.tool]
     tool = next((tools[name] for name in current_names if name in tools), None)
-    uri, line = (None if tool is None else _place(tool)) or (_uri(Path(lock)), 1)
+    uri, line = (None if tool is None else _source_location(tool)) or (_uri(Path(lock)), 1)
     place = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
     properties = {"level": change.level, "tool": change.tool, "path": change.path, "witness": change.witness}
     return {
@@ -55,7 +55,7 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
     }
 
 
-def _place(tool: Tool[..., Any]) -> tuple[str, int] | None:
+def _source_location(tool: Tool[..., Any]) -> tuple[str, int] | None:
     """Return the URI (relative below the working directory) and the line of a tool's function, or ``None``."""
     if tool.function is None:
         return None

@@ -84,7 +84,7 @@ def _adapter(name: str, formats: Formats) -> TypeAdapter[Any] | None:
         return None
 
 
-def _content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
+def _validate_content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
     """Validate a JSON string with its ``contentSchema``, as pydantic does; JSON Schema does not require this check."""
     if isinstance(value, str) and node.get("contentMediaType") == "application/json":
         try:
@@ -93,7 +93,7 @@ def _content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[Sch
             yield SchemaError("the text is not JSON")
 
 
-_ContentValidator: Any = extend(Validator, {"contentSchema": _content})  # type: ignore[no-untyped-call]
+_ContentValidator: Any = extend(Validator, {"contentSchema": _validate_content})  # type: ignore[no-untyped-call]
 
 
 @cache
@@ -104,7 +104,7 @@ def _validator(text: str, formats: Formats) -> Any:
     return _ContentValidator(json.loads(text), format_checker=checker)
 
 
-def admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
+def compile_admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
     """Compile a function that returns whether a schema admits a value. An endlessly recursive schema admits no value.
 
     Args:
@@ -123,12 +123,12 @@ def admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
     return admits
 
 
-def refused_at(schema: Any) -> Callable[[Any], list[str]]:
+def compile_refused_paths(schema: Any) -> Callable[[Any], list[str]]:
     """Compile a function that returns the paths at which a schema refuses a value."""
     validator = _validator(json.dumps(schema, sort_keys=True), "open")
 
-    def refused(value: Any) -> list[str]:
+    def refused_paths(value: Any) -> list[str]:
         with references_checked_once():
             return [path_of(tuple(error.absolute_path)) for error in validator.iter_errors(value)]
 
-    return refused
+    return refused_paths

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from toolshape._calls import JsonObject, JsonSchema
-from toolshape._schema.generate import generated
+from toolshape._schema.generate import generate
 from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import is_same_json
 
@@ -105,7 +105,7 @@ class _Candidates:
             yield self._any(branch)
 
     def _any(self, node: Any) -> Any:
-        value = generated(_with_root(node, self._narrow_root), self._chance)
+        value = generate(_with_root(node, self._narrow_root), self._chance)
         self._budget.spend(_size(value))
         return value
 
@@ -119,18 +119,18 @@ class _Candidates:
         other_keywords = {key: value for key, value in node.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
         branches = [other_keywords]
         if isinstance(node.get("$ref"), str):
-            branches = self._beside(branches, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
+            branches = self._merge(branches, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
                 inner_branches = [
                     branch for choice in node[keyword] for branch in self._branches(choice, root, depth + 1)
                 ]
-                branches = self._beside(branches, inner_branches)
+                branches = self._merge(branches, inner_branches)
         for part in node.get("allOf", ()):
-            branches = self._beside(branches, self._branches(part, root, depth + 1))
+            branches = self._merge(branches, self._branches(part, root, depth + 1))
         return branches
 
-    def _beside(self, branches: list[JsonSchema], inner: list[JsonSchema]) -> list[JsonSchema]:
+    def _merge(self, branches: list[JsonSchema], inner: list[JsonSchema]) -> list[JsonSchema]:
         merged = ({**part, **branch} for branch in branches for part in inner)
         return list(islice(merged, _MOST_BRANCHES)) or branches
 
@@ -191,25 +191,25 @@ class _Candidates:
         yield base
         prefix = narrow.get("prefixItems", [])
         for index in range(max(len(prefix), len(wide.get("prefixItems", [])))):
-            for value in self._below(_item(narrow, index), _item(wide, index), depth):
-                yield [*self._filled(narrow, index), value, *self._filled(narrow, len(prefix))[index + 1 :]]
+            for value in self._below(_item_schema(narrow, index), _item_schema(wide, index), depth):
+                yield [*self._fill_array(narrow, index), value, *self._fill_array(narrow, len(prefix))[index + 1 :]]
         items = narrow.get("items", True)
         if items is not False:
-            wide_items = _item(wide, max(len(prefix), len(wide.get("prefixItems", []))))
+            wide_items = _item_schema(wide, max(len(prefix), len(wide.get("prefixItems", []))))
             least = max(narrow.get("minItems", 0), len(prefix) + 1)
             for value in self._below(items, wide_items, depth):
-                yield [*self._filled(narrow, least - 1), value]
+                yield [*self._fill_array(narrow, least - 1), value]
         for size in _sizes(narrow, wide, "minItems", "maxItems"):
-            yield self._filled(narrow, size)
+            yield self._fill_array(narrow, size)
         if wide.get("uniqueItems") and items is not False:
-            yield [*self._filled(narrow, len(prefix)), *[self._any(items)] * 2]
+            yield [*self._fill_array(narrow, len(prefix)), *[self._any(items)] * 2]
 
-    def _filled(self, node: JsonSchema, size: int) -> list[Any]:
+    def _fill_array(self, node: JsonSchema, size: int) -> list[Any]:
         sized_schema = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
         generated_items = self._any(sized_schema)
         items = list(generated_items) if isinstance(generated_items, list) else []
         while len(items) < size and len(items) < _LONGEST and not node.get("uniqueItems"):
-            items.append(self._any(_item(node, len(items))))
+            items.append(self._any(_item_schema(node, len(items))))
         return items[:size]
 
     def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
@@ -229,7 +229,7 @@ class _Candidates:
             for value in self._below(schema, wide_schema, depth):
                 yield {**minimal_object, name: value}
         for name in (key for key in wide.get("properties", {}) if key not in properties):
-            wide_schema = _free(narrow, name)
+            wide_schema = _additional_schema(narrow, name)
             for value in () if wide_schema is False else self._below(wide_schema, wide["properties"][name], depth):
                 yield {**minimal_object, name: value}
         for name in properties:
@@ -261,13 +261,13 @@ class _Candidates:
     def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
         additional = narrow.get("additionalProperties", True)
         for pattern, schema in (narrow.get("patternProperties") or {}).items():
-            name = generated({"type": "string", "pattern": pattern}, self._chance)
+            name = generate({"type": "string", "pattern": pattern}, self._chance)
             for value in self._below(schema, (wide.get("patternProperties") or {}).get(pattern, True), depth):
                 yield {**least, name: value}
         if additional is False:
             return
         for pattern, schema in (wide.get("patternProperties") or {}).items():
-            name = generated({"type": "string", "pattern": pattern}, self._chance)
+            name = generate({"type": "string", "pattern": pattern}, self._chance)
             for value in self._below(additional, schema, depth):
                 yield {**least, name: value}
         generated_name = self._any(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
@@ -317,7 +317,7 @@ def _kinds(node: JsonSchema) -> list[str]:
     return kinds if isinstance(kinds, list) else [kinds]
 
 
-def _free(node: JsonSchema, name: str) -> Any:
+def _additional_schema(node: JsonSchema, name: str) -> Any:
     """Return the schema of a name that is not in ``properties``."""
     for pattern, schema in (node.get("patternProperties") or {}).items():
         with contextlib.suppress(re.error):
@@ -326,7 +326,7 @@ def _free(node: JsonSchema, name: str) -> Any:
     return node.get("additionalProperties", True)
 
 
-def _item(node: JsonSchema, index: int) -> Any:
+def _item_schema(node: JsonSchema, index: int) -> Any:
     prefix = node.get("prefixItems", [])
     return prefix[index] if index < len(prefix) else node.get("items", True)
 

@@ -6,13 +6,13 @@ from typing import Any, Literal, NamedTuple
 from toolshape._answer import FIELD
 from toolshape._calls import Coercion
 from toolshape._errors import UsageError
-from toolshape._function.arguments import ParameterForm, written_arguments
+from toolshape._function.arguments import ParameterForm, write_arguments
 from toolshape._output import Output, record_of_output
 from toolshape._output_record import OutputRecord
 from toolshape._results import ReadAnswer
 from toolshape._validation.lookup import Secrets, location_of
-from toolshape.evals._compare import Place, differing_places, fill_matchers, in_plain_json, path_of_place
-from toolshape.evals._expect import is_matched
+from toolshape.evals._compare import Place, fill_matchers, find_differences, path_of_place, to_plain_json
+from toolshape.evals._expect import has_matcher
 from toolshape.evals._verdict import Difference
 
 
@@ -43,8 +43,8 @@ class ExpectAnswer:
         if match not in ("exact", "subset"):
             raise UsageError(f'match= must be "exact" or "subset", not {match!r}')
         self.match = match
-        is_json = is_matched(value) or (match == "subset" and isinstance(value, dict))
-        self.value: Any = value if is_json else _canonical(record_of_output(self.output), value)
+        is_json = has_matcher(value) or (match == "subset" and isinstance(value, dict))
+        self.value: Any = value if is_json else _to_canonical(record_of_output(self.output), value)
 
     def __repr__(self) -> str:
         return f"ExpectAnswer({self.value!r}, {self.output!r})"
@@ -58,48 +58,50 @@ class JudgedAnswer(NamedTuple):
     coercions: tuple[Coercion, ...]
 
 
-def judged_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
+def judge_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
     """Compare an expected answer with the answer of a response. ``None`` means that the response has no answer."""
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
 
-    def shown(value: Any, place: Place = ()) -> Any:
-        return None if value is None else in_plain_json(secrets.masked(value, (FIELD, *place)))
+    def mask_value(value: Any, place: Place = ()) -> Any:
+        return None if value is None else to_plain_json(secrets.masked(value, (FIELD, *place)))
 
     name = record.name
     if answer is None:
-        missing = Difference(kind="missing_answer", tool=name, expected=shown(expected.value))
+        missing = Difference(kind="missing_answer", tool=name, expected=mask_value(expected.value))
         return JudgedAnswer(0.0, (missing,), ())
     if answer.error is not None:
-        refused = Difference(kind="refused_answer", tool=name, expected=shown(expected.value), actual=str(answer.error))
+        refused = Difference(
+            kind="refused_answer", tool=name, expected=mask_value(expected.value), actual=str(answer.error)
+        )
         return JudgedAnswer(0.0, (refused,), ())
-    received = _written(record, answer.value)
-    differing = list(_differing(expected, received))
+    received = _write_answer(record, answer.value)
+    differing = list(_find_differences(expected, received))
     differences = tuple(
         Difference(
             kind="value",
             tool=name,
             path=path_of_place(place),
-            expected=shown(expected_value, place),
-            actual=shown(actual_value, place),
+            expected=mask_value(expected_value, place),
+            actual=mask_value(actual_value, place),
         )
         for place, expected_value, actual_value in differing
     )
     coercions = tuple(
         coercion._replace(
-            before=shown(coercion.before, location_of(coercion.path)),
-            after=shown(coercion.after, location_of(coercion.path)),
+            before=mask_value(coercion.before, location_of(coercion.path)),
+            after=mask_value(coercion.after, location_of(coercion.path)),
         )
         for coercion in answer.coercions
     )
     return JudgedAnswer(_score(expected, received, [place for place, _, _ in differing]), differences, coercions)
 
 
-def _differing(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, Any, Any]]:
+def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, Any, Any]]:
     filled = fill_matchers(expected.value, received, received)
     if expected.match == "subset" and isinstance(filled, dict) and isinstance(received, dict):
         received = {name: received[name] for name in filled if name in received}
-    yield from differing_places((expected.value, filled, received))
+    yield from find_differences((expected.value, filled, received))
 
 
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
@@ -111,7 +113,7 @@ def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
     return 1 - len(wrong_fields) / len(compared_fields) if compared_fields else 1.0
 
 
-def _canonical(record: OutputRecord, value: Any) -> Any:
+def _to_canonical(record: OutputRecord, value: Any) -> Any:
     """Validate an expected value (or its JSON), and convert it to canonical JSON.
 
     Raises:
@@ -122,12 +124,12 @@ def _canonical(record: OutputRecord, value: Any) -> Any:
         model = validator.validate_python({FIELD: value})
     except ValueError as error:
         raise UsageError(f"the expected answer is not a valid {record.name}: {error}") from error
-    return _of_model(model)
+    return _answer_json(model)
 
 
-def _written(record: OutputRecord, value: Any) -> Any:
-    return _of_model(record.definition.model.model_construct(**{FIELD: value}))
+def _write_answer(record: OutputRecord, value: Any) -> Any:
+    return _answer_json(record.definition.model.model_construct(**{FIELD: value}))
 
 
-def _of_model(model: Any) -> Any:
-    return written_arguments(model, frozenset(), ParameterForm(reveals=True, keeps_values=True))[FIELD]
+def _answer_json(model: Any) -> Any:
+    return write_arguments(model, frozenset(), ParameterForm(reveals=True, keeps_values=True))[FIELD]

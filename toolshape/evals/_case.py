@@ -8,18 +8,18 @@ from toolshape._bound import Bound, bound_tools_of
 from toolshape._dispatch.plan import Plan
 from toolshape._errors import ResponseError, UsageError, did_you_mean
 from toolshape._tool import Tool
-from toolshape.evals._answer import ExpectAnswer, JudgedAnswer, judged_answer
+from toolshape.evals._answer import ExpectAnswer, JudgedAnswer, judge_answer
 from toolshape.evals._assign import best_in_steps, best_pairs
 from toolshape.evals._compare import (
     Made,
     Pair,
     check_expected,
+    compare_call,
     difference_at,
     has_secrets,
-    is_happening,
-    made_of,
-    pair_of,
-    shown_coercions,
+    is_forbidden_call,
+    mask_coercions,
+    receive_call,
     unknown_call,
 )
 from toolshape.evals._expect import Expect
@@ -100,7 +100,7 @@ class Case:
         except ResponseError as error:
             reason = type(error).__name__ if has_secrets(bound.tools) else str(error)
             return Verdict(case=self.name, label="failed", score=0.0, error=reason, track=track)
-        return judged(self, [plan], bound, track)
+        return judge_plans(self, [plan], bound, track)
 
 
 def _is_expected(given: Any) -> bool:
@@ -124,7 +124,7 @@ def expected_of(case: Case, track: str) -> Sequence[Expect]:
     return case.expected[track]
 
 
-def judged(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> Verdict:
+def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> Verdict:
     """Judge the calls of one response to a case, or of several consecutive responses.
 
     Args:
@@ -140,15 +140,15 @@ def judged(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> 
     handlers, beside = bound_tools.handlers, bound_tools.beside
     answer_tool = None if beside is None else beside.tool
     actual_calls = [
-        made_of(result.call, result.error, handlers, step)
+        receive_call(result.call, result.error, handlers, step)
         for step, plan in enumerate(plans)
         for result in plan.results
         if answer_tool is None or result.call.wire_name != answer_tool
     ]
     tools = {shape.name: shape.tool for shape in handlers.shapes.values()}
-    answer = None if case.answer is None else judged_answer(case.answer, plans[-1].results.output)
-    score, differences, paired_positions = _compared(case, expected_of(case, track), actual_calls, tools, answer)
-    coercions = tuple(coercion for position in paired_positions for coercion in shown_coercions(actual_calls[position]))
+    answer = None if case.answer is None else judge_answer(case.answer, plans[-1].results.output)
+    score, differences, paired_positions = _compare_calls(case, expected_of(case, track), actual_calls, tools, answer)
+    coercions = tuple(coercion for position in paired_positions for coercion in mask_coercions(actual_calls[position]))
     coercions += () if answer is None else answer.coercions
     label: Label = "wrong" if differences else "right_after_coercion" if coercions else "right"
     return Verdict(
@@ -163,7 +163,7 @@ def judged(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> 
     )
 
 
-def _compared(
+def _compare_calls(
     case: Case,
     expected: Sequence[Expect],
     made: Sequence[Made],
@@ -176,12 +176,12 @@ def _compared(
         The score, the differences, and the positions of the actual calls that are paired with an expected call.
     """
     expected_calls = [call for call in expected if not call.is_forbidden]
-    table = [[pair_of(call, actual_call) for actual_call in made] for call in expected_calls]
+    table = [[compare_call(call, actual_call) for actual_call in made] for call in expected_calls]
     pairs = _pairs(table, expected_calls, made, in_order=case.order == "same")
     paired_columns = [column for _, column in pairs]
     paired_rows = {row for row, _ in pairs}
     unpaired_columns = [column for column in range(len(made)) if column not in paired_columns]
-    extra_count = sum(_stray(case, made[column], tools) is not None for column in unpaired_columns)
+    extra_count = sum(_extra_difference(case, made[column], tools) is not None for column in unpaired_columns)
     differences = [difference for row, column in pairs for difference in table[row][column].differences]
     for row in (row for row in range(len(expected_calls)) if row not in paired_rows):
         late_column = next((column for column in unpaired_columns if table[row][column].score == 1), None)
@@ -189,9 +189,11 @@ def _compared(
         kind: DifferenceKind = "missing_call" if late_column is None else "order"
         differences.append(difference_at(kind, call.tool, tool, expected=call.arguments))
         unpaired_columns = [column for column in unpaired_columns if column != late_column]
-    differences += [stray for column in unpaired_columns if (stray := _stray(case, made[column], tools)) is not None]
+    differences += [
+        stray for column in unpaired_columns if (stray := _extra_difference(case, made[column], tools)) is not None
+    ]
     forbidden = [call for call in expected if call.is_forbidden]
-    violations = [call for call in made for forbidden_call in forbidden if is_happening(forbidden_call, call)]
+    violations = [call for call in made for forbidden_call in forbidden if is_forbidden_call(forbidden_call, call)]
     differences += [
         difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given) for call in violations
     ]
@@ -203,7 +205,7 @@ def _compared(
     return (earned / total if total else 1.0), differences, paired_columns
 
 
-def _stray(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
+def _extra_difference(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
     """Return the difference for a call without an expected call, or ``None`` if the case ignores extra calls."""
     if made.call.name is None:
         return unknown_call(made, tools)

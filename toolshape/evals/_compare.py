@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from toolshape._calls import Call, Coercion, JsonObject
 from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.resolve import received_by
+from toolshape._dispatch.resolve import receive_arguments
 from toolshape._errors import CallError, UsageError, did_you_mean
 from toolshape._results import REFUSED
 from toolshape._schema.values import WrittenSet, WrittenText, is_same_value
 from toolshape._tool import Tool, record_of
 from toolshape._validation.lookup import MASKED, location_of
 from toolshape.evals._assign import best_pairs
-from toolshape.evals._expect import Expect, is_matched
+from toolshape.evals._expect import Expect, has_matcher
 from toolshape.evals._matchers import Matcher
 from toolshape.evals._verdict import Difference, DifferenceKind
 
@@ -45,16 +45,16 @@ class Pair(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-def made_of(call: Call, error: CallError | None, handlers: Handlers, step: int) -> Made:
+def receive_call(call: Call, error: CallError | None, handlers: Handlers, step: int) -> Made:
     """Return a call of a plan with the arguments that its function would receive, without running the function."""
     handler = handlers.find(call.wire_name)
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
         return Made(call, None if handler is None else handler.tool, given, step, None, (), error)
-    return Made(call, handler.tool, given, step, *received_by(handler, call.arguments_raw, reveals=True))
+    return Made(call, handler.tool, given, step, *receive_arguments(handler, call.arguments_raw, reveals=True))
 
 
-def pair_of(expected: Expect, made: Made) -> Pair:
+def compare_call(expected: Expect, made: Made) -> Pair:
     """Compare an expected call with an actual call.
 
     Raises:
@@ -68,8 +68,10 @@ def pair_of(expected: Expect, made: Made) -> Pair:
         reason = "" if made.error is None else str(made.error)
         difference = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
         return Pair(0.0, (replace(difference, actual=reason),))
-    expected_arguments = _as_received(expected, made.tool, made)
-    differing = list(differing_places(_counted(expected, expected.arguments, expected_arguments, made.received)))
+    expected_arguments = _receive_expected(expected, made.tool, made)
+    differing = list(
+        find_differences(_select_compared(expected, expected.arguments, expected_arguments, made.received))
+    )
     differences = tuple(
         difference_at("value", expected.tool, made.tool, place, expected=expected_value, actual=received)
         for place, expected_value, received in differing
@@ -80,7 +82,7 @@ def pair_of(expected: Expect, made: Made) -> Pair:
     return Pair(1.0 if not compared_names else 1 - len(wrong_names) / len(compared_names), differences)
 
 
-def _counted(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
+def _select_compared(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
     """Return the arguments to compare: all arguments for an exact match, else the arguments that ``expected`` names."""
     if expected.match == "exact":
         return list(arguments)
@@ -106,7 +108,7 @@ def difference_at(
         expected: The expected value.
         actual: The actual value.
     """
-    masked_values = [None if value is None else _shown(value, tool, place) for value in (expected, actual)]
+    masked_values = [None if value is None else _mask_value(value, tool, place) for value in (expected, actual)]
     return Difference(
         kind=kind, tool=name, path=path_of_place(place), expected=masked_values[0], actual=masked_values[1]
     )
@@ -126,27 +128,27 @@ def has_secrets(tools: Iterable[Tool[..., Any]]) -> bool:
     return any(record_of(tool).secrets.are_there for tool in tools)
 
 
-def shown_coercions(made: Made) -> tuple[Coercion, ...]:
+def mask_coercions(made: Made) -> tuple[Coercion, ...]:
     """Return the coercions of a call, with secrets masked."""
     return tuple(
         coercion._replace(
-            before=_shown(coercion.before, made.tool, location_of(coercion.path)),
-            after=_shown(coercion.after, made.tool, location_of(coercion.path)),
+            before=_mask_value(coercion.before, made.tool, location_of(coercion.path)),
+            after=_mask_value(coercion.after, made.tool, location_of(coercion.path)),
         )
         for coercion in made.coercions
     )
 
 
-def _shown(value: Any, tool: Tool[..., Any] | None, place: Place) -> Any:
-    return in_plain_json(value if tool is None else record_of(tool).secrets.masked(value, place))
+def _mask_value(value: Any, tool: Tool[..., Any] | None, place: Place) -> Any:
+    return to_plain_json(value if tool is None else record_of(tool).secrets.masked(value, place))
 
 
-def in_plain_json(value: Any) -> Any:
+def to_plain_json(value: Any) -> Any:
     """Convert a value to plain JSON: each ``WrittenText`` becomes a plain string. Matchers are kept."""
     if isinstance(value, dict):
-        return {str(name): in_plain_json(item) for name, item in value.items()}
+        return {str(name): to_plain_json(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [in_plain_json(item) for item in value]
+        return [to_plain_json(item) for item in value]
     return str(value) if isinstance(value, WrittenText) else value
 
 
@@ -183,7 +185,7 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     Raises:
         UsageError: The tool rejects one of the values.
     """
-    plain_arguments = {name: value for name, value in call.arguments.items() if not is_matched(value)}
+    plain_arguments = {name: value for name, value in call.arguments.items() if not has_matcher(value)}
     is_complete = call.match == "exact" and len(plain_arguments) == len(call.arguments)
     try:
         record_of(tool).validate_uncoerced(plain_arguments)
@@ -199,19 +201,19 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
             raise
 
 
-def is_happening(forbidden: Expect, made: Made) -> bool:
+def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
     """Whether a call is forbidden: it calls the same tool, and every argument that ``forbidden`` names matches."""
     if made.call.name != forbidden.tool or made.tool is None:
         return False
     expected_arguments, received = forbidden.arguments, made.given
     if made.received is not None:
-        expected_arguments, received = _as_received(forbidden, made.tool, made), made.received
+        expected_arguments, received = _receive_expected(forbidden, made.tool, made), made.received
     return not any(
-        True for _ in differing_places(_counted(forbidden, forbidden.arguments, expected_arguments, received))
+        True for _ in find_differences(_select_compared(forbidden, forbidden.arguments, expected_arguments, received))
     )
 
 
-def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
+def _validate_arguments(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
     """Return arguments of a case as the function would receive them, or ``None`` if the tool rejects them."""
     record = record_of(tool)
     try:
@@ -220,7 +222,7 @@ def _validated(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None
         return None
 
 
-def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
+def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
     """Return the expected arguments as the function would receive them.
 
     The expected arguments are validated like actual arguments, so that defaults and conversions apply to both. A
@@ -236,10 +238,10 @@ def _as_received(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObje
     for actual_arguments in (made.given, received):
         filled = fill_matchers(expected.arguments, actual_arguments, received)
         if (
-            received_arguments := _validated(tool, {**actual_arguments, **filled} if is_subset else filled)
+            received_arguments := _validate_arguments(tool, {**actual_arguments, **filled} if is_subset else filled)
         ) is not None:
             return received_arguments
-    if is_subset or is_matched(expected.arguments):
+    if is_subset or has_matcher(expected.arguments):
         # The tool rejects the actual values combined with the expected values, so compare without validation.
         return {**received, **fill_matchers(expected.arguments, received, received)}
     try:
@@ -269,38 +271,38 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
         }
         return {name: value for name, value in filled.items() if value is not _LEFT_OUT}
     if isinstance(expected, list):
-        if isinstance(received, WrittenSet) and is_matched(expected):
-            came = received = _aligned(expected, received)
+        if isinstance(received, WrittenSet) and has_matcher(expected):
+            came = received = _align_items(expected, received)
         placeholders = [None] * len(expected)
         items, received_items = (value if _is_as_long(value, expected) else placeholders for value in (came, received))
         return [fill_matchers(*parts) for parts in zip(expected, items, received_items, strict=True)]
     return expected
 
 
-def _aligned(expected: list[Any], received: WrittenSet) -> list[Any] | None:
+def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
     """Return the items of a set in the order of the expected items, or ``None`` if they do not match one to one."""
     if len(expected) != len(received):
         return None
-    table = [[float(_admits(expected_item, item)) for item in received] for expected_item in expected]
+    table = [[float(_is_match(expected_item, item)) for item in received] for expected_item in expected]
     pairs = best_pairs(table)
     is_one_to_one = all(table[row][column] for row, column in pairs)
     return [received[column] for _, column in pairs] if is_one_to_one else None
 
 
-def _admits(expected: Any, received: Any) -> bool:
+def _is_match(expected: Any, received: Any) -> bool:
     """Whether an item matches an expected item. A missing member matches only a matcher that may be left out."""
     if isinstance(expected, Matcher):
         return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
-        return all(_admits(value, received.get(name, _LEFT_OUT)) for name, value in expected.items())
-    if isinstance(expected, list) and is_matched(expected) and isinstance(received, list):
+        return all(_is_match(value, received.get(name, _LEFT_OUT)) for name, value in expected.items())
+    if isinstance(expected, list) and has_matcher(expected) and isinstance(received, list):
         if isinstance(received, WrittenSet):
-            return _aligned(expected, received) is not None
-        return len(expected) == len(received) and all(map(_admits, expected, received))
+            return _align_items(expected, received) is not None
+        return len(expected) == len(received) and all(map(_is_match, expected, received))
     return is_same_value(expected, received)
 
 
-def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
+def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
     """Yield each place where received and expected arguments differ, with both values.
 
     Args:
@@ -315,36 +317,36 @@ def differing_places(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
             return
         if received is _LEFT_OUT or not expected.accepts(received):
             yield place, expected, None if received is _LEFT_OUT else received
-    elif isinstance(full, dict) and isinstance(received, dict) and (is_matched(expected) or not place):
+    elif isinstance(full, dict) and isinstance(received, dict) and (has_matcher(expected) or not place):
         expected_members = expected if isinstance(expected, dict) else {}
         for name in dict.fromkeys((*expected_members, *full, *received)):
             expected_member, received_member = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
-            yield from differing_places(
+            yield from find_differences(
                 (expected_members.get(name, expected_member), expected_member, received_member), (*place, name)
             )
     elif (
         isinstance(expected, list)
-        and is_matched(expected)
+        and has_matcher(expected)
         and isinstance(received, list)
         and len(received) == len(expected)
     ):
-        yield from _differing_items(expected, full, received, place)
+        yield from _find_item_differences(expected, full, received, place)
     elif not is_same_value(full, received):
-        shown_value = expected if is_matched(expected) else full
+        shown_value = expected if has_matcher(expected) else full
         yield place, None if shown_value is _LEFT_OUT else shown_value, None if received is _LEFT_OUT else received
 
 
-def _differing_items(
+def _find_item_differences(
     expected: list[Any], full: Any, received: list[Any], place: Place
 ) -> Iterator[tuple[Place, Any, Any]]:
     """Yield the differences of a list that contains matchers. A set differs as a whole: its items have no places."""
     if isinstance(received, WrittenSet):
-        if _aligned(expected, received) is None or not is_same_value(full, received):
+        if _align_items(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received
         return
     full_items = full if _is_as_long(full, expected) else expected
     for index, items in enumerate(zip(expected, full_items, received, strict=True)):
-        yield from differing_places(items, (*place, index))
+        yield from find_differences(items, (*place, index))
 
 
 def _is_as_long(given: Any, expected: list[Any]) -> bool:

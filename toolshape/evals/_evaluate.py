@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from toolshape._bound import Bound, ObservedResponse, Observer, bound_tools_of, show
+from toolshape._bound import Bound, ObservedResponse, Observer, bound_tools_of, show_to_observers
 from toolshape._calls import JsonObject, Strictness
 from toolshape._conversation import Conversation
 from toolshape._dispatch import state
 from toolshape._dispatch.outbound import histories_of
-from toolshape._dispatch.outcomes import failed, succeeded
+from toolshape._dispatch.outcomes import failed_result, successful_result
 from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import planned
-from toolshape._dispatch.receive import reading_of
+from toolshape._dispatch.planning import plan_calls
+from toolshape._dispatch.receive import read_response
 from toolshape._errors import ResponseError, UsageError, did_you_mean
 from toolshape._failures.explain import explain
 from toolshape._families import get
 from toolshape._output import Output
 from toolshape._registry import Registry
 from toolshape._wire.provider import AnyProvider
-from toolshape.evals._case import Case, expected_of, judged
+from toolshape.evals._case import Case, expected_of, judge_plans
 from toolshape.evals._compare import check_expected, has_secrets
 from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
@@ -93,13 +93,13 @@ async def evaluate(
     async def verdict_on(case: Case, track: str, name: str, trial: int) -> Verdict:
         registry = tracks[track]
         async with semaphore:
-            judgement, responses = await _questioned(registry, case, models[name], track)
+            judgement, responses = await _ask_case(registry, case, models[name], track)
         verdict = replace(judgement, model=name, trial=trial)
         bound = registry.bind(models[name].provider, models[name].strict, output=_output_of(case))
         for response in responses:
             notes = {"case": case.name, "model": name, "trial": trial, "label": verdict.label}
             notes |= {"track": track} if track else {}
-            show(bound, response._replace(notes=notes), *extra_observers)
+            show_to_observers(bound, response._replace(notes=notes), *extra_observers)
         if on_verdict is not None:
             on_verdict(verdict)
         return verdict
@@ -155,7 +155,7 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
             )
 
 
-async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[ObservedResponse]]:
+async def _ask_case(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[ObservedResponse]]:
     """Ask a model one case, step by step, until the case ends. Return the verdict and every response."""
 
     def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
@@ -174,19 +174,19 @@ async def _questioned(tools: Registry, case: Case, model: Model, track: str) -> 
         request = conversation.request(provider, model=model.name, strict=model.strict, output=output)
         messages = request.pop(histories_of(provider).key)
         try:
-            response = await _asked(model, request, messages)
+            response = await _ask_model(model, request, messages)
         except Exception as error:  # The client may raise anything.
-            return failed_with(_explained(error, bound))
+            return failed_with(_explain_failure(error, bound))
         try:
-            plan = _unwatched(bound, response)
+            plan = _plan_unobserved(bound, response)
         except ResponseError as error:
             responses.append(ObservedResponse(response, error))
             return failed_with(type(error).__name__ if has_secrets(bound.tools) else str(error))
         plans.append(plan)
         responses.append(ObservedResponse(response, plan.results))
         is_over = len(plans) == case.most_steps or plan.results.output is not None
-        if is_over or not await asyncio.to_thread(_answer, plan, case):
-            return judged(case, plans, bound, track), responses
+        if is_over or not await asyncio.to_thread(_answer_calls, plan, case):
+            return judge_plans(case, plans, bound, track), responses
         conversation += plan.results
 
 
@@ -194,7 +194,7 @@ def _output_of(case: Case) -> Output[Any] | None:
     return None if case.answer is None else case.answer.output
 
 
-def _explained(error: Exception, bound: Bound) -> str:
+def _explain_failure(error: Exception, bound: Bound) -> str:
     """Describe why a request failed.
 
     If tools have secrets, leave out the provider's message, which may quote the conversation or a call.
@@ -204,31 +204,31 @@ def _explained(error: Exception, bound: Bound) -> str:
     return f"{failure.kind}: {type(error).__name__ if may_quote else failure.message or type(error).__name__}"
 
 
-async def _asked(model: Model, request: JsonObject, messages: list[Any]) -> Any:
+async def _ask_model(model: Model, request: JsonObject, messages: list[Any]) -> Any:
     if inspect.iscoroutinefunction(model.ask):
         return await model.ask(request, messages)
     response = await asyncio.to_thread(model.ask, request, messages)
     return await response if inspect.isawaitable(response) else response
 
 
-def _unwatched(bound: Bound, response: Any) -> Plan:
+def _plan_unobserved(bound: Bound, response: Any) -> Plan:
     """Plan a response without notifying the observers: ``evaluate`` notifies them later, with the verdict.
 
     Raises:
         ResponseError: This provider's family cannot read the response.
     """
     bound_tools = bound_tools_of(bound)
-    results = planned(bound.provider, reading_of(bound_tools.reader, response), bound_tools.handlers)
+    results = plan_calls(bound.provider, read_response(bound_tools.reader, response), bound_tools.handlers)
     if bound_tools.beside is not None:
         bound_tools.beside.read_results(results)
     return Plan(results)
 
 
-async def _awaited(value: Awaitable[Any]) -> Any:
+async def _await_value(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def _answer(plan: Plan, case: Case) -> bool:
+def _answer_calls(plan: Plan, case: Case) -> bool:
     """Answer the calls of a plan with the answers of a case.
 
     Return whether to ask the model again. If so, the case has answers, the plan has calls, and no call that could run
@@ -243,9 +243,9 @@ def _answer(plan: Plan, case: Case) -> bool:
         value = answers[handler.name]
         try:
             value = value(**handler.written(validated)) if callable(value) else value
-            value = asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+            value = asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value
         except Exception as error:  # The author's function may raise anything, like a tool.
-            state.record(results, position, failed(call, handler, coercions, error, perf_counter()))
+            state.record(results, position, failed_result(call, handler, coercions, error, perf_counter()))
         else:
-            state.record(results, position, succeeded(call, handler, coercions, value, 0.0))
+            state.record(results, position, successful_result(call, handler, coercions, value, 0.0))
     return bool(answers)

@@ -62,8 +62,8 @@ def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /,
     return forbidden
 
 
-def is_matched(expected: Any) -> bool:
+def has_matcher(expected: Any) -> bool:
     """Whether a value contains a matcher."""
     if isinstance(expected, dict):
-        return any(map(is_matched, expected.values()))
-    return isinstance(expected, Matcher) or (isinstance(expected, list) and any(map(is_matched, expected)))
+        return any(map(has_matcher, expected.values()))
+    return isinstance(expected, Matcher) or (isinstance(expected, list) and any(map(has_matcher, expected)))

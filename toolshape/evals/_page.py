@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from toolshape._calls import Coercion
 from toolshape._html import checkboxes, code, name, page, table, text
-from toolshape.evals._verdict import RIGHT, Column, Difference, Label, Numbered, Verdict, by_column
+from toolshape.evals._verdict import RIGHT, Column, Difference, Label, Numbered, Verdict, group_by_column
 
 _Columns: TypeAlias = dict[Column, dict[str, Numbered]]
 _LABELS: tuple[Label, ...] = ("right", "right_after_coercion", "wrong", "failed")
@@ -39,7 +39,7 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
         shares: The share of right trials for each column.
         comparisons: The comparisons of columns, each with a label.
     """
-    columns = by_column(run.verdicts)
+    columns = group_by_column(run.verdicts)
     keys = {column: f"m{number}" for number, column in enumerate(columns)}
     filter_rules = " ".join(
         f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS

@@ -10,7 +10,16 @@ from toolshape._calls import Coercion
 from toolshape._errors import UsageError
 from toolshape.evals._matchers import Matcher
 from toolshape.evals._page import render_page
-from toolshape.evals._verdict import RIGHT, Column, Difference, DifferenceKind, Label, Numbered, Verdict, by_column
+from toolshape.evals._verdict import (
+    RIGHT,
+    Column,
+    Difference,
+    DifferenceKind,
+    Label,
+    Numbered,
+    Verdict,
+    group_by_column,
+)
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
@@ -157,11 +166,11 @@ class Run:
             title: The title of the page.
         """
         shares = {column: column_run.share() for column, column_run in runs_by_column(self).items()}
-        return render_page(self, title, shares, [*compared_tracks(self), *compared_models(self)])
+        return render_page(self, title, shares, [*compare_tracks(self), *compare_models(self)])
 
     def to_json_lines(self) -> str:
         """Return the verdicts as JSON lines: one line for each verdict."""
-        return "".join(_line(_as_json(verdict)) for verdict in self.verdicts)
+        return "".join(_line(_to_json(verdict)) for verdict in self.verdicts)
 
     @classmethod
     def from_json_lines(cls, given: str) -> "Run":
@@ -170,10 +179,10 @@ class Run:
         Raises:
             UsageError: A line is not a verdict.
         """
-        return cls(verdicts=tuple(_of_json(line) for line in given.split("\n") if line.strip()))
+        return cls(verdicts=tuple(_from_json(line) for line in given.split("\n") if line.strip()))
 
     def __str__(self) -> str:
-        columns = by_column(self.verdicts)
+        columns = group_by_column(self.verdicts)
         rows = [["case", *map(str, columns)]]
         rows += [[case, *(_cell(column.get(case, ())) for column in columns.values())] for case in self.cases]
         rows.append(["all", *(str(_run_of(column).share()) for column in columns.values())])
@@ -182,11 +191,11 @@ class Run:
             for case in self.cases
             for name, column in columns.items()
         ]
-        tracks = [f"{label}: {comparison}" for label, comparison in compared_tracks(self)]
-        return "\n".join([*_aligned(rows), *filter(None, first_differences), *tracks])
+        tracks = [f"{label}: {comparison}" for label, comparison in compare_tracks(self)]
+        return "\n".join([*_align_cells(rows), *filter(None, first_differences), *tracks])
 
 
-def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
+def compare_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
     """For each model, compare the first track with every other track. Yield a label and the comparison."""
     by_model: dict[str, list[tuple[str, Run]]] = {}
     for column, column_run in runs_by_column(run).items():
@@ -197,7 +206,7 @@ def compared_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
             yield f"{first} beside {track}{model_suffix}", first_run.compare(other_run)
 
 
-def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
+def compare_models(run: Run) -> Iterator[tuple[str, Comparison]]:
     """For each track, compare the first model with every other model. Yield a label and the comparison."""
     by_track: dict[str, list[tuple[str, Run]]] = {}
     for column, column_run in runs_by_column(run).items():
@@ -210,7 +219,7 @@ def compared_models(run: Run) -> Iterator[tuple[str, Comparison]]:
 
 def runs_by_column(run: Run) -> dict[Column, Run]:
     """Split a run by column, that is by track and model."""
-    return {column: _run_of(cases) for column, cases in by_column(run.verdicts).items()}
+    return {column: _run_of(cases) for column, cases in group_by_column(run.verdicts).items()}
 
 
 def _run_of(column: Mapping[str, Numbered]) -> Run:
@@ -261,13 +270,13 @@ def _sign_test(better: int, worse: int) -> float:
     return min(2 * tail, 1.0)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+def _align_cells(rows: Sequence[Sequence[str]]) -> Iterable[str]:
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _as_json(verdict: Verdict) -> dict[str, Any]:
+def _to_json(verdict: Verdict) -> dict[str, Any]:
     return {
         "case": verdict.case,
         "model": verdict.model,
@@ -280,8 +289,8 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
                 "kind": difference.kind,
                 "tool": difference.tool,
                 "path": difference.path,
-                "expected": _plain(difference.expected),
-                "actual": _plain(difference.actual),
+                "expected": _replace_matchers(difference.expected),
+                "actual": _replace_matchers(difference.actual),
             }
             for difference in verdict.differences
         ],
@@ -301,11 +310,11 @@ def _line(given: dict[str, Any]) -> str:
     return f"{text}\n"
 
 
-def _of_json(line: str) -> Verdict:
+def _from_json(line: str) -> Verdict:
     try:
-        members = _checked(json.loads(line), _VERDICT)
-        differences = tuple(Difference(**_checked(entry, _DIFFERENCE)) for entry in members.pop("differences"))
-        coercions = tuple(Coercion(**_checked(entry, _COERCION)) for entry in members.pop("coercions"))
+        members = _check_members(json.loads(line), _VERDICT)
+        differences = tuple(Difference(**_check_members(entry, _DIFFERENCE)) for entry in members.pop("differences"))
+        coercions = tuple(Coercion(**_check_members(entry, _COERCION)) for entry in members.pop("coercions"))
         return Verdict(**members, differences=differences, coercions=coercions)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise UsageError(f"not a verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
@@ -355,7 +364,7 @@ _DIFFERENCE: _Fields = {
 _COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything, "after": _is_anything}
 
 
-def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
+def _check_members(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
     """Check that ``to_json_lines`` could have written the members of a JSON object, because reports show the members.
 
     Raises:
@@ -370,10 +379,10 @@ def _checked(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
     return given
 
 
-def _plain(value: Any) -> Any:
+def _replace_matchers(value: Any) -> Any:
     """Replace each matcher in a value with its text."""
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _replace_matchers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_replace_matchers(item) for item in value]
     return value.says if isinstance(value, Matcher) else value

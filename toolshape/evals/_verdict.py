@@ -94,7 +94,7 @@ Numbered: TypeAlias = list[tuple[int, Verdict]]
 """Verdicts with their positions in the run."""
 
 
-def by_column(verdicts: Iterable[Verdict]) -> dict[Column, dict[str, Numbered]]:
+def group_by_column(verdicts: Iterable[Verdict]) -> dict[Column, dict[str, Numbered]]:
     """Group verdicts by column and case. Columns and cases keep the order of their first appearance."""
     columns: dict[Column, dict[str, Numbered]] = {}
     for number, verdict in enumerate(verdicts):

@@ -17,11 +17,11 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape._calls import JsonObject, visible
+from toolshape._calls import JsonObject, escape_invisible
 from toolshape._dispatch.approval import Decision, Deny
 from toolshape._dispatch.ledger_store import LedgerStore
 from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.state import controlled
+from toolshape._dispatch.state import controls_of
 from toolshape._errors import UsageError
 from toolshape._results import PendingCall
 from toolshape._tool import record_of
@@ -56,15 +56,17 @@ class Sealing(NamedTuple):
     ledger: LedgerStore | None
 
 
-async def asked(plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing) -> InputRequiredResult | None:
+async def request_approval(
+    plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing
+) -> InputRequiredResult | None:
     """Return a request to approve the call of a plan; if that is impossible, deny the call and return ``None``."""
     [pending_call] = plan.pending
     if not _can_ask(context):
         plan.deny(pending_call, "this call needs approval, and this client cannot ask its user")
         return None
     # Each connection counts its request ids from the start: a random scope keeps the calls of two connections apart.
-    controlled(plan.results).scope = f"mcp {uuid.uuid4().hex}"
-    text = _shown(pending_call)
+    controls_of(plan.results).scope = f"mcp {uuid.uuid4().hex}"
+    text = _question_text(pending_call)
     try:
         state = await plan.apause(
             sealing.key, audience=sealing.audience, expires=sealing.expires, ledger=sealing.ledger
@@ -84,18 +86,18 @@ def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     return elicitation.form is not None or elicitation.url is None
 
 
-def _shown(waiting: PendingCall) -> str:
+def _question_text(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
-    arguments = _quoted(record_of(tool).secrets.masked(waiting.arguments))
-    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quoted(tool.name)  # a remote server may choose it
-    title = f" ({_quoted(tool.title)})" if tool.title else ""
+    arguments = _quote(record_of(tool).secrets.masked(waiting.arguments))
+    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)  # a remote server may choose it
+    title = f" ({_quote(tool.title)})" if tool.title else ""
     return f"{name}{title} is about to be called with {arguments}. Run it?"
 
 
-def _quoted(value: Any) -> str:
+def _quote(value: Any) -> str:
     """Return JSON on one line, with invisible and misleading characters escaped."""
-    return visible(json.dumps(value, ensure_ascii=False))
+    return escape_invisible(json.dumps(value, ensure_ascii=False))
 
 
 def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:

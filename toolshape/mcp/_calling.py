@@ -54,7 +54,7 @@ class Connection:
         except BaseException as error:
             connection._held.cancel()
             await asyncio.wait({connection._held})
-            raise _only(error) from error.__cause__
+            raise _unwrap_group(error) from error.__cause__
         return connection
 
     async def _hold(self) -> None:
@@ -95,7 +95,7 @@ class Connection:
         If the message is valid but nested too deeply for the SDK, this method reads the message itself. It ignores
         messages that do not answer a request, for example a line that a server prints.
         """
-        message = _message_in(error)
+        message = _parse_message(error)
         if message is None or "id" not in message or not message.keys() & {"result", "error"}:
             return
         answer: Any = _without_deep_tools(message.get("result"))
@@ -159,12 +159,12 @@ class Connection:
             # The client belongs to the loop that connected. When the connection is closed, that loop may be closed too.
             if not self.is_open:
                 request.close()
-                raise self._lost(name)
+                raise self._lost_error(name)
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, self._loop))
 
         return call
 
-    def _lost(self, name: str) -> ToolError:
+    def _lost_error(self, name: str) -> ToolError:
         return ToolError(f"the connection to the MCP server is lost: {name} cannot be called")
 
     async def _asked(self, name: str, arguments: JsonObject, context: CallContext) -> CallToolResult:
@@ -174,7 +174,7 @@ class Connection:
             ToolError: The server did not answer, or its answer is not a valid result of this tool.
         """
         if not self.is_open:
-            raise self._lost(name)
+            raise self._lost_error(name)
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             context.progress(progress, total, message or "")
@@ -184,18 +184,18 @@ class Connection:
         try:
             await asyncio.wait({request, self._held}, return_when=asyncio.FIRST_COMPLETED)
             if not request.done():
-                raise _broken(name)
+                raise _broken_error(name)
             return request.result()
         except MCPError as error:
             self._is_lost = self._is_lost or error.error.code == CONNECTION_CLOSED
-            raise _said(error, name) from error
+            raise _to_tool_error(error, name) from error
         except _LOST as error:
-            raise _broken(name) from error
+            raise _broken_error(name) from error
         except ValueError as error:  # the result is invalid, or nested too deeply for the SDK
             raise RemoteError(f"the MCP server's answer to {name} is not a valid result") from error
         except RuntimeError as error:
             if not self.is_open:
-                raise _broken(name) from error
+                raise _broken_error(name) from error
             raise RemoteError(f"the MCP server's answer is invalid: {error}") from error
         finally:
             request.cancel()
@@ -211,7 +211,7 @@ def _without_deep_tools(result: Any) -> Any:
     return {**result, "tools": kept_tools}
 
 
-def _message_in(error: Exception) -> JsonObject | None:
+def _parse_message(error: Exception) -> JsonObject | None:
     """Return the message that the SDK could not read, or ``None`` if it is not JSON-RPC."""
     faults = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
     for message in (fault["input"] for fault in faults):
@@ -225,20 +225,20 @@ def _message_in(error: Exception) -> JsonObject | None:
     return None
 
 
-def _only(error: BaseException) -> BaseException:
+def _unwrap_group(error: BaseException) -> BaseException:
     """Unwrap an error from nested exception groups that hold only this error: task groups raise such groups."""
     nested: Any = getattr(error, "exceptions", ())
-    return _only(nested[0]) if len(nested) == 1 else error
+    return _unwrap_group(nested[0]) if len(nested) == 1 else error
 
 
-def _broken(name: str) -> ToolError:
+def _broken_error(name: str) -> ToolError:
     return ToolError(f"the connection to the MCP server was lost while {name} ran: it may or may not have taken effect")
 
 
-def _said(error: MCPError, name: str) -> ToolError:
+def _to_tool_error(error: MCPError, name: str) -> ToolError:
     code = error.error.code
     if code == CONNECTION_CLOSED:
-        return _broken(name)
+        return _broken_error(name)
     if code == REQUEST_TIMEOUT:
         return ToolError(f"the MCP server did not answer {name} in time: it may or may not have taken effect")
     return RemoteError(f"the MCP server refused to call {name}: {error.error.message}")

@@ -18,7 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolshape._calls import Effect, JsonObject
 from toolshape._errors import DefinitionError, UsageError
 from toolshape._options import ToolOptions
-from toolshape._registry import Registry, replaced
+from toolshape._registry import Registry, replace_tools
 from toolshape._tool import Tool, make_from_definition, record_of
 from toolshape.mcp._calling import Connection
 
@@ -89,16 +89,16 @@ def connect(
             raise UsageError("client= does not apply to a Client of your own: pass these arguments to the Client")
         sdk_client = server
     else:
-        target: Any = _as_the_sdk_takes_it(server)
+        target: Any = _to_client_target(server)
         sdk_client = Client(target, **client)
-    return _connected(sdk_client, prefix, trust, options)
+    return _connect(sdk_client, prefix, trust, options)
 
 
 def _no_tool() -> None:
     """Placeholder used to validate the options once, before connecting."""
 
 
-def _as_the_sdk_takes_it(server: Any) -> Any:
+def _to_client_target(server: Any) -> Any:
     if isinstance(server, str):
         if server.startswith(("http://", "https://")):
             return server
@@ -118,19 +118,19 @@ def _as_the_sdk_takes_it(server: Any) -> Any:
 
 
 @asynccontextmanager
-async def _connected(client: Client, prefix: str | None, trust: bool, options: ToolOptions) -> AsyncGenerator[Registry]:
+async def _connect(client: Client, prefix: str | None, trust: bool, options: ToolOptions) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
     connections: list[Connection] = []
-    client.message_handler = _heard(list_changed, client.message_handler, connections)
+    client.message_handler = _make_handler(list_changed, client.message_handler, connections)
     connection = await Connection.opened(client)
     connections.append(connection)
     follow_tasks: list[asyncio.Future[None]] = []
     try:
         tool_source = _TakingIn(connection, prefix, trust, options)
-        replaced(registry, await tool_source.tools() or ())
+        replace_tools(registry, await tool_source.tools() or ())
         follow_tasks.append(asyncio.ensure_future(_follow(registry, tool_source, list_changed)))
-        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _says_changes(client):
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _announces_changes(client):
             follow_tasks.append(asyncio.ensure_future(_listen(client, connection, list_changed)))
         yield registry
     finally:
@@ -140,12 +140,12 @@ async def _connected(client: Client, prefix: str | None, trust: bool, options: T
         await connection.close()
 
 
-def _says_changes(client: Client) -> bool:
+def _announces_changes(client: Client) -> bool:
     tools = client.server_capabilities.tools
     return tools is not None and bool(tools.list_changed)
 
 
-def _heard(
+def _make_handler(
     list_changed: asyncio.Event, next_handler: MessageHandlerFnT | None, connections: Sequence[Connection]
 ) -> MessageHandlerFnT:
     """Return a message handler that reacts to a changed list (revisions before 2026-07-28) and malformed messages.
@@ -193,7 +193,7 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
         list_changed.clear()
         try:
             if (tools := await taking_in.tools()) is not None:
-                replaced(registry, tools)
+                replace_tools(registry, tools)
         except Exception:  # the server does not answer: keep the tools that are known
             if not taking_in.connection.is_open:
                 logging.getLogger("toolshape").info("an MCP server has disconnected: its tools stay as last listed")

@@ -32,16 +32,16 @@ from mcp_types import (
 from mcp_types import Tool as ListedTool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape._bound import Bound, bound_tools_of, plan_of_call
+from toolshape._bound import Bound, bound_tools_of, plan_call
 from toolshape._calls import JsonObject, WireCall
 from toolshape._context import Progress
 from toolshape._dispatch import state
 from toolshape._dispatch.hook_kinds import is_loop_hook
-from toolshape._dispatch.ledger_store import LedgerStore, checked_ledger
+from toolshape._dispatch.ledger_store import LedgerStore, check_ledger
 from toolshape._dispatch.plan import Plan
 from toolshape._dispatch.running import run_in_this_task
 from toolshape._errors import TokenError, UsageError
-from toolshape._execution.failures import hidden
+from toolshape._execution.failures import hide_error
 from toolshape._families import get
 from toolshape._registry import Registry
 from toolshape._results import Results
@@ -67,29 +67,29 @@ class Changes:
 
     def _deliver(self, event: ServerEvent) -> None:
         for loop, listener in list(self._listeners.values()):
-            _in_loop(loop, functools.partial(listener, event))
+            _run_in_loop(loop, functools.partial(listener, event))
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         """Deliver events to a listener in this loop; return a function that ends the subscription."""
-        return _put(self._listeners, listener)
+        return _add_listener(self._listeners, listener)
 
     def joined(self, session: ServerSession) -> Callable[[], None]:
         """Notify a session whose revision has no subscriptions; return a function that ends the notifications."""
-        return _put(self._sessions, session)
+        return _add_listener(self._sessions, session)
 
     def tell(self) -> None:
         """Notify all clients, from any thread, that the list of tools has changed."""
         self._deliver(ToolsListChanged())
         for loop, session in list(self._sessions.values()):
-            _in_loop(loop, functools.partial(self._begin, loop, session))
+            _run_in_loop(loop, functools.partial(self._begin, loop, session))
 
     def _begin(self, loop: asyncio.AbstractEventLoop, session: ServerSession) -> None:
-        task = loop.create_task(_told(session))
+        task = loop.create_task(_notify(session))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
 
-def _put(entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T) -> Callable[[], None]:
+def _add_listener(entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T) -> Callable[[], None]:
     token = object()
     entries[token] = asyncio.get_running_loop(), listener
 
@@ -99,12 +99,12 @@ def _put(entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T
     return take_out
 
 
-def _in_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
+def _run_in_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed, so it serves no clients
         loop.call_soon_threadsafe(work)
 
 
-async def _told(session: ServerSession) -> None:
+async def _notify(session: ServerSession) -> None:
     with contextlib.suppress(Exception):  # the client has disconnected
         await session.send_tool_list_changed()
 
@@ -120,14 +120,14 @@ def tell_of_changes(tools: Registry, whom: Changing) -> None:
     """Notify an object of each change of a registry. A weak reference lets the object be garbage-collected."""
     reference = weakref.ref(whom)
 
-    def told() -> None:
+    def notify() -> None:
         listener = reference()
         if listener is None:
             end()
         else:
             listener.changed()
 
-    end = tools.on_change(told)
+    end = tools.on_change(notify)
 
 
 Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
@@ -180,9 +180,9 @@ def server(
         UsageError: The key is too short, the ledger is not a ledger, or another argument is invalid.
     """
     _check(tools, inject, expires)
-    secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _long(key)
+    secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _check_key(key)
     if ledger is not None:
-        checked_ledger(ledger, None)
+        check_ledger(ledger, None)
     changes = Changes()
     serving = _Serving(tools, inject, approving.Sealing(secret, name, expires, ledger), changes)
     mcp_server: Server[Any] = Server(
@@ -200,7 +200,7 @@ def server(
     )
     mcp_server.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
     mcp_server.create_initialization_options = functools.partial(
-        _with_changes, mcp_server.create_initialization_options
+        _enable_changes, mcp_server.create_initialization_options
     )  # type: ignore[method-assign]  # transports do not enable list changes
     tell_of_changes(tools, serving)
     return mcp_server
@@ -217,14 +217,14 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
         raise UsageError(f"expires= must be a timedelta above 0, not {expires!r}")
 
 
-def _long(key: Any) -> bytes:
+def _check_key(key: Any) -> bytes:
     key_bytes = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
         raise UsageError("key= must be a secret string or bytes, at least 32 bytes long: use secrets.token_bytes(32)")
     return bytes(key_bytes)
 
 
-def _with_changes(
+def _enable_changes(
     made: Callable[..., InitializationOptions],
     notification_options: NotificationOptions | None = None,
     *args: Any,
@@ -294,10 +294,10 @@ class _Serving:
 
     def input_schema(self, name: str) -> JsonObject | None:
         """Return the input schema of a tool in the newest revision, for the SDK's check of request headers."""
-        listed = self._list_of("2026-07-28")
+        listed = self._listing("2026-07-28")
         return next((tool.input_schema for tool in listed.tools if tool.name == name), None)
 
-    def _list_of(self, revision: str) -> ListToolsResult:
+    def _listing(self, revision: str) -> ListToolsResult:
         bound = self._bound(revision)
         cached = self._listed.get(revision)
         if cached is None or cached[0] is not bound:
@@ -309,7 +309,7 @@ class _Serving:
         self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """Return all tools, in the form of the client's revision."""
-        return self._list_of(context.protocol_version)
+        return self._listing(context.protocol_version)
 
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
         """If the revision of a client has no subscriptions, notify the client of changes while it is connected."""
@@ -324,13 +324,13 @@ class _Serving:
         bound = self._bound(context.protocol_version)
         number, name, arguments = context.request_id, params.name, params.arguments
         raw = {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
-        plan = plan_of_call(bound, WireCall(str(number), name, arguments, raw))
+        plan = plan_call(bound, WireCall(str(number), name, arguments, raw))
         try:
             if params.request_state is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                results = await self._resumed(context, bound, params)
+                results = await self._resume(context, bound, params)
             else:
                 if hasattr(plan.results, "controls") and plan.pending:
-                    question = await approving.asked(plan, context, self._sealing)
+                    question = await approving.request_approval(plan, context, self._sealing)
                     if question is not None:
                         return question
                 results = await self._run(context, bound, plan)
@@ -339,19 +339,19 @@ class _Serving:
                 plan.deny(plan.pending, f"its approval cannot be used: {error}; call it again")
             results = plan.results
         except Exception as error:  # a value is missing, or inject= failed: log the error, hide it from the client
-            return _crashed(params.name, error)
+            return _crash_result(params.name, error)
         answer: Any = results.messages[0]
         return answer  # type: ignore[no-any-return]  # the SDK also accepts the JSON of a result
 
-    def _injected(self, context: ServerRequestContext[Any, Any]) -> Mapping[str, Any]:
+    def _injected_values(self, context: ServerRequestContext[Any, Any]) -> Mapping[str, Any]:
         return self._inject(context) if callable(self._inject) else self._inject
 
     async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
-        claimable_calls, inject = state.claimable(plan.results), self._injected(context)
+        claimable_calls, inject = state.claimable(plan.results), self._injected_values(context)
         progress = (
             _Progress(context.session) if claimable_calls and claimable_calls[0][2].is_controlled else None
         )  # others report none
-        if not (self._last[1] if self._last[0] is bound else self._is_awaited(bound)):
+        if not (self._last[1] if self._last[0] is bound else self._is_async(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
             try:
@@ -369,7 +369,7 @@ class _Serving:
             await progress.all_sent()
         return results
 
-    def _is_awaited(self, bound: Bound) -> bool:
+    def _is_async(self, bound: Bound) -> bool:
         """Return whether all hooks of these tools are async, so that calls can run in the loop."""
         if self._last[0] is not bound:
             self._last = bound, all(map(is_loop_hook, bound_tools_of(bound).handlers.hooks))
@@ -377,15 +377,15 @@ class _Serving:
                 logging.getLogger("toolshape").warning(_IN_THREADS)
         return self._last[1]
 
-    async def _resumed(
+    async def _resume(
         self, context: ServerRequestContext[Any, Any], bound: Bound, params: CallToolRequestParams
     ) -> Results:
         """Run or deny a call as the user decided."""
         sealing, progress = self._sealing, _Progress(context.session)
-        options: dict[str, Any] = {"inject": self._injected(context), "on_progress": progress}
+        options: dict[str, Any] = {"inject": self._injected_values(context), "on_progress": progress}
         options |= {"audience": sealing.audience, "ledger": sealing.ledger}
         decision_arguments = params.request_state or "", sealing.key, approving.decisions(params)
-        if self._is_awaited(bound):
+        if self._is_async(bound):
             results = await self._tools.aresume(*decision_arguments, **options)
         else:
             results = await asyncio.to_thread(self._tools.resume, *decision_arguments, **options)
@@ -393,6 +393,6 @@ class _Serving:
         return results
 
 
-def _crashed(name: str, error: Exception) -> CallToolResult:
-    text = str(hidden("tool_crashed", error, tool=name))
+def _crash_result(name: str, error: Exception) -> CallToolResult:
+    text = str(hide_error("tool_crashed", error, tool=name))
     return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": True})

@@ -101,7 +101,7 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
         return st.nothing() if node is False else _ANYTHING
     if "$ref" in node:
         target = root["$defs"][definition_name(node["$ref"])]
-        return st.deferred(lambda: _values({**target, **_without(node, "$ref")}, root, depth + 1))
+        return st.deferred(lambda: _values({**target, **_drop_keys(node, "$ref")}, root, depth + 1))
     if "const" in node:
         return st.just(node["const"])
     if "enum" in node:
@@ -115,7 +115,7 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     for keyword in ("anyOf", "oneOf"):
         if keyword in node:
             branches = [branch for branch in node[keyword] if depth < _DEEPEST or not _is_deep(branch)]
-            shared = _without(node, keyword, "description", "default")
+            shared = _drop_keys(node, keyword, "description", "default")
             return st.one_of([_values({**shared, **branch}, root, depth + 1) for branch in branches or node[keyword]])
     kinds = node.get("type")
     if kinds is None:
@@ -129,7 +129,7 @@ def _is_deep(node: Any) -> bool:
     return isinstance(node, dict) and (node.get("type") in ("array", "object") or "$ref" in node)
 
 
-def _without(node: JsonSchema, *keys: str) -> JsonSchema:
+def _drop_keys(node: JsonSchema, *keys: str) -> JsonSchema:
     return {key: value for key, value in node.items() if key not in keys}
 
 
@@ -144,7 +144,7 @@ def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
     additional = node.get("additionalProperties", not properties)
     if additional is False or depth > _DEEPEST:
         return named_members
-    keys = _values({"type": "string", **_resolved(node.get("propertyNames", {}), root)}, root, depth + 1)
+    keys = _values({"type": "string", **_resolve(node.get("propertyNames", {}), root)}, root, depth + 1)
     extras = st.dictionaries(keys, _values(additional, root, depth + 1), max_size=2)
     return st.builds(
         lambda more, own: {**{key: item for key, item in more.items() if key not in properties}, **own},
@@ -153,7 +153,7 @@ def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
     )
 
 
-def _resolved(node: JsonSchema, root: JsonSchema) -> JsonSchema:
+def _resolve(node: JsonSchema, root: JsonSchema) -> JsonSchema:
     return root["$defs"][definition_name(node["$ref"])] if "$ref" in node else node
 
 
@@ -269,7 +269,7 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     )
     laws = _laws_of_tool(resolved_tool, canonical_tool)
     _profile(examples)(given(values(laws.canonical))(laws.true))()
-    _profile(examples)(given(_changed(arguments))(laws.true))()
+    _profile(examples)(given(_mutate(arguments))(laws.true))()
     if not record_of(resolved_tool).source.entry:
         model_values = values_for(resolved_tool.model.__pydantic_core_schema__)
         _profile(examples)(given(model_values)(laws.true))()
@@ -313,14 +313,14 @@ def check_slips(
         check(valid)
     if not arguments:
         _profile(examples)(
-            given(values(record_of(resolved_tool).definition.schema).filter(functools.partial(_is_right, validate)))(
+            given(values(record_of(resolved_tool).definition.schema).filter(functools.partial(_is_accepted, validate)))(
                 check
             )
         )()
     return counts
 
 
-def _is_right(takes: Validate, value: Any) -> bool:
+def _is_accepted(takes: Validate, value: Any) -> bool:
     """Return whether the model accepts a value. The model checks more than a schema can express."""
     try:
         takes(value)
@@ -329,21 +329,23 @@ def _is_right(takes: Validate, value: Any) -> bool:
     return True
 
 
-def _changed(value: Any) -> st.SearchStrategy[Any]:
+def _mutate(value: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for copies of a value in which one place is replaced, removed or added."""
     inner: list[st.SearchStrategy[Any]] = [_ANYTHING]
     if isinstance(value, dict):
         for key, item in value.items():
-            inner.append(_changed(item).map(functools.partial(_with, value, key)))
+            inner.append(_mutate(item).map(functools.partial(_replace_at, value, key)))
             inner.append(st.just({name: kept for name, kept in value.items() if name != key}))
-        inner.append(_ANYTHING.map(functools.partial(_with, value, "something else")))
+        inner.append(_ANYTHING.map(functools.partial(_replace_at, value, "something else")))
     if isinstance(value, list):
-        inner.extend(_changed(item).map(functools.partial(_with, value, index)) for index, item in enumerate(value))
+        inner.extend(
+            _mutate(item).map(functools.partial(_replace_at, value, index)) for index, item in enumerate(value)
+        )
         inner.append(_ANYTHING.map(lambda new: [*value, new]))
     return st.one_of(inner)
 
 
-def _with(value: Any, step: Any, new: Any) -> Any:
+def _replace_at(value: Any, step: Any, new: Any) -> Any:
     changed = value.copy()
     changed[step] = new
     return changed
@@ -366,13 +368,13 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
         for event in server.unfold(copy.deepcopy(body)):
             provider.response.fold(folded, json.loads(json.dumps(event)))
         whole, streamed = provider.response.read(body), provider.response.read(folded)
-        if whole is None or streamed is None or _called(whole) != _called(streamed):
+        if whole is None or streamed is None or _calls_and_finish(whole) != _calls_and_finish(streamed):
             raise LawBrokenError("folding", shown, f"its stream is read as {streamed!r}", body)
 
     law()
 
 
-def _called(reading: Read) -> Any:
+def _calls_and_finish(reading: Read) -> Any:
     """Return the calls of a reading and its finish reason."""
     return [tuple(call)[:3] for call in reading[1]], reading[2]
 
@@ -494,7 +496,7 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
         if isinstance(node.get("type"), str) and not node["type"].islower():
             node = {**node, "type": node["type"].lower()}
         if node.get("nullable") is True:
-            return Change(node={"anyOf": [_without(node, "nullable"), {"type": "null"}]})
+            return Change(node={"anyOf": [_drop_keys(node, "nullable"), {"type": "null"}]})
         return Change(node=node)
 
     return everywhere(rule)(schema).schema

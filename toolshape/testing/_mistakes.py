@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from toolshape._calls import JsonObject
 from toolshape._errors import CallError
 from toolshape._tool import Tool, record_of
-from toolshape._validation.coercion import chosen_rules
+from toolshape._validation.coercion import choose_rules
 from toolshape._validation.faults import Location, path_of
 from toolshape._validation.settings import ValidationSettings
 
@@ -56,15 +56,15 @@ def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
     """
     validate = record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))
     seen_payloads: set[str] = set()
-    null = {name: None for name in arguments if _is_taken(validate, {**arguments, name: None})}
-    for slip in (*_all(tool.name, arguments), Slip("null", dict.fromkeys(arguments), null)):
+    null = {name: None for name in arguments if _is_accepted(validate, {**arguments, name: None})}
+    for slip in (*_all_slips(tool.name, arguments), Slip("null", dict.fromkeys(arguments), null)):
         key = f"{type(slip.payload)} {slip.payload!r}"
-        if key not in seen_payloads and not _is_taken(validate, slip.payload):
+        if key not in seen_payloads and not _is_accepted(validate, slip.payload):
             seen_payloads.add(key)
             yield slip
 
 
-def _is_taken(takes: Any, payload: Any) -> bool:
+def _is_accepted(takes: Any, payload: Any) -> bool:
     try:
         return not takes(payload)[1]
     except Exception:  # a validator of the tool's author may raise any exception
@@ -87,8 +87,8 @@ def check_slip(
     Raises:
         SilentlyWrongError: The tool neither coerces nor refuses the slip in this way.
     """
-    settings = ValidationSettings(tool.name, chosen_rules(coerce, tool.coerce))
-    expected_fields = _meant(tool, slip.intended)
+    settings = ValidationSettings(tool.name, choose_rules(coerce, tool.coerce))
+    expected_fields = _expected_fields(tool, slip.intended)
     try:
         validated, coercions = record_of(tool).compile_validation(settings)(slip.payload)
     except CallError as error:
@@ -106,7 +106,7 @@ def check_slip(
     return "coerced", tuple(dict.fromkeys(coercion.rule for coercion in coercions))
 
 
-def _meant(tool: Tool[..., Any], intended: JsonObject) -> Any:
+def _expected_fields(tool: Tool[..., Any], intended: JsonObject) -> Any:
     """Return the fields that the function should receive, or ``None`` if the intended arguments are invalid."""
     try:
         return _fields(record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(intended)[0])
@@ -140,12 +140,12 @@ def _is_at(inner: str, outer: str) -> bool:
 # --- the malformed payloads -----------------------------------------------------------------------------------------
 
 
-def _all(name: str, arguments: JsonObject) -> Iterator[Slip]:
+def _all_slips(name: str, arguments: JsonObject) -> Iterator[Slip]:
     for location, value in _places(arguments, ()):
-        yield from _at_place(arguments, location, value)
+        yield from _slips_at_place(arguments, location, value)
         if isinstance(value, dict):
-            yield from _in_object(arguments, location, value)
-    yield from _of_whole(name, arguments)
+            yield from _slips_in_object(arguments, location, value)
+    yield from _slips_of_whole(name, arguments)
 
 
 def _places(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
@@ -155,19 +155,19 @@ def _places(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
         yield from _places(item, (*location, step))
 
 
-def _at_place(arguments: JsonObject, location: Location, value: Any) -> Iterator[Slip]:
+def _slips_at_place(arguments: JsonObject, location: Location, value: Any) -> Iterator[Slip]:
     if not location:
         return
     path = path_of(location)
-    for kind, written in _written_otherwise(value):
-        yield Slip(kind, _with(arguments, location, written), arguments, (path,))
+    for kind, written in _other_forms(value):
+        yield Slip(kind, _replace_at(arguments, location, written), arguments, (path,))
     if value is not None:  # a null that the tool rejects can only mean that the model wanted to omit the place
-        yield Slip("null", _with(arguments, location, None), _without(arguments, location), (path,))
+        yield Slip("null", _replace_at(arguments, location, None), _remove_at(arguments, location), (path,))
     if isinstance(location[-1], str):
-        yield Slip("missing", _without(arguments, location), arguments, (path,))
+        yield Slip("missing", _remove_at(arguments, location), arguments, (path,))
 
 
-def _written_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
+def _other_forms(value: Any) -> Iterator[tuple[SlipKind, Any]]:
     """Yield other forms in which models write a value, although the schema does not ask for these forms."""
     yield "wrapped", [value]
     yield "wrapped", {"value": value}
@@ -184,12 +184,12 @@ def _written_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
         if value and all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in value):
             yield "wrong_type", ", ".join(map(str, value))
     elif isinstance(value, str):
-        yield from _text_otherwise(value)
+        yield from _other_texts(value)
     else:
-        yield from _scalar_otherwise(value)
+        yield from _other_scalars(value)
 
 
-def _text_otherwise(value: str) -> Iterator[tuple[SlipKind, Any]]:
+def _other_texts(value: str) -> Iterator[tuple[SlipKind, Any]]:
     for written in (value.upper(), value.lower(), value.capitalize()):
         if written != value and written.casefold() == value.casefold():
             yield "enum_case", written
@@ -199,7 +199,7 @@ def _text_otherwise(value: str) -> Iterator[tuple[SlipKind, Any]]:
         yield "wrong_type", int(value)
 
 
-def _scalar_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
+def _other_scalars(value: Any) -> Iterator[tuple[SlipKind, Any]]:
     text = json.dumps(value)
     yield "wrong_type", text
     yield "wrong_type", str(value)
@@ -215,19 +215,21 @@ def _scalar_otherwise(value: Any) -> Iterator[tuple[SlipKind, Any]]:
         yield "wrong_type", f"{text}%"
 
 
-def _in_object(arguments: JsonObject, location: Location, value: JsonObject) -> Iterator[Slip]:
+def _slips_in_object(arguments: JsonObject, location: Location, value: JsonObject) -> Iterator[Slip]:
     if _NOTE not in value:
-        noted = _with(arguments, location, {**value, _NOTE: "because it is asked for"})
+        noted = _replace_at(arguments, location, {**value, _NOTE: "because it is asked for"})
         yield Slip("extra", noted, arguments, (path_of((*location, _NOTE)),))
     for name, item in value.items():
         for wrong_name in _misspelt(name):
             if wrong_name not in value:
                 renamed = {wrong_name if key == name else key: inner for key, inner in value.items()}
                 paths = (path_of((*location, wrong_name)), path_of((*location, name)))
-                yield Slip("misspelt", _with(arguments, location, renamed), arguments, paths)
+                yield Slip("misspelt", _replace_at(arguments, location, renamed), arguments, paths)
         pairs = ", ".join(f"{json.dumps(key)}: {json.dumps(inner)}" for key, inner in value.items())
         doubled_text = f"{{{json.dumps(name)}: {json.dumps(item)}, {pairs}}}"
-        yield Slip("doubled", _text_with(arguments, location, doubled_text), arguments, (path_of((*location, name)),))
+        yield Slip(
+            "doubled", _dump_with_text(arguments, location, doubled_text), arguments, (path_of((*location, name)),)
+        )
 
 
 def _misspelt(name: str) -> Iterable[str]:
@@ -239,7 +241,7 @@ def _misspelt(name: str) -> Iterable[str]:
     return [variant for variant in dict.fromkeys((*variants, *cut)) if variant and variant != name]
 
 
-def _of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
+def _slips_of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
     text = json.dumps(arguments)
     for wrapper in (*_WRAPPERS, name):
         yield Slip("wrapped", {wrapper: arguments}, arguments)
@@ -261,24 +263,24 @@ def _of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
 
 
-def _with(value: Any, location: Location, new: Any) -> Any:
+def _replace_at(value: Any, location: Location, new: Any) -> Any:
     if not location:
         return new
     copy = value.copy()
-    copy[location[0]] = _with(value[location[0]], location[1:], new)
+    copy[location[0]] = _replace_at(value[location[0]], location[1:], new)
     return copy
 
 
-def _without(value: Any, location: Location) -> Any:
+def _remove_at(value: Any, location: Location) -> Any:
     copy = value.copy()
     if len(location) == 1:
         del copy[location[0]]
     else:
-        copy[location[0]] = _without(value[location[0]], location[1:])
+        copy[location[0]] = _remove_at(value[location[0]], location[1:])
     return copy
 
 
-def _text_with(value: Any, location: Location, text: str) -> str:
+def _dump_with_text(value: Any, location: Location, text: str) -> str:
     """Return a value as JSON text, with ``text`` at one place. The replacement text may contain duplicate keys."""
     mark = "\x00here\x00"
-    return json.dumps(_with(value, location, mark)).replace(json.dumps(mark), text)
+    return json.dumps(_replace_at(value, location, mark)).replace(json.dumps(mark), text)

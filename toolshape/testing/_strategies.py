@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolshape._core_schema.enum_values import choices_of
-from toolshape._core_schema.nodes import MAPS, Definitions, Node, definitions_of, inside
+from toolshape._core_schema.nodes import MAPS, Definitions, Node, definitions_of, inner_node
 
 try:
     from hypothesis import strategies as st
@@ -72,7 +72,7 @@ class _Drawn:
         }
         if kind in ways:
             return ways[kind](node, depth)
-        inner = node.get("schema") if kind in ("model", "dataclass", "call") else inside(node, self.definitions)
+        inner = node.get("schema") if kind in ("model", "dataclass", "call") else inner_node(node, self.definitions)
         return _SAMPLES["any"] if inner is None else self.of(inner, depth)
 
     def referred(self, reference: str) -> st.SearchStrategy[Any]:
@@ -101,7 +101,7 @@ class _Drawn:
             else [(field["name"], field) for field in field_schemas]
         )
         strategies = [self.field(name, field, depth) for name, field in named_fields]
-        return st.tuples(*strategies).map(_merged)
+        return st.tuples(*strategies).map(_merge)
 
     def field(self, name: str, field: Node, depth: int) -> st.SearchStrategy[Any]:
         """Return a strategy for an object with only this field, under one of its names. An omitted field is ``{}``."""
@@ -110,7 +110,7 @@ class _Drawn:
         paths: list[Any] = [alias] if not isinstance(alias, list) else alias if isinstance(alias[0], list) else [alias]
         all_paths = [[name], *([path] if isinstance(path, str) else path for path in paths)]
         is_left_out = depth > _DEEPEST or field["schema"]["type"] == "default" or field.get("required") is False
-        named_value = st.one_of([inner.map(functools.partial(_at, tuple(path))) for path in all_paths])
+        named_value = st.one_of([inner.map(functools.partial(_nest, tuple(path))) for path in all_paths])
         return st.just({}) | named_value if is_left_out else named_value
 
     def tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
@@ -136,13 +136,13 @@ class _Drawn:
         return st.one_of([self.of(choice, depth + 1) for choice in node["choices"].values()])
 
 
-def _at(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+def _nest(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     for step in reversed(path):
         value = {step: value} if isinstance(step, str) else [*[None] * step, value]
     return value if isinstance(value, dict) else {}
 
 
-def _merged(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+def _merge(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for part in parts:
         merged.update(part)

@@ -3,7 +3,7 @@
 import typing
 
 from toolshape._bound import ObservedResponse, Observer
-from toolshape._deprecation import renamed_attribute
+from toolshape._deprecation import resolve_renamed_attribute
 from toolshape.trace._changes import Change
 from toolshape.trace._recorder import Recorder, record_to
 from toolshape.trace._replay import Replay, replay
@@ -36,4 +36,4 @@ _RENAMED = {
 if not typing.TYPE_CHECKING:  # a type checker must still report misspelt and old names
 
     def __getattr__(name: str) -> typing.Any:
-        return renamed_attribute(__name__, _RENAMED, name)
+        return resolve_renamed_attribute(__name__, _RENAMED, name)

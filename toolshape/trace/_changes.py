@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import JsonObject, shortened, visible
+from toolshape._calls import JsonObject, escape_invisible, shorten
 from toolshape._errors import ToolshapeError, UsageError
 from toolshape._registry import Registry
 from toolshape._schema.values import WrittenSet, is_same_value, scalars
 from toolshape._validation.lookup import MASKED, location_of
-from toolshape.trace._privacy import Hidden, hidden_of, known_path, masked, split_patterns
+from toolshape.trace._privacy import Hidden, hidden_of, known_path, mask_arguments, split_patterns
 from toolshape.trace._stages import RecordedResponse, Stages, compute_stages
 
 ChangeKind: TypeAlias = Literal[
@@ -68,7 +68,7 @@ class Compared:
     not_compared: int
 
 
-def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
+def compare_response(recorded: RecordedResponse, tools: Registry) -> Compared:
     """Compare a recorded response with its replay."""
     try:
         replayed = compute_stages(recorded, tools)
@@ -76,14 +76,14 @@ def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
         if recorded.error or isinstance(error, UsageError):
             return Compared(changes=(), calls=0, not_compared=len(recorded.outcome))
         before = f"{len(recorded.outcome)} calls"
-        change = _change(recorded, "now_unreadable", -1, "", before, str(error))
+        change = _make_change(recorded, "now_unreadable", -1, "", before, str(error))
         return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
     if recorded.error:
         has_response = recorded.response is not None
-        change = _change(recorded, "now_readable", -1, "", recorded.error, f"{len(replayed)} calls")
+        change = _make_change(recorded, "now_readable", -1, "", recorded.error, f"{len(replayed)} calls")
         return Compared(changes=(change,) if has_response else (), calls=0, not_compared=int(not has_response))
     if len(replayed) != len(recorded.outcome):
-        change = _change(recorded, "other_calls", -1, "", len(recorded.outcome), len(replayed))
+        change = _make_change(recorded, "other_calls", -1, "", len(recorded.outcome), len(replayed))
         return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
     patterns = split_patterns(recorded.redact)
     changes: list[Change] = []
@@ -94,8 +94,8 @@ def compared(recorded: RecordedResponse, tools: Registry) -> Compared:
         ):  # an answer cannot be compared: the registry does not hold its output
             not_compared += 1
             continue
-        hidden = None if stages.resolved is None else _hidden(tools, stages.resolved, patterns)
-        call_changes = _of_call(recorded, position, stages, hidden)
+        hidden = None if stages.resolved is None else _find_hidden(tools, stages.resolved, patterns)
+        call_changes = _compare_call(recorded, position, stages, hidden)
         not_compared += call_changes is None
         changes += call_changes or ()
     return Compared(changes=tuple(changes), calls=len(replayed), not_compared=not_compared)
@@ -115,39 +115,37 @@ def _sentence(change: Change) -> str:
             sentence = f"the call went to {before}, and now goes to {after}"
         case "now_refused":
             reason = _one_line(after)
-            sentence = f"the call was accepted, and is now refused: {reason} Its arguments were {shortened(before)}."
+            sentence = f"the call was accepted, and is now refused: {reason} Its arguments were {shorten(before)}."
         case "now_accepted":
-            sentence = f"the call was refused ({_error(before)}), and is now accepted with {shortened(after)}"
+            sentence = f"the call was refused ({_describe_error(before)}), and is now accepted with {shorten(after)}"
         case "other_value":
-            values = (_at(change, path) for path in change.paths[:_MOST_PATHS])
+            values = (_describe_path(change, path) for path in change.paths[:_MOST_PATHS])
             more = f"; and {len(change.paths) - _MOST_PATHS} more" if len(change.paths) > _MOST_PATHS else ""
             sentence = f"the function now receives other arguments: {'; '.join(values)}{more}"
         case "other_coercion":
             sentence = f"other coercions lead to the same arguments: {_coercions_text(before)} before, {_coercions_text(after)} now"
         case "other_error":
-            sentence = (
-                f"the call is still refused, but with another error: {_error(before)} before, {_error(after)} now"
-            )
+            sentence = f"the call is still refused, but with another error: {_describe_error(before)} before, {_describe_error(after)} now"
     return sentence
 
 
 def _one_line(text: Any) -> str:
-    return visible(" ".join(str(text).split()))
+    return escape_invisible(" ".join(str(text).split()))
 
 
-def _error(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     """Return the code of an error, with the place and the rule of each problem."""
     if not isinstance(error, dict):
-        return shortened(error)
+        return shorten(error)
     problems = ", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in error["problems"])
-    return visible(f"{error['code']}, {problems}" if problems else str(error["code"]))
+    return escape_invisible(f"{error['code']}, {problems}" if problems else str(error["code"]))
 
 
 def _coercions_text(coercions: Iterable[tuple[str, str]]) -> str:
-    return visible(", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in coercions)) or "none"
+    return escape_invisible(", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in coercions)) or "none"
 
 
-def _at(change: Change, path: str) -> str:
+def _describe_path(change: Change, path: str) -> str:
     """Describe how the value at a path has changed."""
     values = []
     for value in (change.before, change.after):
@@ -157,25 +155,25 @@ def _at(change: Change, path: str) -> str:
             except (KeyError, IndexError, TypeError):  # the path is new, or holds a name with a dot
                 value = _MISSING  # noqa: PLW2901 - walks down
                 break
-        values.append("missing" if value is _MISSING else shortened(value))
-    return f"{visible(path) or 'the arguments'} was {values[0]}, and is {values[1]}"
+        values.append("missing" if value is _MISSING else shorten(value))
+    return f"{escape_invisible(path) or 'the arguments'} was {values[0]}, and is {values[1]}"
 
 
-def _hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
+def _find_hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
     try:
         return hidden_of(tools[name], patterns)
     except UsageError:  # The redacted field no longer exists.
         return hidden_of(tools[name], ())
 
 
-def _change(
+def _make_change(
     recorded: RecordedResponse, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any
 ) -> Change:
     shared_fields = {"provider": recorded.provider, "model": recorded.model, "before": before, "after": after}
     return Change(kind=kind, line=recorded.number, call=call, tool=tool, **shared_fields, **more)
 
 
-def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
+def _compare_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
     """Return the changes of a call, or ``None`` if the trace does not hold enough of the call to compare."""
     if now.result.get("edited") or _is_unknown(now, own):
         return None
@@ -184,7 +182,9 @@ def _of_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | Non
     if change is None:
         return ()
     return [
-        _change(recorded, change.kind, at, tool, change.before, change.after, paths=tuple(change.paths), stages=now)
+        _make_change(
+            recorded, change.kind, at, tool, change.before, change.after, paths=tuple(change.paths), stages=now
+        )
     ]
 
 
@@ -215,11 +215,11 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
         return _Differing("other_tool", then["tool"], now.resolved)
     recorded_arguments, current_arguments = (
         then["arguments"],
-        now.validated if own is None else masked(now.validated, own),
+        now.validated if own is None else mask_arguments(now.validated, own),
     )
     problems = _problems(now, own)
     if recorded_arguments is not None and now.refused is not None:
-        return _Differing("now_refused", recorded_arguments, _said(now), [path for path, _ in problems])
+        return _Differing("now_refused", recorded_arguments, _describe_refusal(now), [path for path, _ in problems])
     if recorded_arguments is None and now.refused is None:
         return _Differing("now_accepted", then.get("error"), current_arguments)
     if now.refused is not None:
@@ -227,7 +227,7 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
         is_same_error = before["code"] == now.refused.code and [*map(tuple, before["problems"])] == problems
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
-    paths = list(_differing(recorded_arguments, current_arguments))
+    paths = list(_find_differences(recorded_arguments, current_arguments))
     if own is not None and not now.is_whole:  # The trace does not record names that the schema does not know.
         paths = [path for path in paths if known_path(path, own)]
     if paths:
@@ -253,7 +253,7 @@ def _coercions(
     return before, rules
 
 
-def _said(now: Stages) -> str:
+def _describe_refusal(now: Stages) -> str:
     """Describe why the replayed call is rejected. If a validator crashed, leave out the reference to the log."""
     assert now.refused is not None  # noqa: S101 - only called for rejected calls
     return now.refused.code if now.refused.reference else str(now.refused)
@@ -264,7 +264,7 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
     return [(problem.path if own is None else known_path(problem.path, own), problem.rule) for problem in problems]
 
 
-def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
+def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """Yield the places where two JSON values differ. A masked value equals any value."""
     # In a set, hidden items with equal stand-ins have become one item.
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
@@ -277,10 +277,10 @@ def _differing(then: Any, now: Any, path: str = "") -> Iterator[str]:
             if name not in then or name not in now:
                 yield place
             else:
-                yield from _differing(then[name], now[name], place)
+                yield from _find_differences(then[name], now[name], place)
     elif isinstance(then, list) and _is_list(now) and len(then) == len(now):
         for number, (old, new) in enumerate(zip(then, now, strict=True)):
-            yield from _differing(old, new, f"{path}[{number}]")
+            yield from _find_differences(old, new, f"{path}[{number}]")
     elif not is_same_value(then, now):
         yield path
 

@@ -11,8 +11,17 @@ from toolshape._dispatch import state
 from toolshape._errors import ResponseError
 from toolshape._results import ReadAnswer, Result
 from toolshape._validation.lookup import Secrets
-from toolshape._wire.bodies import member, model_of, parsed_body, plain
-from toolshape.trace._privacy import Hidden, Pattern, digest_of, hidden_in, hidden_of, kept, known_path, masked
+from toolshape._wire.bodies import member, model_name, parse_body, to_plain_json
+from toolshape.trace._privacy import (
+    Hidden,
+    Pattern,
+    digest_of,
+    hidden_in,
+    hidden_of,
+    known_path,
+    mask_arguments,
+    replace_hidden,
+)
 
 VERSION = 1
 _IDS = ("id", "responseId", "response_id", "request_id")
@@ -48,25 +57,27 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     is_elsewhere = any(name not in known_names for name, _ in redact)
     some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
     some_are_hidden = some_are_hidden or (answer is not None and answer.hidden.is_needed)
-    body = _named_piece(seen.response) if seen.stream else _data(seen.response)
+    body = _named_piece(seen.response) if seen.stream else _body_json(seen.response)
     line: JsonObject = {
         "version": VERSION,
         "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "provider": bound.provider.name,
         "strict": bound.strict,
-        "model": model_of(body),
+        "model": model_name(body),
         "request_id": _request_id(seen.response, body),
         "tools": bound.fingerprint,
     }
     if isinstance(seen.outcome, ResponseError):
-        line |= _digest_of_body(seen.response) if some_are_hidden else _whole(seen, body)
+        line |= _digest_of_body(seen.response) if some_are_hidden else _whole_response(seen, body)
         line["error"] = type(seen.outcome).__name__ if some_are_hidden else str(seen.outcome)
         line["outcome"] = []
     else:
         results = seen.outcome
         # The text around a call is not recorded, because a model may repeat a secret there.
         line |= (
-            {"calls": [_call(result, hidden, answer) for result in results]} if some_are_hidden else _whole(seen, body)
+            {"calls": [_call(result, hidden, answer) for result in results]}
+            if some_are_hidden
+            else _whole_response(seen, body)
         )
         line["finish"] = results.finish
         line["outcome"] = [
@@ -123,9 +134,9 @@ def _as_line(line: JsonObject) -> bytes:
         return json.dumps(line, default=str).encode() + b"\n"
 
 
-def _data(response: Any) -> Any:
+def _body_json(response: Any) -> Any:
     try:
-        return plain(parsed_body(response))
+        return to_plain_json(parse_body(response))
     except ResponseError:
         return None
 
@@ -142,14 +153,14 @@ def _request_id(response: Any, body: Any) -> str | None:
 def _named_piece(pieces: Sequence[Any]) -> Any:
     """Return the first object of a stream that names a model: an event, or the message or response inside it."""
     for piece in pieces:
-        event = None if isinstance(piece, (str, bytes, bytearray)) else plain(piece)
+        event = None if isinstance(piece, (str, bytes, bytearray)) else to_plain_json(piece)
         for candidate in (event, member(event, "message"), member(event, "response")):
-            if model_of(candidate) is not None:
+            if model_name(candidate) is not None:
                 return candidate
     return None
 
 
-def _whole(seen: ObservedResponse, body: Any) -> JsonObject:
+def _whole_response(seen: ObservedResponse, body: Any) -> JsonObject:
     """Return the whole response: its text, its JSON, or the pieces of its stream."""
     if seen.stream is not None:
         return {"stream": [_text_or_json(piece) for piece in seen.response], "stream_ended": seen.stream == "ended"}
@@ -160,7 +171,7 @@ def _whole(seen: ObservedResponse, body: Any) -> JsonObject:
 def _text_or_json(piece: Any) -> Any:
     if isinstance(piece, (bytes, bytearray)):
         return bytes(piece).decode(errors="surrogateescape")
-    return piece if isinstance(piece, str) else plain(parsed_body(piece))
+    return piece if isinstance(piece, str) else to_plain_json(parse_body(piece))
 
 
 def _digest_of_body(response: Any) -> JsonObject:
@@ -187,7 +198,7 @@ def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> 
     arguments = call.arguments if _is_read(result) else None
     if arguments is None:
         return {**record, "kept": digest_of(call.arguments_raw)}
-    kept_arguments = kept(arguments, hidden_places)
+    kept_arguments = replace_hidden(arguments, hidden_places)
     return {**record, "arguments": kept_arguments, "is_whole": kept_arguments == arguments}
 
 
@@ -200,13 +211,13 @@ def _is_read(result: Result) -> bool:
 
 
 def _has_each_key_once(text: str | bytes) -> bool:
-    def once(pairs: list[tuple[str, Any]]) -> JsonObject:
+    def reject_repeats(pairs: list[tuple[str, Any]]) -> JsonObject:
         if len(dict(pairs)) != len(pairs):
             raise ValueError("a key comes twice")
         return dict(pairs)
 
     try:
-        return not text.strip() or isinstance(json.loads(text, object_pairs_hook=once), dict)
+        return not text.strip() or isinstance(json.loads(text, object_pairs_hook=reject_repeats), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -225,7 +236,9 @@ def _outcome(
         "tool": call.name,
         "wire_name": "" if hidden_places is None and some_are_hidden else call.wire_name,
         "ok": result.ok,
-        "arguments": arguments if hidden_places is None or arguments is None else masked(arguments, hidden_places),
+        "arguments": arguments
+        if hidden_places is None or arguments is None
+        else mask_arguments(arguments, hidden_places),
         "coercions": [
             [coercion.path if hidden_places is None else known_path(coercion.path, hidden_places), coercion.rule]
             for coercion in result.coercions

@@ -63,7 +63,7 @@ class Hidden:
 
     def _is_redacted(self, place: Place) -> bool:
         names = [step for step in place if isinstance(step, str)]
-        return any(_leads_to(fields, names) for fields in self.fields)
+        return any(_is_prefix(fields, names) for fields in self.fields)
 
     def hides_path(self, path: str) -> bool:
         """Whether the value at the path of a problem is hidden."""
@@ -74,7 +74,7 @@ class Hidden:
         return bool(nodes_at(self.secrets.schema, place))
 
 
-def _leads_to(fields: Sequence[str], names: Sequence[str]) -> bool:
+def _is_prefix(fields: Sequence[str], names: Sequence[str]) -> bool:
     return len(fields) <= len(names) and all(
         field in ("*", name) for field, name in zip(fields, names[: len(fields)], strict=True)
     )
@@ -126,7 +126,7 @@ def _is_list(schema: JsonSchema, place: Place) -> bool:
     return any("items" in node or "prefixItems" in node for node in nodes_at(schema, place))
 
 
-def kept(arguments: JsonObject, hidden: Hidden) -> JsonObject:
+def replace_hidden(arguments: JsonObject, hidden: Hidden) -> JsonObject:
     """Replace each hidden value in canonical arguments with a stand-in of the same type and length.
 
     A key that the schema does not know may be a misplaced secret, so a numbered placeholder replaces it.
@@ -162,16 +162,16 @@ def _stand_in(value: Any) -> Any:
             return MASKED
 
 
-def masked(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
+def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
     """Replace each hidden value with ``MASKED`` in the arguments that a function received (as JSON)."""
     if not hidden.is_needed:
         return arguments
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
         return MASKED
     if isinstance(arguments, dict):
-        return {name: masked(value, hidden, (*place, name)) for name, value in arguments.items()}
+        return {name: mask_arguments(value, hidden, (*place, name)) for name, value in arguments.items()}
     if isinstance(arguments, list):
-        items = [masked(value, hidden, (*place, number)) for number, value in enumerate(arguments)]
+        items = [mask_arguments(value, hidden, (*place, number)) for number, value in enumerate(arguments)]
         return WrittenSet(items) if isinstance(arguments, WrittenSet) else items
     return MASKED if hidden.hides(place) else arguments
 

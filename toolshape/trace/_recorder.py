@@ -36,7 +36,7 @@ class Recorder:
         """
         if self.keep == "all" or has_failed(seen):
             line = line_of(bound, seen, self.redact)
-            _keep_definitions(self.path, bound)
+            _write_definitions(self.path, bound)
             _append(self.path, line)
 
 
@@ -76,7 +76,7 @@ def definitions_path(path: Path, fingerprint: str) -> Path:
     return path.with_name(f"{path.name}.tools") / f"{fingerprint}.json"
 
 
-def _keep_definitions(path: Path, bound: Bound) -> None:
+def _write_definitions(path: Path, bound: Bound) -> None:
     """Write the tool definitions once, in the provider's form. Renaming a temporary file makes the write atomic."""
     definitions_file = definitions_path(path, bound.fingerprint)
     if definitions_file.exists():

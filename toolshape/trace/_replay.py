@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from toolshape._errors import UsageError
 from toolshape._registry import Registry
-from toolshape._targets import TargetError, absolute, registry_of
-from toolshape.trace._changes import Change, compared
-from toolshape.trace._spans import Executors, Span, lines_in, over_spans, spans_of
+from toolshape._targets import TargetError, make_absolute, registry_of
+from toolshape.trace._changes import Change, compare_response
+from toolshape.trace._spans import Executors, Span, lines_in, process_spans, spans_of
 from toolshape.trace._stages import is_whole_line, parse_line, why_unreadable
 
 _SPAN = 1 << 18  # In bytes: a few hundred responses, which take a few hundredths of a second.
@@ -97,9 +97,9 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
     length = trace_file.stat().st_size
     size = min(_SPAN, max(length // _LEAST_SPANS, _SHORTEST_SPAN))
     spans = spans_of(str(trace_file), length, size)
-    registry_or_target = tools if isinstance(tools, Registry) else absolute(tools)
-    parts = over_spans(functools.partial(_replayed, registry_or_target), spans, executor)
-    merged = _merged(parts)
+    registry_or_target = tools if isinstance(tools, Registry) else make_absolute(tools)
+    parts = process_spans(functools.partial(_replay_span, registry_or_target), spans, executor)
+    merged = _merge_parts(parts)
     if merged.unreadable and not merged.responses:
         raise UsageError(f"no line of {trace_file} can be read: {why_unreadable(_first_line(trace_file))}")
     return merged
@@ -111,7 +111,7 @@ def _first_line(place: Path) -> bytes:
         return next((line for line in iter(lambda: file.readline(_SPAN), b"") if line.strip()), b"")
 
 
-def _merged(parts: Iterable[_Part]) -> Replay:
+def _merge_parts(parts: Iterable[_Part]) -> Replay:
     """Merge the results of the spans. Lines are then numbered from the beginning of the file.
 
     Raises:
@@ -146,7 +146,7 @@ def _registry(target: str) -> Registry:
     return registry_of(target)
 
 
-def _replayed(tools: Registry | str, span: Span) -> _Part:
+def _replay_span(tools: Registry | str, span: Span) -> _Part:
     """Replay the lines of one span."""
     try:
         registry = tools if isinstance(tools, Registry) else _registry(tools)
@@ -165,7 +165,7 @@ def _replayed(tools: Registry | str, span: Span) -> _Part:
         if recorded is None:
             unreadable.append(number)
             continue
-        result = compared(recorded, registry)
+        result = compare_response(recorded, registry)
         responses, calls, not_compared = responses + 1, calls + result.calls, not_compared + result.not_compared
         changes += result.changes
     return _Part(number, responses, calls, not_compared, tuple(unreadable), tuple(changes))

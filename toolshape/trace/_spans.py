@@ -53,7 +53,7 @@ def lines_in(span: Span) -> Iterator[bytes]:
             yield line
 
 
-def over_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Executors | None) -> Iterator[R]:
+def process_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Executors | None) -> Iterator[R]:
     """Yield the result of ``work`` for each span, in order.
 
     Args:
@@ -72,8 +72,8 @@ def over_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Execu
     while done_count < len(spans):
         finished = done_count
         try:
-            with _made(executor) as pool:
-                for result in _in_order(pool, work, spans[done_count:]):
+            with _open_executor(executor) as pool:
+                for result in _yield_in_order(pool, work, spans[done_count:]):
                     done_count += 1
                     yield result
         except _LostError as error:
@@ -96,7 +96,7 @@ class _LostError(Exception):
 
 
 @contextlib.contextmanager
-def _made(executor: Executors) -> Generator[Executor]:
+def _open_executor(executor: Executors) -> Generator[Executor]:
     """Yield the given executor and leave it open, or make an executor and close it afterwards."""
     if isinstance(executor, Executor):
         yield executor
@@ -105,7 +105,7 @@ def _made(executor: Executors) -> Generator[Executor]:
         yield pool
 
 
-def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) -> Iterator[R]:
+def _yield_in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) -> Iterator[R]:
     """Yield the results of the spans in order. Several spans are in progress at once.
 
     Results are yielded strictly in order, so the caller knows after a break which spans to send again.
@@ -117,14 +117,14 @@ def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) 
     remaining_spans = iter(spans)
     try:
         while True:
-            with _lost():
+            with _catch_loss():
                 for span in remaining_spans:
                     waiting.append(pool.submit(work, span))
                     if len(waiting) == _MOST_IN_TURN:
                         break
             if not waiting:
                 return
-            with _lost():
+            with _catch_loss():
                 result = waiting[0].result()
             waiting.pop(0)
             yield result
@@ -134,7 +134,7 @@ def _in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) 
 
 
 @contextlib.contextmanager
-def _lost() -> Generator[None]:
+def _catch_loss() -> Generator[None]:
     try:
         yield
     except (BrokenExecutor, CancelledError, OSError, RuntimeError) as error:

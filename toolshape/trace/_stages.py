@@ -11,9 +11,9 @@ from toolshape._bound_tools import canonical_validation
 from toolshape._calls import Call, Coercion, JsonObject, Strictness, WireCall
 from toolshape._dispatch.collector import Collector
 from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import planned
-from toolshape._dispatch.receive import reading_of
-from toolshape._dispatch.resolve import Received, call_of, received_by, refuse_cut
+from toolshape._dispatch.planning import plan_calls
+from toolshape._dispatch.receive import read_response
+from toolshape._dispatch.resolve import Received, receive_arguments, refuse_cut, resolve_call
 from toolshape._errors import CallError, UsageError
 from toolshape._families import get
 from toolshape._registry import Registry
@@ -120,11 +120,11 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
 
 def _response(given: JsonObject) -> Any:
     if "stream" in given:
-        return [_encoded(piece) for piece in given["stream"]]
-    return _encoded(given["text"]) if "text" in given else given.get("body")
+        return [_encode_piece(piece) for piece in given["stream"]]
+    return _encode_piece(given["text"]) if "text" in given else given.get("body")
 
 
-def _encoded(piece: Any) -> Any:
+def _encode_piece(piece: Any) -> Any:
     return piece.encode(errors="surrogateescape") if isinstance(piece, str) else piece
 
 
@@ -183,17 +183,19 @@ def compute_stages(recorded: RecordedResponse, tools: Registry) -> tuple[Stages,
     bound = tools.bind(get(recorded.provider), recorded.strict)
     if recorded.calls or recorded.response is None:
         return tuple(
-            (_of_raw if "arguments_raw" in recorded_call else _of_canonical)(bound, recorded_call, recorded, position)
+            (_stages_of_raw if "arguments_raw" in recorded_call else _stages_of_canonical)(
+                bound, recorded_call, recorded, position
+            )
             for position, recorded_call in enumerate(recorded.calls)
         )
-    plan = _plan(bound, recorded)
+    plan = _plan_recorded(bound, recorded)
     return tuple(
-        _of_call(bound, call, plan.results[position].error, _at(recorded, position))
+        _stages_of_call(bound, call, plan.results[position].error, _outcome_at(recorded, position))
         for position, call in enumerate(plan.calls)
     )
 
 
-def _plan(bound: Bound, entry: RecordedResponse) -> Plan:
+def _plan_recorded(bound: Bound, entry: RecordedResponse) -> Plan:
     """Plan a recorded response.
 
     Raises:
@@ -201,7 +203,7 @@ def _plan(bound: Bound, entry: RecordedResponse) -> Plan:
     """
     bound_tools = bound_tools_of(bound)
     if entry.stream is None:
-        return Plan(planned(bound.provider, reading_of(bound_tools.reader, entry.response), bound_tools.handlers))
+        return Plan(plan_calls(bound.provider, read_response(bound_tools.reader, entry.response), bound_tools.handlers))
     collector = Collector(bound.provider, bound_tools.handlers, None, bound_tools.reader)
     for piece in entry.response:
         collector.feed(piece)
@@ -210,16 +212,16 @@ def _plan(bound: Bound, entry: RecordedResponse) -> Plan:
     return collector.plan()
 
 
-def _at(entry: RecordedResponse, position: int) -> JsonObject:
+def _outcome_at(entry: RecordedResponse, position: int) -> JsonObject:
     return entry.outcome[position] if position < len(entry.outcome) else {}
 
 
-def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObject) -> Stages:
+def _stages_of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObject) -> Stages:
     handler = bound_tools_of(bound).handlers.find(call.wire_name)
     if handler is None or (error is not None and error.code in REFUSED):
         received = Received(None, (), error)
     else:
-        received = received_by(handler, call.arguments_raw)
+        received = receive_arguments(handler, call.arguments_raw)
     return Stages(
         raw=call.raw,
         read=call.arguments_raw,
@@ -233,10 +235,10 @@ def _of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObje
     )
 
 
-def _of_raw(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
+def _stages_of_raw(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
     """Return the stages of a call that was recorded without its response."""
     wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
-    call = call_of(bound.provider.name, bound_tools_of(bound).handlers, position, wire)
+    call = resolve_call(bound.provider.name, bound_tools_of(bound).handlers, position, wire)
     error: CallError | None = None
     try:
         refuse_cut(given["is_cut"], call.arguments_raw, call.wire_name)
@@ -244,10 +246,10 @@ def _of_raw(bound: Bound, given: JsonObject, entry: RecordedResponse, position: 
         error = cut
     if call.name is None:
         error = CallError("unknown_tool", tool=call.wire_name)
-    return _of_call(bound, call, error, _at(entry, position))
+    return _stages_of_call(bound, call, error, _outcome_at(entry, position))
 
 
-def _of_canonical(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
+def _stages_of_canonical(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
     """Return the stages of a call that was recorded in canonical form, without its hidden values."""
     name = given["wire_name"]
     handler, validate = bound_tools_of(bound).handlers.find(name), canonical_validation(bound_tools_of(bound), name)
@@ -256,7 +258,7 @@ def _of_canonical(bound: Bound, given: JsonObject, entry: RecordedResponse, posi
     if handler is None or validate is None:
         received = Received(None, (), CallError("unknown_tool", tool=name))
     elif arguments is not None:
-        received = received_by(handler, arguments, validate)
+        received = receive_arguments(handler, arguments, validate)
     return Stages(
         raw=None,
         read=None,
@@ -265,6 +267,6 @@ def _of_canonical(bound: Bound, given: JsonObject, entry: RecordedResponse, posi
         refused=received.error,
         validated=received.arguments,
         coerced=received.coercions,
-        result=_at(entry, position),
+        result=_outcome_at(entry, position),
         is_whole=bool(given.get("is_whole")),
     )

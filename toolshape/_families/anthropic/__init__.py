@@ -44,8 +44,8 @@ ANTHROPIC = Provider(
         budget=Budget(
             tools=20, optional=24, unions=16, evidence="structured outputs documentation, 2026-07; recorded 400s, 2026"
         ),
-        lenient=(structure.wrapped_root, KEYS),
-        strict=(structure.wrapped_root, KEYS, *STRICT),
+        lenient=(structure.wrap_root, KEYS),
+        strict=(structure.wrap_root, KEYS, *STRICT),
     ),
     request=RequestForm(deferral=DEFERRAL, examples="input_examples", envelope=envelope, keywords=request),
     codec=Codec(carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results),

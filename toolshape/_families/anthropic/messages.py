@@ -21,17 +21,17 @@ from toolshape._results import Result
 from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
-    blocks_of,
-    bytes_of,
+    as_result_parts,
     call_part,
+    content_as_text,
     content_list,
-    found_text,
+    decode_base64,
+    read_system_prompt,
     result_part,
-    result_pieces,
     result_text,
-    system_texts,
-    text_of,
-    under,
+    search_result_text,
+    with_id_at,
+    write_blocks,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -55,7 +55,7 @@ def read(item: JsonObject, path: str) -> Message:
     if isinstance(content, str):
         parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []
     else:
-        parts = [_block(block, f"content[{at}]") for at, block in enumerate(content_list(content))]
+        parts = [_read_block(block, f"content[{at}]") for at, block in enumerate(content_list(content))]
     role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
@@ -64,7 +64,7 @@ def read(item: JsonObject, path: str) -> Message:
     return Message(role=role, parts=tuple(parts), raw=raw, path=path)
 
 
-def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
+def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if not isinstance(block, dict):
         return TextPart(text=str(block), path=path)
     kind = str(block.get("type", ""))
@@ -75,29 +75,29 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return 
     if kind == "tool_use":
         return call_part(read_call(block), path)
     if kind == "tool_result":
-        return _result(block, path)
-    if inner_text := _said(block, kind):
+        return _read_result(block, path)
+    if inner_text := _document_text(block, kind):
         return TextPart(text=inner_text, raw=block, path=path)
-    media = _media(block)
+    media = _read_media(block)
     return (
         ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
     )
 
 
-def _said(block: JsonObject, kind: str) -> str:
+def _document_text(block: JsonObject, kind: str) -> str:
     """Return the text of a search result, or of a document whose source has the type ``content``."""
     if kind == "search_result":
-        return found_text(block)
+        return search_result_text(block)
     source = block.get("source")
     if kind != "document" or not isinstance(source, dict) or source.get("type") != "content":
         return ""
     content = source.get("content")
     if isinstance(content, list):
-        content = as_text(result_pieces(_block(inner, "") for inner in content))
-    return found_text({"title": block.get("title"), "context": block.get("context"), "content": content})
+        content = as_text(as_result_parts(_read_block(inner, "") for inner in content))
+    return search_result_text({"title": block.get("title"), "context": block.get("context"), "content": content})
 
 
-def _media(block: JsonObject) -> Image | File | None:
+def _read_media(block: JsonObject) -> Image | File | None:
     """Return the image or the document in a block; ``None`` if other providers cannot read its source."""
     source = block.get("source")
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
@@ -109,20 +109,22 @@ def _media(block: JsonObject) -> Image | File | None:
             Image(url=url) if is_image else File(url=url, name=str(block.get("title") or named_by_url(url) or "file"))
         )
     try:
-        data = str(source["data"]).encode() if source.get("type") == "text" else bytes_of(source["data"])
+        data = str(source["data"]).encode() if source.get("type") == "text" else decode_base64(source["data"])
     except (KeyError, ValueError):
         return None
     return Image(data, media_type) if is_image else File(data, media_type, name)
 
 
-def _result(block: JsonObject, path: str) -> ToolResultPart:
+def _read_result(block: JsonObject, path: str) -> ToolResultPart:
     content = block.get("content")
     parts: tuple[Part, ...] = ()
     if isinstance(content, list) and any(isinstance(inner, dict) and inner.get("type") != "text" for inner in content):
-        parts = result_pieces(_block(inner, "") for inner in content)
+        parts = as_result_parts(_read_block(inner, "") for inner in content)
         content = as_text(parts)
     code = "tool_error" if block.get("is_error") else None
-    return result_part(block.get("tool_use_id"), "", text_of(content), code=code, parts=parts, raw=block, path=path)
+    return result_part(
+        block.get("tool_use_id"), "", content_as_text(content), code=code, parts=parts, raw=block, path=path
+    )
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
@@ -139,19 +141,19 @@ def write(message: Message) -> list[WireMessage]:
     role = "assistant" if message.role == "assistant" else "user"
     if len(message.parts) == 1 and isinstance(only_part := message.parts[0], TextPart) and only_part.raw is None:
         return [{"role": role, "content": only_part.text}]
-    return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
+    return [{"role": role, "content": write_blocks(message, write_call_part, write_result_part, _write_part)}]
 
 
-def _written(part: MessagePart) -> JsonObject:
+def _write_part(part: MessagePart) -> JsonObject:
     if isinstance(part, MediaPart):
-        return piece(part.media)
+        return write_piece(part.media)
     return {"type": "text", "text": getattr(part, "text", "")}
 
 
 _MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"})
 
 
-def piece(part: Part) -> JsonObject:
+def write_piece(part: Part) -> JsonObject:
     """Write a part of a message as a text, image or document block; describe other media as text."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
@@ -170,14 +172,14 @@ def piece(part: Part) -> JsonObject:
 
 def read_system(request: JsonObject) -> list[Message]:
     """Read the system prompt beside the messages: a string or a list of blocks."""
-    return system_texts(request.get("system"), "system")
+    return read_system_prompt(request.get("system"), "system")
 
 
-def _system(messages: Sequence[Message]) -> JsonObject:
+def _write_system(messages: Sequence[Message]) -> JsonObject:
     parts = [part for message in messages for part in message.parts]
     if all(isinstance(part, TextPart) and not isinstance(part.raw, dict) for part in parts):
         return {"system": "\n\n".join(part.text for part in parts if isinstance(part, TextPart))}
-    return {"system": [part.raw if isinstance(part.raw, dict) else _written(part) for part in parts]}
+    return {"system": [part.raw if isinstance(part.raw, dict) else _write_part(part) for part in parts]}
 
 
 _IDS = r"[a-zA-Z0-9_-]+"
@@ -185,7 +187,7 @@ _IDS = r"[a-zA-Z0-9_-]+"
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
     """Return a copy of a call or result block with a new id."""
-    return under(raw, "tool_use_id" if raw.get("type") == "tool_result" else "id", call_id)
+    return with_id_at(raw, "tool_use_id" if raw.get("type") == "tool_result" else "id", call_id)
 
 
 HISTORIES = Histories(
@@ -194,7 +196,7 @@ HISTORIES = Histories(
     read_system=read_system,
     write=write,
     with_id=with_id,
-    system=_system,
+    system=_write_system,
     joins=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     opaque_keys=frozenset({"signature"}),
@@ -274,7 +276,7 @@ def write_result(call_id: str, text: str, parts: tuple[Part, ...], *, is_error: 
     """Write the block of a result."""
     block: JsonObject = {"type": "tool_result", "tool_use_id": call_id, "content": text}
     if parts:
-        block["content"] = [piece(part) for part in parts]
+        block["content"] = [write_piece(part) for part in parts]
     if is_error:
         block["is_error"] = True
     return block

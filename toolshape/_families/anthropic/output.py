@@ -8,7 +8,7 @@ field, without its beta header.
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
 from toolshape._wire.provider import OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -17,7 +17,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    form = mapping(mapping(body.get("output_config")).get("format"))
+    form = as_object(as_object(body.get("output_config")).get("format"))
     return SentOutput("output_config.format.schema", form.get("schema")) if form.get("type") == "json_schema" else None
 
 

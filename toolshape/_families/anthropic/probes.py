@@ -9,7 +9,7 @@ _TOOL: JsonObject = {"name": "probe", "input_schema": {"type": "object", "proper
 _BUDGET = {"type": "enabled", "budget_tokens": 1024}
 
 
-def _called(given: Any) -> JsonObject:
+def _with_call(given: Any) -> JsonObject:
     call = {"type": "tool_use", "id": "call00001", "name": "probe", "input": given}
     result = {"type": "tool_result", "tool_use_id": "call00001", "content": "ok"}
     messages = [
@@ -20,13 +20,13 @@ def _called(given: Any) -> JsonObject:
     return {"tools": [_TOOL], "messages": messages}
 
 
-def _thinking(choice: str) -> JsonObject:
+def _with_thinking(choice: str) -> JsonObject:
     return {"tools": [_TOOL], "tool_choice": {"type": choice}, "thinking": _BUDGET, "max_tokens": 1025}
 
 
 PROBES = (
-    RequestProbe(_called("a"), _called({})),
+    RequestProbe(_with_call("a"), _with_call({})),
     RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}),
-    RequestProbe(_thinking("any"), _thinking("auto")),
+    RequestProbe(_with_thinking("any"), _with_thinking("auto")),
 )
 MODELS = ("claude-fable-5-1",)

@@ -9,12 +9,12 @@ from typing import Any
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import read_call, with_object_arguments
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape._wire.bodies import hold_unless_complete, member, release_held, to_plain_json
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_message(body: Any) -> Any:
     """Return a body as a message: a response, a message of a history, or one call block; ``None`` for other bodies."""
     content = member(body, "content")
     if isinstance(content, list):
@@ -26,11 +26,11 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_message(body) is not None
 
 
 def read(body: Any) -> Reading | None:
-    body = whole(body)
+    body = as_message(body)
     if body is None:
         return None
     content = member(body, "content")
@@ -38,7 +38,7 @@ def read(body: Any) -> Reading | None:
     calls = [read_call(block) for block in content if member(block, "type") == "tool_use"]
     # A message may not have empty content, so a response without content is not sent back.
     sent_blocks, calls = with_call_ids(
-        [with_object_arguments(block) for block in plain(content)],
+        [with_object_arguments(block) for block in to_plain_json(content)],
         calls,
         lambda block: block.get("type") == "tool_use",
         lambda block, call_id: {**block, "id": call_id},
@@ -65,7 +65,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         content_positions[event.get("index")] = len(content)
         if event["content_block"].get("type") == "tool_use":
             call_positions[len(content)] = len(call_positions)
-        content.append(_begun(event["content_block"]))
+        content.append(_start_block(event["content_block"]))
     elif kind == "content_block_delta" and 0 <= at < len(content):
         _join(content[at], event["delta"])
     elif kind == "content_block_stop" and 0 <= at < len(content):
@@ -73,7 +73,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if isinstance(text, str):
             content[at]["input"] = as_json(text or "{}")
         if at in call_positions:
-            return hold_unless_whole(body, call_positions[at], read_call(content[at]), text)
+            return hold_unless_complete(body, call_positions[at], read_call(content[at]), text)
     elif kind == "message_delta":
         body.update({key: value for key, value in event["delta"].items() if value is not None})
         return release_held(body, FINISHES.get(str(body.get("stop_reason")), "other"))
@@ -82,7 +82,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return ()
 
 
-def _begun(block: JsonObject) -> JsonObject:
+def _start_block(block: JsonObject) -> JsonObject:
     is_call = block.get("type", "").endswith("tool_use") and not block.get("input")
     return {**block, "input": ""} if is_call else dict(block)
 

@@ -26,7 +26,7 @@ STRICT_KEYWORDS = (
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
-    structure.references_inlined,
+    structure.inline_references,
     *structure.STRUCTURE,
     everywhere(
         each(
@@ -65,13 +65,13 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     return tool
 
 
-def _deferred(entry: JsonObject, _: bool | Namespace) -> JsonObject:
+def _mark_deferred(entry: JsonObject, _: bool | Namespace) -> JsonObject:
     """Mark a tool as deferred; Anthropic has no groups."""
     return {**entry, "defer_loading": True}
 
 
 DEFERRAL = Deferral(
-    mark=_deferred,
+    mark=_mark_deferred,
     is_marked=lambda entry: entry.get("defer_loading") is True,
     search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
     is_search=lambda tool: str(member(tool, "type")).startswith("tool_search_tool_"),

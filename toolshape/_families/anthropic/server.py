@@ -7,7 +7,7 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import write_call
 from toolshape._families.anthropic.probes import MODELS, PROBES
 from toolshape._families.anthropic.schema import CHOICES
-from toolshape._wire.request_checks import required_fields, schemas_are_objects, unforced, unique_names
+from toolshape._wire.request_checks import no_forced_call, required_fields, schemas_are_objects, unique_names
 from toolshape._wire.server import (
     Address,
     Completion,
@@ -21,7 +21,7 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, listed, mapping, mode_of, pieces, request_id, texts
+from toolshape._wire.server_json import KEY, as_list, as_object, mode_for_word, request_id, split_text, strings_in
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
@@ -41,7 +41,7 @@ ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL"
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request. A tool with a type other than "custom" is Anthropic's own."""
-    entries = listed(body.get("tools"))
+    entries = as_list(body.get("tools"))
     tools = [
         SentTool(
             path=f"tools[{at}]",
@@ -56,15 +56,15 @@ def read_request(body: JsonObject) -> RequestRead:
         for at, entry in enumerate(entries)
         if isinstance(entry, dict) and entry.get("type") in (None, "custom")
     ]
-    choice = mapping(body.get("tool_choice"))
-    names = texts([choice.get("name")]) if choice.get("type") == "tool" else ()
+    choice = as_object(body.get("tool_choice"))
+    names = strings_in([choice.get("name")]) if choice.get("type") == "tool" else ()
     parallel = choice.get("disable_parallel_tool_use")
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
+        messages=tuple(message for message in as_list(body.get("messages")) if isinstance(message, dict)),
         native=len(entries) - len(tools),
-        mode=mode_of(CHOICES, choice.get("type")),
+        mode=mode_for_word(CHOICES, choice.get("type")),
         names=names,
         parallel=not parallel if isinstance(parallel, bool) else None,
         is_strict=any(tool.is_strict for tool in tools),
@@ -73,14 +73,14 @@ def read_request(body: JsonObject) -> RequestRead:
 
 def entries_are_custom(request: RequestRead) -> Iterator[RequestFault]:
     """Check that no tool is in OpenAI's form."""
-    for at, entry in enumerate(listed(request.body.get("tools"))):
-        if mapping(entry).get("type") == "function":
+    for at, entry in enumerate(as_list(request.body.get("tools"))):
+        if as_object(entry).get("type") == "function":
             message = "this is another provider's entry: the type must be custom, or left out"
             yield RequestFault(f"tools[{at}]", "entry_type", message, number=at, subject="function")
 
 
 def _thinks(request: RequestRead) -> bool:
-    return mapping(request.body.get("thinking")).get("type") == "enabled"
+    return as_object(request.body.get("thinking")).get("type") == "enabled"
 
 
 def respond(said: Completion) -> JsonObject:
@@ -133,7 +133,7 @@ _STREAMED: dict[str, JsonObject] = {
 
 def _deltas(block: JsonObject) -> Iterator[JsonObject]:
     if block["type"] in ("text", "thinking"):
-        for piece in pieces(block[block["type"]]):
+        for piece in split_text(block[block["type"]]):
             yield {"type": f"{block['type']}_delta", block["type"]: piece}
         if block.get("signature"):
             yield {"type": "signature_delta", "signature": block["signature"]}
@@ -141,7 +141,7 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
         return
     arguments = block["input"]
     yield {"type": "input_json_delta", "partial_json": ""}
-    for piece in pieces(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
+    for piece in split_text(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
         yield {"type": "input_json_delta", "partial_json": piece}
 
 
@@ -228,7 +228,7 @@ SERVER = Server(
         *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
         *request_rules("dirac-run/dirac#57, 2026-04", entries_are_custom),
         *request_rules(
-            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", unforced(_thinks)
+            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", no_forced_call(_thinks)
         ),
     ),
     fields=REQUEST_FIELDS,

@@ -14,17 +14,17 @@ from toolshape._results import Result
 from toolshape._wire.bodies import member, result_json
 from toolshape._wire.content import (
     arguments_object,
-    blocks_of,
-    bytes_of,
+    as_result_parts,
     call_part,
     content_list,
-    found_text,
+    decode_base64,
+    read_system_prompt,
     result_part,
-    result_pieces,
     result_text,
+    search_result_text,
     stored_json,
-    system_texts,
-    under,
+    with_id_at,
+    write_blocks,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -42,14 +42,14 @@ from toolshape.messages import (
 def read(item: JsonObject, path: str) -> Message:
     if item.get("role") not in ("user", "assistant", "system"):
         raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
-    parts = [_block(block, f"content[{at}]") for at, block in enumerate(content_list(item.get("content")))]
+    parts = [_read_block(block, f"content[{at}]") for at, block in enumerate(content_list(item.get("content")))]
     role: Any = "assistant" if item.get("role") == "assistant" else "user"
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
-def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
+def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if isinstance(block, dict) and block.get("type") is not None:
         raise ValueError(f"these are another provider's messages: a block has the type {block['type']!r}")
     if not isinstance(block, dict) or not block:
@@ -59,19 +59,19 @@ def _block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return 
     if isinstance(tool_use := block.get("toolUse"), dict) and tool_use.get("type") != "server_tool_use":
         return call_part(read_call(block), path)
     if isinstance(result := block.get("toolResult"), dict):
-        return _result(result, block, path)
+        return _read_result(result, block, path)
     if isinstance(reasoning := block.get("reasoningContent"), dict):
         text = reasoning.get("reasoningText", {})
         return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
-    if inner_text := _said(block):
+    if inner_text := _block_text(block):
         return TextPart(text=inner_text, raw=block, path=path)
-    media = _media(block)
+    media = _read_media(block)
     if media is not None:
         return MediaPart(media=media, raw=block, path=path)
     return ProviderPart(kind=next(iter(block)), raw=block, path=path)
 
 
-def _said(block: JsonObject) -> str:
+def _block_text(block: JsonObject) -> str:
     """Return the text of a block with citations, guard content, a search result or a text document."""
     members = {key: value for key, value in block.items() if isinstance(value, dict)}
     if "citationsContent" in members:
@@ -81,12 +81,12 @@ def _said(block: JsonObject) -> str:
         text = members["guardContent"].get("text")
         return str(text.get("text", "")) if isinstance(text, dict) else ""
     if "searchResult" in members:
-        return found_text(members["searchResult"])
+        return search_result_text(members["searchResult"])
     document = members.get("document", {})
     source = document.get("source")
     if not isinstance(source, dict) or not source.keys() & {"text", "content"}:
         return ""
-    return found_text({**document, "source": None, "content": source.get("text", source.get("content"))})
+    return search_result_text({**document, "source": None, "content": source.get("text", source.get("content"))})
 
 
 _IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
@@ -114,7 +114,7 @@ for _kind, _forms in _KINDS.items():
 """The kind of block and the format for each media type; if several formats have the type, the first counts."""
 
 
-def _media(block: JsonObject) -> Image | File | None:
+def _read_media(block: JsonObject) -> Image | File | None:
     """Return the image, document, video or audio file whose bytes are in the block."""
     guard_content = block.get("guardContent")
     block = guard_content if isinstance(guard_content, dict) else block
@@ -123,7 +123,7 @@ def _media(block: JsonObject) -> Image | File | None:
         if not isinstance(media_block, dict):
             continue
         try:
-            data = bytes_of(media_block["source"]["bytes"])
+            data = decode_base64(media_block["source"]["bytes"])
         except (KeyError, TypeError, ValueError):
             return None
         form = str(media_block.get("format") or "")
@@ -135,7 +135,7 @@ def _media(block: JsonObject) -> Image | File | None:
     return None
 
 
-def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
+def _read_result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
     content = [inner for inner in result.get("content") or () if isinstance(inner, dict)]
     texts = [
         inner["text"] if "text" in inner else json.dumps(inner["json"], ensure_ascii=False)
@@ -144,7 +144,7 @@ def _result(result: JsonObject, block: JsonObject, path: str) -> ToolResultPart:
     ]
     parts: tuple[Part, ...] = ()
     if any(not inner.keys() & {"text", "json"} for inner in content):
-        parts = result_pieces(_block(inner, "") for inner in content)
+        parts = as_result_parts(_read_block(inner, "") for inner in content)
         texts = [as_text(parts)]
     code = "tool_error" if result.get("status") == "error" else None
     is_text = None if len(content) != 1 else "text" in content[0]
@@ -164,23 +164,23 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write one message; in a user's message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
-    return [{"role": role, "content": blocks_of(message, write_call_part, write_result_part, _written)}]
+    return [{"role": role, "content": write_blocks(message, write_call_part, write_result_part, _write_part)}]
 
 
-def _written(part: MessagePart) -> JsonObject:
+def _write_part(part: MessagePart) -> JsonObject:
     if isinstance(part, MediaPart):
-        return _piece(part.media)
+        return _write_piece(part.media)
     return {"text": getattr(part, "text", "")}
 
 
-def piece(part: Part) -> JsonObject:
+def write_result_piece(part: Part) -> JsonObject:
     """Write a text, image or file as a block of a result. A result cannot hold audio, so describe audio as text."""
     if not isinstance(part, Text) and kind_of(part) == "audio":
         return {"text": named(part)}
-    return _piece(part)
+    return _write_piece(part)
 
 
-def _piece(part: Part) -> JsonObject:
+def _write_piece(part: Part) -> JsonObject:
     """Write a text, image or file as a block. Bytes stay bytes, because the SDK encodes them. The API takes no URLs."""
     if isinstance(part, Text):
         return {"text": part.text}
@@ -197,10 +197,10 @@ def _piece(part: Part) -> JsonObject:
 
 def read_system(request: JsonObject) -> list[Message]:
     """Read the system prompt beside the messages: blocks of text, and cache points."""
-    return system_texts(request.get("system"), "system")
+    return read_system_prompt(request.get("system"), "system")
 
 
-def _system(messages: Sequence[Message]) -> JsonObject:
+def _write_system(messages: Sequence[Message]) -> JsonObject:
     parts = [part for message in messages for part in message.parts]
     return {
         "system": [part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")} for part in parts]
@@ -210,7 +210,7 @@ def _system(messages: Sequence[Message]) -> JsonObject:
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     """Return the block of a call or of a result with another id."""
     key = next((key for key in ("toolUse", "toolResult") if isinstance(raw.get(key), dict)), None)
-    return None if key is None else {**raw, key: under(raw[key], "toolUseId", call_id)}
+    return None if key is None else {**raw, key: with_id_at(raw[key], "toolUseId", call_id)}
 
 
 HISTORIES = Histories(
@@ -220,7 +220,7 @@ HISTORIES = Histories(
     read_system=read_system,
     write=write,
     with_id=with_id,
-    system=_system,
+    system=_write_system,
     joins=True,
     input_kinds=frozenset({"image", "file", "video", "audio"}),
     media_types=frozenset(_FORMATS),
@@ -303,7 +303,7 @@ def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]
     if parts:
-        content = [piece(part) for part in parts]
+        content = [write_result_piece(part) for part in parts]
     tool_result: JsonObject = {"toolUseId": call_id, "content": content}
     if is_error:
         tool_result["status"] = "error"

@@ -11,7 +11,7 @@ from typing import Any
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
 from toolshape._wire.provider import NameRule, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -23,8 +23,8 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 def sent(body: JsonObject) -> SentOutput | None:
     """Read the schema; if it is not JSON text, return it unchanged."""
-    form = mapping(mapping(body.get("outputConfig")).get("textFormat"))
-    named_schema = mapping(mapping(form.get("structure")).get("jsonSchema"))
+    form = as_object(as_object(body.get("outputConfig")).get("textFormat"))
+    named_schema = as_object(as_object(form.get("structure")).get("jsonSchema"))
     if form.get("type") != "json_schema":
         return None
     schema: Any = named_schema.get("schema")

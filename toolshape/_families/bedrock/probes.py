@@ -9,7 +9,7 @@ _TOOL: JsonObject = {"toolSpec": {"name": "probe", "inputSchema": {"json": {"typ
 _BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 
-def _called(given: Any) -> JsonObject:
+def _with_call(given: Any) -> JsonObject:
     result = {"toolUseId": "call00001", "content": [{"text": "ok"}]}
     messages = [
         {"role": "user", "content": [{"text": "Go."}]},
@@ -19,7 +19,7 @@ def _called(given: Any) -> JsonObject:
     return {"toolConfig": {"tools": [_TOOL]}, "messages": messages}
 
 
-def _thinking(choice: str) -> JsonObject:
+def _with_thinking(choice: str) -> JsonObject:
     return {
         "toolConfig": {"tools": [_TOOL], "toolChoice": {choice: {}}},
         "additionalModelRequestFields": _BUDGET,
@@ -32,8 +32,8 @@ PROBES = (
         {"toolConfig": {"tools": [{"type": "function", "function": {"name": "probe"}}]}},
         {"toolConfig": {"tools": [_TOOL]}},
     ),
-    RequestProbe(_called("a"), _called({})),
-    RequestProbe(_thinking("any"), _thinking("auto")),
+    RequestProbe(_with_call("a"), _with_call({})),
+    RequestProbe(_with_thinking("any"), _with_thinking("auto")),
     RequestProbe({"toolConfig": {"tools": []}}, {"toolConfig": {"tools": [_TOOL]}}),
 )
 MODELS = ("anthropic.claude-opus-5-5",)

@@ -9,12 +9,12 @@ from typing import Any
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import read_call, with_object_arguments
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_whole, make_room, member, release_held
+from toolshape._wire.bodies import hold_unless_complete, make_room, member, release_held
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_response(body: Any) -> Any:
     """Return a response, or a response made of a message or of one call block; ``None`` for any other body."""
     if member(member(body, "output"), "message") is not None:
         return body
@@ -27,11 +27,11 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_response(body) is not None
 
 
 def read(body: Any) -> Reading | None:
-    body = whole(body)
+    body = as_response(body)
     if body is None:
         return None
     message = member(member(body, "output"), "message")
@@ -90,7 +90,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if isinstance(text, str):
             tool_use["input"] = as_json(text or "{}")
         if at in call_positions:
-            return hold_unless_whole(body, call_positions[at], read_call(content[at]), text)
+            return hold_unless_complete(body, call_positions[at], read_call(content[at]), text)
     return release_held(body, FINISHES.get(str(stop_reason), "other")) if stop_reason else ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import write_call
 from toolshape._families.bedrock.probes import MODELS, PROBES
-from toolshape._wire.request_checks import entries_are_own, required_fields, schemas_are_objects, unforced
+from toolshape._wire.request_checks import no_forced_call, no_foreign_keys, required_fields, schemas_are_objects
 from toolshape._wire.server import (
     Completion,
     Endpoint,
@@ -19,7 +19,7 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, listed, mapping, pieces, request_id, sent_calls, texts
+from toolshape._wire.server_json import KEY, as_list, as_object, request_id, sent_calls, split_text, strings_in
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
@@ -44,12 +44,12 @@ ENDPOINT = Endpoint(
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request."""
-    config = mapping(body.get("toolConfig"))
+    config = as_object(body.get("toolConfig"))
     tools: list[SentTool] = []
     native_count = 0
-    for at, entry in enumerate(listed(config.get("tools"))):
-        spec = mapping(entry).get("toolSpec")
-        native_count += "systemTool" in mapping(entry)
+    for at, entry in enumerate(as_list(config.get("tools"))):
+        spec = as_object(entry).get("toolSpec")
+        native_count += "systemTool" in as_object(entry)
         if not isinstance(spec, dict):
             continue
         path = f"toolConfig.tools.{at}.toolSpec"
@@ -59,17 +59,17 @@ def read_request(body: JsonObject) -> RequestRead:
             name=spec.get("name"),
             description=str(spec.get("description") or ""),
             schema_path=f"{path}.inputSchema.json",
-            schema=mapping(spec.get("inputSchema")).get("json"),
+            schema=as_object(spec.get("inputSchema")).get("json"),
             is_strict=spec.get("strict") is True,
             entry=entry,
         )
         tools.append(tool)
-    choice = mapping(config.get("toolChoice"))
-    names = texts([mapping(choice.get("tool")).get("name")])
+    choice = as_object(config.get("toolChoice"))
+    names = strings_in([as_object(choice.get("tool")).get("name")])
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
+        messages=tuple(message for message in as_list(body.get("messages")) if isinstance(message, dict)),
         native=native_count,
         mode=None if names else "required" if "any" in choice else "auto" if "auto" in choice else None,
         names=names,
@@ -80,14 +80,14 @@ def read_request(body: JsonObject) -> RequestRead:
 def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
     """Check that ``toolConfig`` holds tools if it is present."""
     config = request.body.get("toolConfig")
-    if isinstance(config, dict) and not listed(config.get("tools")):
+    if isinstance(config, dict) and not as_list(config.get("tools")):
         message = "toolConfig has no tools: leave it out"
         yield RequestFault("toolConfig.tools", "empty_array", message, subject="toolConfig.tools")
 
 
 def _thinks(request: RequestRead) -> bool:
-    model_fields = mapping(request.body.get("additionalModelRequestFields"))
-    return mapping(model_fields.get("thinking")).get("type") == "enabled"
+    model_fields = as_object(request.body.get("additionalModelRequestFields"))
+    return as_object(model_fields.get("thinking")).get("type") == "enabled"
 
 
 def respond(said: Completion) -> JsonObject:
@@ -126,11 +126,11 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
 
 def _deltas(block: JsonObject) -> Iterator[JsonObject]:
     if "text" in block:
-        for piece in pieces(block["text"]):
+        for piece in split_text(block["text"]):
             yield {"text": piece}
     elif "toolUse" in block:
         arguments = block["toolUse"]["input"]
-        for piece in pieces(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
+        for piece in split_text(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
             yield {"toolUse": {"input": piece}}
     elif "reasoningContent" in block:
         reasoning = block["reasoningContent"]
@@ -189,8 +189,8 @@ SERVER = Server(
         *request_rules("a recorded 400: a json object is to be provided", schemas_are_objects),
         *request_rules(
             "botocore 1.44.8 Tool: a union of toolSpec, systemTool and cachePoint, 2026-11-25",
-            entries_are_own(
-                lambda body: listed(mapping(body.get("toolConfig")).get("tools")),
+            no_foreign_keys(
+                lambda body: as_list(as_object(body.get("toolConfig")).get("tools")),
                 "toolConfig.tools.{at}",
                 *("type", "function", "name", "description", "parameters", "input_schema"),
             ),
@@ -198,7 +198,7 @@ SERVER = Server(
         *request_rules(
             "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06", tools_are_some
         ),
-        *request_rules("can1357/oh-my-pi#341, 2026-03, about Claude Sonnet 4.6", unforced(_thinks)),
+        *request_rules("can1357/oh-my-pi#341, 2026-03, about Claude Sonnet 4.6", no_forced_call(_thinks)),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,

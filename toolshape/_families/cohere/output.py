@@ -3,7 +3,7 @@
 from toolshape._calls import JsonObject
 from toolshape._wire.content import answer_text
 from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -12,7 +12,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    schema = mapping(body.get("response_format")).get("json_schema")
+    schema = as_object(body.get("response_format")).get("json_schema")
     return None if schema is None else SentOutput("response_format.json_schema", schema)
 
 

@@ -9,32 +9,32 @@ from typing import Any
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
-from toolshape._schema.values import append_text, copied
-from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape._schema.values import append_text, copy_json
+from toolshape._wire.bodies import hold_unless_complete, member, release_held, to_plain_json
 from toolshape._wire.provider import NO_TEXT, Completed, Read, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_response(body: Any) -> Any:
     """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     message = member(body, "message")
     is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
     if is_ended and member(message, "role") == "assistant":
         return body
-    response = None if is_ended else openai_bodies.whole(body)
+    response = None if is_ended else openai_bodies.as_completion(body)
     return None if response is None or response is body else {"message": response["choices"][0]["message"]}
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_response(body) is not None
 
 
 def read(body: Any) -> Read | None:
-    body = whole(body)
+    body = as_response(body)
     if body is None:
         return None
     message = member(body, "message")
     return openai_bodies.read(
-        {"choices": [{"message": plain(message), "finish_reason": member(body, "finish_reason")}]}
+        {"choices": [{"message": to_plain_json(message), "finish_reason": member(body, "finish_reason")}]}
     )
 
 
@@ -52,7 +52,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         message.setdefault("tool_plan", "")
         append_text(message, "tool_plan", piece.get("tool_plan", ""))
     elif kind == "tool-call-start":
-        started_call = copied(piece["tool_calls"])
+        started_call = copy_json(piece["tool_calls"])
         started_call.setdefault("function", {}).setdefault("arguments", "")
         call_positions[event.get("index")] = len(calls)
         message["tool_calls"] = calls
@@ -60,7 +60,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     elif kind == "tool-call-delta":
         append_text(calls[at]["function"], "arguments", piece["tool_calls"]["function"]["arguments"])
     elif kind == "tool-call-end":
-        return hold_unless_whole(body, at, openai_messages.read_call(calls[at]), calls[at]["function"]["arguments"])
+        return hold_unless_complete(body, at, openai_messages.read_call(calls[at]), calls[at]["function"]["arguments"])
     elif kind == "content-start":
         message.setdefault("content", []).append(dict(piece.get("content") or {}))
     elif kind == "content-delta" and message.get("content"):

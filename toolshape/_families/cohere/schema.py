@@ -17,9 +17,9 @@ from toolshape._wire.provider import Choice, unsupported
 FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (
-    structure.wrapped_root,
+    structure.wrap_root,
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
-    structure.references_inlined,
+    structure.inline_references,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),  # before the choices lose null, which Cohere does not support
     *structure.STRUCTURE,

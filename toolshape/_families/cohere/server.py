@@ -19,7 +19,7 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, arguments_text, pieces, request_id
+from toolshape._wire.server_json import KEY, arguments_text, request_id, split_text
 
 _FINISHES: dict[Finish, str] = {
     "stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS", "refusal": "ERROR", "error": "ERROR",
@@ -64,19 +64,19 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     """Split a response into its events: the plan, the calls and the text arrive in pieces."""
     message = body["message"]
     yield {"type": "message-start", "id": body.get("id"), "delta": {"message": {"role": "assistant"}}}
-    for piece in pieces(message.get("tool_plan") or ""):
+    for piece in split_text(message.get("tool_plan") or ""):
         yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
     for index, call in enumerate(message.get("tool_calls") or ()):
         started_call = {**call, "function": {**call["function"], "arguments": ""}}
         yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": started_call}}}
-        for piece in pieces(call["function"]["arguments"]):
+        for piece in split_text(call["function"]["arguments"]):
             call_delta = {"function": {"arguments": piece}}
             yield {"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": call_delta}}}
         yield {"type": "tool-call-end", "index": index}
     for index, block in enumerate(message.get("content") or ()):
         kind = block["type"]
         yield {"type": "content-start", "index": index, "delta": {"message": {"content": {**block, kind: ""}}}}
-        for piece in pieces(block[kind]):
+        for piece in split_text(block[kind]):
             yield {"type": "content-delta", "index": index, "delta": {"message": {"content": {kind: piece}}}}
         yield {"type": "content-end", "index": index}
     end_delta = {"finish_reason": body["finish_reason"], "usage": body.get("usage")}

@@ -107,14 +107,14 @@ GEMINI_OPENAPI = replace(
 )
 
 
-def _with(provider: Provider, name: str, rule: Rule) -> Provider:
+def _with_rule(provider: Provider, name: str, rule: Rule) -> Provider:
     passes = (*provider.schema.lenient, everywhere(rule))
     return replace(provider, name=name, schema=replace(provider.schema, lenient=passes, strict=passes))
 
 
 PROVIDERS = (
     GEMINI,
-    _with(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
+    _with_rule(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
     GEMINI_OPENAPI,
     replace(
         GEMINI,
@@ -128,5 +128,5 @@ PROVIDERS = (
             address=None,
         ),
     ),
-    _with(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
+    _with_rule(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
 )

@@ -8,18 +8,18 @@ from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, is_taken, named_by_url
 from toolshape._results import Result
 from toolshape._schema.values import write_json
-from toolshape._wire.bodies import member, plain, result_json
+from toolshape._wire.bodies import member, result_json, to_plain_json
 from toolshape._wire.content import (
     arguments_object,
-    blocks_of,
-    bytes_of,
     call_part,
     content_list,
+    decode_base64,
+    read_system_prompt,
     result_part,
     result_text,
     stored_json,
-    system_texts,
-    under,
+    with_id_at,
+    write_blocks,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -38,7 +38,7 @@ SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """``skip_thought_signature_validator`` as base64: Gemini 3 accepts this value in place of a signature."""
 
 
-def _either(node: JsonObject, camel: str, snake: str) -> Any:
+def _get_either(node: JsonObject, camel: str, snake: str) -> Any:
     """Return a member under either spelling of its key: the SDK accepts both."""
     return node.get(camel, node.get(snake))
 
@@ -48,25 +48,25 @@ def read(item: JsonObject, path: str) -> Message:
     if raw_parts is None and item.get("content") is not None:
         raise ValueError("a Gemini message has 'parts', not 'content'")
     entries = [raw_parts] if isinstance(raw_parts, (dict, str)) else content_list(raw_parts, "parts")
-    parts = [_part(entry, f"parts[{at}]") for at, entry in enumerate(entries)]
+    parts = [_read_part(entry, f"parts[{at}]") for at, entry in enumerate(entries)]
     role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
-def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
+def _read_part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if not isinstance(part, dict):
         return TextPart(text=str(part), raw=part, path=path)
     if function_call(part) is not None:
         return call_part(read_call(part), path)
-    response = _either(part, "functionResponse", "function_response")
+    response = _get_either(part, "functionResponse", "function_response")
     if isinstance(response, dict):
-        return _result(response, part, path)
+        return _read_result(response, part, path)
     if isinstance(part.get("text"), str):
         kind = ReasoningPart if part.get("thought") else TextPart
         return kind(text=part["text"], raw=part, path=path)
-    media = _media(part)
+    media = _read_media(part)
     if media is not None:
         return MediaPart(media=media, raw=part, path=path)
     keys = [key for key in part if key not in _SIGNATURES]
@@ -75,25 +75,27 @@ def _part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return fo
     return ProviderPart(kind=keys[0], raw=part, path=path)
 
 
-def _media(part: JsonObject) -> Image | File | None:
-    data, file_data = _either(part, "inlineData", "inline_data"), _either(part, "fileData", "file_data")
+def _read_media(part: JsonObject) -> Image | File | None:
+    data, file_data = _get_either(part, "inlineData", "inline_data"), _get_either(part, "fileData", "file_data")
     source = data if isinstance(data, dict) else file_data
     if not isinstance(source, dict):
         return None
-    media_type = str(_either(source, "mimeType", "mime_type") or "application/octet-stream")
-    url = _either(source, "fileUri", "file_uri")
-    display_name = _either(source, "displayName", "display_name") or (named_by_url(url) if isinstance(url, str) else "")
+    media_type = str(_get_either(source, "mimeType", "mime_type") or "application/octet-stream")
+    url = _get_either(source, "fileUri", "file_uri")
+    display_name = _get_either(source, "displayName", "display_name") or (
+        named_by_url(url) if isinstance(url, str) else ""
+    )
     is_image, name = media_type.startswith("image/"), str(display_name or "file")
     if isinstance(url, str):
         return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
     try:
-        content = bytes_of(source["data"])
+        content = decode_base64(source["data"])
     except (KeyError, ValueError):
         return None
     return Image(content, media_type) if is_image else File(content, media_type, name)
 
 
-def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
+def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
     """Read a function response. Unwrap its only key if that is ``output`` or ``error`` (documented), or ``result``."""
     output = response.get("response")
     value, code = output, None
@@ -102,7 +104,7 @@ def _result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart
         code = "tool_error" if key == "error" else None
     is_text = isinstance(value, str)
     text = value if isinstance(value, str) else "" if value is None else write_json(value)
-    inner_parts = [_part(inner, "") for inner in response.get("parts") or ()]
+    inner_parts = [_read_part(inner, "") for inner in response.get("parts") or ()]
     media: list[Part] = [inner.media for inner in inner_parts if isinstance(inner, MediaPart)]
     parts = (*([Text(text)] if text else []), *media) if media else ()
     text = as_text(parts) if parts else text
@@ -128,16 +130,16 @@ def _write_unsigned(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write one content; in a user's content, results come first."""
     role = "model" if message.role == "assistant" else "user"
-    return [{"role": role, "parts": blocks_of(message, write_call_part, write_result_part, _written)}]
+    return [{"role": role, "parts": write_blocks(message, write_call_part, write_result_part, _write_part)}]
 
 
-def _written(part: MessagePart) -> JsonObject:
+def _write_part(part: MessagePart) -> JsonObject:
     if isinstance(part, MediaPart):
-        return piece(part.media)
+        return write_piece(part.media)
     return {"text": getattr(part, "text", "")}
 
 
-def piece(part: Part) -> JsonObject:
+def write_piece(part: Part) -> JsonObject:
     """Write a text, image or file as a part."""
     if isinstance(part, Text):
         return {"text": part.text}
@@ -149,19 +151,19 @@ def piece(part: Part) -> JsonObject:
 
 def read_system(request: JsonObject) -> list[Message]:
     """Read the system instruction of a request, or of the SDK's ``config``: a string, a content or a list of parts."""
-    config = plain(request.get("config"))
+    config = to_plain_json(request.get("config"))
     for holder in (request, config if isinstance(config, dict) else {}):
-        instruction = _either(holder, "systemInstruction", "system_instruction")
+        instruction = _get_either(holder, "systemInstruction", "system_instruction")
         if isinstance(instruction, dict):
             instruction = instruction.get("parts", [instruction] if "text" in instruction else [])
         if instruction:
-            return system_texts(
+            return read_system_prompt(
                 instruction if isinstance(instruction, (str, list)) else [instruction], "systemInstruction"
             )
     return []
 
 
-def _system(messages: Sequence[Message]) -> JsonObject:
+def _write_system(messages: Sequence[Message]) -> JsonObject:
     parts = [part for message in messages for part in message.parts]
     texts = [part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")} for part in parts]
     return {"config": {"systemInstruction": {"parts": texts}}}
@@ -173,7 +175,7 @@ _LINKED = ("functionCall", "function_call", "functionResponse", "function_respon
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     """Return the part of a call or of a response with another id."""
     key = next((key for key in _LINKED if isinstance(raw.get(key), dict)), None)
-    return None if key is None else {**raw, key: under(raw[key], "id", call_id)}
+    return None if key is None else {**raw, key: with_id_at(raw[key], "id", call_id)}
 
 
 HISTORIES = Histories(
@@ -182,7 +184,7 @@ HISTORIES = Histories(
     read_system=read_system,
     write=write,
     with_id=with_id,
-    system=_system,
+    system=_write_system,
     joins=True,
     input_kinds=frozenset(
         {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
@@ -287,5 +289,5 @@ def write_result(call_id: str, name: str, output: Any, parts: tuple[Part, ...], 
     types = HISTORIES.media_types
     if media := [part for part in parts if not isinstance(part, Text) and is_taken(by_media_type(part), types)]:
         response["response"] = {key: as_text(tuple(part for part in parts if part not in media))}
-        response["parts"] = [piece(part) for part in media]
+        response["parts"] = [write_piece(part) for part in media]
     return {"functionResponse": response}

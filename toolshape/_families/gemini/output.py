@@ -10,7 +10,7 @@ from dataclasses import replace
 from toolshape._calls import JsonObject, WireMessage
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import AnswerText, NotBesideTools, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -33,7 +33,7 @@ _DIALECTS = {"responseJsonSchema": "gemini", "responseSchema": "gemini-openapi"}
 
 def sent(body: JsonObject) -> SentOutput | None:
     """Read the schema in either field of ``generationConfig``; the SDK calls this object ``config``."""
-    config = mapping(body.get("generationConfig", body.get("config")))
+    config = as_object(body.get("generationConfig", body.get("config")))
     for key, dialect in _DIALECTS.items():
         if config.get(key) is not None:
             return SentOutput(f"generationConfig.{key}", config[key], dialect=dialect)

@@ -11,28 +11,28 @@ from toolshape._calls import JsonObject
 from toolshape._errors import ResponseError
 from toolshape._families.gemini.messages import function_call, read_call
 from toolshape._schema.values import append_text, read_json, write_json
-from toolshape._wire.bodies import make_room, member, plain
+from toolshape._wire.bodies import make_room, member, to_plain_json
 from toolshape._wire.ids import is_plain_id, with_call_ids
 from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_response(body: Any) -> Any:
     """Return a response, or a response made of a history's content or of one call; ``None`` for any other body."""
     if isinstance(member(body, "candidates"), list) or isinstance(member(body, "promptFeedback"), dict):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
         return {"candidates": [{"content": body}]}
     if function_call(body) is not None and member(body, "role") is None:
-        return {"candidates": [{"content": {"role": "model", "parts": [plain(body)]}}]}
+        return {"candidates": [{"content": {"role": "model", "parts": [to_plain_json(body)]}}]}
     return None
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_response(body) is not None
 
 
 def read(body: Any) -> Reading | None:
-    body = whole(body)
+    body = as_response(body)
     if body is None:
         return None
     candidates = member(body, "candidates")
@@ -46,7 +46,7 @@ def read(body: Any) -> Reading | None:
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
     assistant: list[JsonObject] = (
-        [{**plain(content), "role": "model"}] if content is not None and member(content, "parts") else []
+        [{**to_plain_json(content), "role": "model"}] if content is not None and member(content, "parts") else []
     )
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
         sent_parts, calls = with_call_ids(
@@ -94,7 +94,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
         parts.append(open_call)
         body["x-calls"] = body.get("x-calls", 0) + 1
     for piece in call.get("partialArgs") or ():
-        _put(open_call["functionCall"].setdefault("args", {}), piece)
+        _put_at_path(open_call["functionCall"].setdefault("args", {}), piece)
     body["x-open"] = open_call if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
@@ -107,7 +107,7 @@ _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
-def _put(arguments: JsonObject, piece: JsonObject) -> None:
+def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
     """Put a value at its JSON path; strings arrive in pieces, so append a string to the string that is there."""
     matches = _STEP.findall(piece["jsonPath"])
     steps = [

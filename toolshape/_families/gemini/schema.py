@@ -25,10 +25,10 @@ JSON_KEYWORDS = (
     "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
 )  # fmt: skip
 JSON_SCHEMA = (
-    structure.wrapped_root,
+    structure.wrap_root,
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
-    structure.references_inlined,
-    everywhere(each(structure.never_left_out, structure.describe_constraints, structure.require_what_is_there)),
+    structure.inline_references,
+    everywhere(each(structure.drop_impossible_fields, structure.describe_constraints, structure.require_what_is_there)),
     KEYS,
     everywhere(rewrites.all_of_merged_or_described),
     everywhere(rewrites.one_of_as_any_of),
@@ -69,10 +69,12 @@ Source: Schema of google-genai 3.6.1, 2026-11-25.
 """
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
-    structure.wrapped_root,
+    structure.wrap_root,
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
-    structure.references_inlined,
-    everywhere(each(structure.never_left_out, structure.possible_enum, structure.require_what_is_there)),
+    structure.inline_references,
+    everywhere(
+        each(structure.drop_impossible_fields, structure.describe_impossible_enum, structure.require_what_is_there)
+    ),
     KEYS,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.enum_as_strings),

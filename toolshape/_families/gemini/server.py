@@ -8,7 +8,7 @@ from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini.messages import write_call
 from toolshape._families.gemini.probes import MODELS, PROBES
 from toolshape._families.gemini.schema import MODES
-from toolshape._wire.request_checks import entries_are_own, required_fields
+from toolshape._wire.request_checks import no_foreign_keys, required_fields
 from toolshape._wire.server import (
     Address,
     Completion,
@@ -22,7 +22,16 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, listed, mapping, mode_of, pieces, seconds_text, sent_calls, texts
+from toolshape._wire.server_json import (
+    KEY,
+    as_list,
+    as_object,
+    mode_for_word,
+    seconds_text,
+    sent_calls,
+    split_text,
+    strings_in,
+)
 
 _FINISHES: dict[Finish, str] = {
     "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "error": "MALFORMED_RESPONSE",
@@ -53,7 +62,7 @@ ENDPOINT = Endpoint(
 )
 
 
-def _either(node: JsonObject, camel: str, snake: str) -> Any:
+def _get_either(node: JsonObject, camel: str, snake: str) -> Any:
     """Return a member under either spelling of its key: the server accepts both."""
     return node.get(camel, node.get(snake))
 
@@ -62,22 +71,22 @@ def read_request(body: JsonObject) -> RequestRead:
     """Read the declarations and the calling mode of a request. The two fields for parameters have different rules."""
     tools: list[SentTool] = []
     native_count = 0
-    for at, entry in enumerate(listed(body.get("tools"))):
-        tool_entry = mapping(entry)
-        declarations = _either(tool_entry, "functionDeclarations", "function_declarations")
+    for at, entry in enumerate(as_list(body.get("tools"))):
+        tool_entry = as_object(entry)
+        declarations = _get_either(tool_entry, "functionDeclarations", "function_declarations")
         native_count += declarations is None
-        for number, declaration in enumerate(listed(declarations)):
+        for number, declaration in enumerate(as_list(declarations)):
             path = f"tools[{at}].function_declarations[{number}]"
-            tools.append(_declared(mapping(declaration), path, number))
-    config = mapping(_either(body, "toolConfig", "tool_config"))
-    calling_config = mapping(_either(config, "functionCallingConfig", "function_calling_config"))
+            tools.append(_read_declaration(as_object(declaration), path, number))
+    config = as_object(_get_either(body, "toolConfig", "tool_config"))
+    calling_config = as_object(_get_either(config, "functionCallingConfig", "function_calling_config"))
     mode_word = str(calling_config.get("mode", "")).upper()
-    mode = "auto" if mode_word == "VALIDATED" else mode_of(MODES, mode_word)
-    names = texts(listed(_either(calling_config, "allowedFunctionNames", "allowed_function_names")))
+    mode = "auto" if mode_word == "VALIDATED" else mode_for_word(MODES, mode_word)
+    names = strings_in(as_list(_get_either(calling_config, "allowedFunctionNames", "allowed_function_names")))
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(content for content in listed(body.get("contents")) if isinstance(content, dict)),
+        messages=tuple(content for content in as_list(body.get("contents")) if isinstance(content, dict)),
         native=native_count,
         mode=None if names and mode == "required" else mode,
         names=names if mode == "required" else (),
@@ -85,8 +94,8 @@ def read_request(body: JsonObject) -> RequestRead:
     )
 
 
-def _declared(declaration: JsonObject, path: str, number: int) -> SentTool:
-    schema = _either(declaration, "parametersJsonSchema", "parameters_json_schema")
+def _read_declaration(declaration: JsonObject, path: str, number: int) -> SentTool:
+    schema = _get_either(declaration, "parametersJsonSchema", "parameters_json_schema")
     is_json_schema = schema is not None
     return SentTool(
         path=path,
@@ -139,8 +148,8 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
         return
     candidate = body["candidates"][0]
     parts: list[JsonObject] = []
-    for part in mapping(candidate.get("content")).get("parts") or ():
-        parts += [{"text": piece} for piece in pieces(part["text"])] if part.keys() == {"text"} else [part]
+    for part in as_object(candidate.get("content")).get("parts") or ():
+        parts += [{"text": piece} for piece in split_text(part["text"])] if part.keys() == {"text"} else [part]
     for part in parts[:-1]:
         yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
     last_candidate = {**candidate, "content": {"parts": parts[-1:], "role": "model"}}
@@ -165,7 +174,7 @@ def error(refusal: Refusal) -> ErrorReply:
 
 def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
     """Check that a request with a function calling config has functions; Gemini's own tools do not count."""
-    config = mapping(request.body.get("toolConfig", request.body.get("tool_config")))
+    config = as_object(request.body.get("toolConfig", request.body.get("tool_config")))
     if config.get("functionCallingConfig", config.get("function_calling_config")) is not None and not request.tools:
         path = "toolConfig.functionCallingConfig"
         yield RequestFault(path, "choice_without_tools", f"{path} needs functions", subject=path)
@@ -219,7 +228,7 @@ ADDRESS = Address(
 
 def body_of(keywords: JsonObject) -> JsonObject:
     """Convert the keywords of the SDK's call to the body that it sends: most of ``config`` is ``generationConfig``."""
-    config = mapping(keywords.get("config"))
+    config = as_object(keywords.get("config"))
     body = {key: value for key, value in keywords.items() if key != "config"}
     body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}
     generation_config = {key: value for key, value in config.items() if key not in REQUEST_FIELDS}
@@ -233,8 +242,8 @@ SERVER = Server(
         *request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
         *request_rules(
             "langchain-ai/langchainjs#9412, 2025-11; github/github-mcp-server#1385, 2025-11",
-            entries_are_own(
-                lambda body: listed(body.get("tools")),
+            no_foreign_keys(
+                lambda body: as_list(body.get("tools")),
                 "tools[{at}]",
                 *("type", "function", "name", "description", "parameters", "input_schema", "toolSpec"),
             ),

@@ -10,14 +10,14 @@ from toolshape._schema.values import write_json
 from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
-    bytes_of,
+    as_result_parts,
     call_part,
-    joined_text,
+    decode_base64,
+    join_text,
+    read_system_prompt,
     result_part,
-    result_pieces,
     result_text,
-    system_texts,
-    under,
+    with_id_at,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -39,18 +39,18 @@ def read(item: JsonObject, path: str) -> Message:
     if kind in ("user_input", "model_output"):
         content = item.get("content")
         entries = content if isinstance(content, list) else [] if content is None else [content]
-        parts = tuple(_piece(entry, f"content[{at}]") for at, entry in enumerate(entries))
+        parts = tuple(_read_piece(entry, f"content[{at}]") for at, entry in enumerate(entries))
         return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
     if kind == "function_call":
         part: MessagePart = call_part(read_call(item), "")
     elif kind == "function_result":
-        role, part = "tool", _result(item)
+        role, part = "tool", _read_result(item)
     elif kind == "thought":
         summary = item.get("summary") or ()
         text = "\n".join(str(block.get("text", "")) for block in summary if isinstance(block, dict))
         part = ReasoningPart(text=text, raw=item)
     elif kind in _CONTENTS:
-        role, part = "user", _piece(item, "")
+        role, part = "user", _read_piece(item, "")
     else:
         part = ProviderPart(kind=kind, raw=item)
     return Message(role=role, parts=(part,), raw=item, path=path)
@@ -66,7 +66,7 @@ _CONTENTS = {
 """The kinds of content, each with the media type for content that does not state one."""
 
 
-def _piece(piece: Any, path: str) -> MessagePart:
+def _read_piece(piece: Any, path: str) -> MessagePart:
     if not isinstance(piece, dict):
         return TextPart(text=str(piece), path=path)
     kind = str(piece.get("type", ""))
@@ -76,7 +76,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
     url = str(piece.get("uri") or "")
     if kind in _CONTENTS and (url or piece.get("data")):
         try:
-            data = b"" if url else bytes_of(piece["data"])
+            data = b"" if url else decode_base64(piece["data"])
         except ValueError:
             return ProviderPart(kind=kind, raw=piece, path=path)
         media = (
@@ -88,16 +88,16 @@ def _piece(piece: Any, path: str) -> MessagePart:
     return ProviderPart(kind=kind, raw=piece, path=path)
 
 
-def _result(item: JsonObject) -> ToolResultPart:
+def _read_result(item: JsonObject) -> ToolResultPart:
     result = item.get("result")
     parts: tuple[Part, ...] = ()
     is_text = isinstance(result, str)
     text = result if isinstance(result, str) else "" if result is None else write_json(result)
     if isinstance(result, list):
-        inner_parts = [_piece(entry, "") for entry in result]
+        inner_parts = [_read_piece(entry, "") for entry in result]
         is_text = len(inner_parts) == 1 and isinstance(inner_parts[0], TextPart)
-        parts = () if is_text else result_pieces(inner_parts)
-        text = joined_text(inner_parts, "tool") if is_text else as_text(parts)
+        parts = () if is_text else as_result_parts(inner_parts)
+        text = join_text(inner_parts, "tool") if is_text else as_text(parts)
     code = "tool_error" if item.get("is_error") else None
     return result_part(
         item.get("call_id"), item.get("name"), text, code=code, is_text=is_text or None, parts=parts, raw=item
@@ -122,7 +122,7 @@ def write(message: Message) -> list[WireMessage]:
         if isinstance(part, (TextPart, MediaPart)) or (
             isinstance(part, ProviderPart) and part.path.startswith("content")
         ):
-            contents.append(part.raw if part.raw is not None else _written(part))
+            contents.append(part.raw if part.raw is not None else _write_part(part))
             continue
         steps += [{"type": kind, "content": contents}] if contents else []
         contents = []
@@ -135,11 +135,13 @@ def write(message: Message) -> list[WireMessage]:
     return steps + ([{"type": kind, "content": contents}] if contents else [])
 
 
-def _written(part: MessagePart) -> JsonObject:
-    return piece(part.media) if isinstance(part, MediaPart) else {"type": "text", "text": getattr(part, "text", "")}
+def _write_part(part: MessagePart) -> JsonObject:
+    return (
+        write_piece(part.media) if isinstance(part, MediaPart) else {"type": "text", "text": getattr(part, "text", "")}
+    )
 
 
-def piece(part: Part) -> JsonObject:
+def write_piece(part: Part) -> JsonObject:
     """Write a text, image or file as a piece of content."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
@@ -151,16 +153,16 @@ def piece(part: Part) -> JsonObject:
 
 def read_system(request: JsonObject) -> list[Message]:
     """Read the system instruction of a request."""
-    return system_texts(request.get("system_instruction"), "system_instruction")
+    return read_system_prompt(request.get("system_instruction"), "system_instruction")
 
 
-def _system(messages: Sequence[Message]) -> JsonObject:
-    return {"system_instruction": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
+def _write_system(messages: Sequence[Message]) -> JsonObject:
+    return {"system_instruction": "\n\n".join(join_text(message.parts, "system") for message in messages)}
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
     """Return the step of a call or of a result with another id."""
-    return under(raw, "call_id" if raw.get("type") == "function_result" else "id", call_id)
+    return with_id_at(raw, "call_id" if raw.get("type") == "function_result" else "id", call_id)
 
 
 HISTORIES = Histories(
@@ -169,7 +171,7 @@ HISTORIES = Histories(
     read_system=read_system,
     write=write,
     with_id=with_id,
-    system=_system,
+    system=_write_system,
     is_items=True,
     input_kinds=frozenset(
         {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
@@ -222,7 +224,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 def write_result(call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
     """Write the step of a result, with the call's id and a flag for errors. A result without parts is sent as text."""
     step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
-    step["result"] = [piece(part) for part in parts] or text
+    step["result"] = [write_piece(part) for part in parts] or text
     if is_error:
         step["is_error"] = True
     return step

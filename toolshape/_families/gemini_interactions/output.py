@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from toolshape._calls import JsonObject, WireMessage
 from toolshape._wire.content import visible_text
 from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -22,7 +22,7 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    schema = mapping(body.get("response_format")).get("schema")
+    schema = as_object(body.get("response_format")).get("schema")
     return None if schema is None else SentOutput("response_format.schema", schema)
 
 

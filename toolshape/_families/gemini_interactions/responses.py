@@ -9,12 +9,12 @@ from typing import Any
 from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini_interactions.messages import read_call, with_object_arguments
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_whole, member, plain, release_held
+from toolshape._wire.bodies import hold_unless_complete, member, release_held, to_plain_json
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_interaction(body: Any) -> Any:
     """Return an interaction, or an interaction made of steps with a call; ``None`` for any other body."""
     if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
         return body
@@ -24,18 +24,18 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_interaction(body) is not None
 
 
 def read(body: Any) -> Reading | None:
-    body = whole(body)
+    body = as_interaction(body)
     if body is None:
         return None
     steps = member(body, "steps")
     calls = [read_call(step) for step in steps if member(step, "type") == "function_call"]
     sent_steps, calls = with_call_ids(
         [
-            with_object_arguments(step) for step in plain(steps) if "type" in step
+            with_object_arguments(step) for step in to_plain_json(steps) if "type" in step
         ],  # an item without a type is not a step
         calls,
         lambda step: step.get("type") == "function_call",
@@ -70,7 +70,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         text = steps[at]["arguments"]
         if isinstance(text, str):
             steps[at]["arguments"] = as_json(text or "{}")
-        return hold_unless_whole(body, call_positions[at], read_call(steps[at]), text)
+        return hold_unless_complete(body, call_positions[at], read_call(steps[at]), text)
     return ()
 
 
@@ -93,13 +93,13 @@ def text_delta(event: JsonObject) -> TextDelta:
         step = event.get("step") or {}
         blocks, summaries = step.get("content") or (), step.get("summary") or ()
         is_output = step.get("type") == "model_output"
-        return TextDelta("".join(map(_text, blocks)) if is_output else "", "".join(map(_text, summaries)))
+        return TextDelta("".join(map(_block_text, blocks)) if is_output else "", "".join(map(_block_text, summaries)))
     delta = (event.get("delta") or {}) if kind == "step.delta" else {}
-    thinking = _text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
+    thinking = _block_text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
     return TextDelta(delta.get("text") or "", thinking)
 
 
-def _text(block: Any) -> str:
+def _block_text(block: Any) -> str:
     return str(block.get("text") or "") if isinstance(block, dict) else ""
 
 

@@ -9,9 +9,9 @@ from toolshape._calls import ChoiceMode, JsonObject
 from toolshape._families.gemini import server as gemini_server
 from toolshape._families.gemini_interactions.messages import write_call
 from toolshape._families.gemini_interactions.schema import CHOICES
-from toolshape._families.openai.server import sent_function
+from toolshape._families.openai.server import read_function
 from toolshape._wire.server import Address, Completion, Endpoint, RequestProbe, RequestRead, Server
-from toolshape._wire.server_json import listed, mapping, mode_of, pieces, sent_calls, texts
+from toolshape._wire.server_json import as_list, as_object, mode_for_word, sent_calls, split_text, strings_in
 
 ADDRESS = Address(
     "https://generativelanguage.googleapis.com/v1beta/interactions",
@@ -25,20 +25,20 @@ ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", var
 
 def read_request(body: JsonObject) -> RequestRead:
     """Read the tools and the choice of a request."""
-    entries = listed(body.get("tools"))
+    entries = as_list(body.get("tools"))
     tools = tuple(
-        sent_function(entry, f"tools[{at}]", at, entry)
+        read_function(entry, f"tools[{at}]", at, entry)
         for at, entry in enumerate(entries)
         if isinstance(entry, dict) and entry.get("type") == "function"
     )
-    choice = mapping(body.get("generation_config")).get("tool_choice")
-    allowed = mapping(mapping(choice).get("allowed_tools"))
+    choice = as_object(body.get("generation_config")).get("tool_choice")
+    allowed = as_object(as_object(choice).get("allowed_tools"))
     mode: ChoiceMode | None = (
-        "auto" if choice == "validated" else mode_of(CHOICES, allowed.get("mode") if allowed else choice)
+        "auto" if choice == "validated" else mode_for_word(CHOICES, allowed.get("mode") if allowed else choice)
     )
-    names = texts(listed(allowed.get("tools"))) if mode == "required" else ()
+    names = strings_in(as_list(allowed.get("tools"))) if mode == "required" else ()
     steps = body.get("input")
-    raw_steps: list[Any] = [steps] if isinstance(steps, dict) else listed(steps)
+    raw_steps: list[Any] = [steps] if isinstance(steps, dict) else as_list(steps)
     if isinstance(steps, str):
         raw_steps = [{"type": "user_input", "content": [{"type": "text", "text": steps}]}]
     return RequestRead(
@@ -105,18 +105,18 @@ _IN_PIECES = ("arguments", "content", "signature")
 
 def _deltas(step: JsonObject) -> Iterator[JsonObject]:
     """Yield the deltas of a step: the pieces of its arguments, its signature, or the pieces of its only text."""
-    content = listed(step.get("content"))
+    content = as_list(step.get("content"))
     if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
-        for piece in pieces(json.dumps(step["arguments"], ensure_ascii=False)):
+        for piece in split_text(json.dumps(step["arguments"], ensure_ascii=False)):
             yield {"type": "arguments_delta", "arguments": piece}
     elif step.get("type") == "thought" and step.get("signature"):
         yield {"type": "thought_signature", "signature": step["signature"]}
-    elif len(content) == 1 and mapping(content[0]).keys() == {"type", "text"}:
-        for piece in pieces(content[0]["text"]):
+    elif len(content) == 1 and as_object(content[0]).keys() == {"type", "text"}:
+        for piece in split_text(content[0]["text"]):
             yield {"type": "text", "text": piece}
 
 
-def _function(kind: str) -> JsonObject:
+def _with_function(kind: str) -> JsonObject:
     return {"tools": [{"type": "function", "name": "probe", "parameters": {"type": kind}}]}
 
 
@@ -126,6 +126,6 @@ SERVER = Server(
     respond=respond,
     unfold=unfold,
     error=gemini_server.error,
-    probes=(RequestProbe(_function("array"), _function("object")),),
+    probes=(RequestProbe(_with_function("array"), _with_function("object")),),
     address=ADDRESS,
 )

@@ -63,7 +63,7 @@ SERVER = replace(
         ),
     ),
     fields=REQUEST_FIELDS,
-    address=openai_probes.at("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    address=openai_probes.address_of_chat("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     models=("open-mistral-7b",),
     unfold=openai_server.unfold_whole_calls,
     error=error,

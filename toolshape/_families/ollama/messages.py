@@ -11,7 +11,7 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import Image, Part, Text, by_media_type, encoded
 from toolshape._results import Result
 from toolshape._wire.bodies import member
-from toolshape._wire.content import arguments_object, bytes_of, joined_text, text_of
+from toolshape._wire.content import arguments_object, content_as_text, decode_base64, join_text
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
     MediaPart,
@@ -31,26 +31,26 @@ def read(item: JsonObject, path: str) -> Message:
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, ToolResultPart):
-            text = text_of(item.get("content"))
-            media = [image.media for image in _images(images) if isinstance(image, MediaPart)]
+            text = content_as_text(item.get("content"))
+            media = [image.media for image in _read_images(images) if isinstance(image, MediaPart)]
             parts_with_images = (Text(text), *media) if media else ()
             part = ToolResultPart(  # noqa: PLW2901 - the same part, with its images
                 id=part.id, wire_name=part.wire_name, text=part.text, code=part.code, parts=parts_with_images, raw=item
             )
         parts.append(part)
     if message.role != "tool":
-        parts += _images(images)
+        parts += _read_images(images)
     return Message(role=message.role, parts=tuple(parts), raw=item, path=path)
 
 
-def _images(images: Any) -> list[MessagePart]:
+def _read_images(images: Any) -> list[MessagePart]:
     """Read images from base64. A path stays as it is, because only the client can read it."""
     parts: list[MessagePart] = []
     entries: list[Any] = images if isinstance(images, list) else []
     for at, image in enumerate(entries):
         data = image.get("value") if isinstance(image, dict) else image
         try:
-            content = bytes_of(data)
+            content = decode_base64(data)
             media = Image(content, _image_type(content))
             parts.append(MediaPart(media=media, raw={"images": [image]}, path=f"images[{at}]"))
         except ValueError:
@@ -82,12 +82,12 @@ def write(message: Message) -> list[WireMessage]:
     messages: list[WireMessage] = [write_result_part(part) if part.raw is None else part.raw for part in results]
     other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if other_parts or not results:
-        messages.append(_written(message.role, other_parts))
+        messages.append(_write_message(message.role, other_parts))
     return messages
 
 
-def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
-    message: WireMessage = {"role": role, "content": joined_text(parts, role)}
+def _write_message(role: str, parts: Sequence[MessagePart]) -> WireMessage:
+    message: WireMessage = {"role": role, "content": join_text(parts, role)}
     images: list[Any] = []
     calls: list[JsonObject] = []
     for part in parts:
@@ -134,7 +134,7 @@ HISTORIES = Histories(
 
 def read_call(call: Any) -> WireCall:
     function = member(call, "function")
-    call_id = openai_messages.own_id(member(call, "id"))
+    call_id = openai_messages.normalise_id(member(call, "id"))
     return WireCall(call_id, member(function, "name") or "", member(function, "arguments"), call)
 
 

@@ -10,12 +10,12 @@ from toolshape._calls import JsonObject
 from toolshape._families.ollama.messages import read_call
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._schema.values import append_text
-from toolshape._wire.bodies import member, plain
+from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.ids import is_plain_id, with_call_ids
 from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_response(body: Any) -> Any:
     """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     if member(body, "done") is not None and member(body, "message") is not None:
         return body
@@ -27,23 +27,23 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_response(body) is not None
 
 
 def read(body: Any) -> Reading | None:
     """Read the calls. Servers before 2025 send no ids, and the Python client drops ids."""
-    body = whole(body)
+    body = as_response(body)
     if body is None:
         return None
     message = member(body, "message")
     all_calls = [read_call(call) for call in member(message, "tool_calls") or ()]
     calls = [call for call in all_calls if not openai_bodies.is_stray(call)]
-    sent = openai_bodies.with_content(openai_bodies.as_assistant(plain(message)))
+    sent = openai_bodies.with_content(openai_bodies.as_assistant(to_plain_json(message)))
     if len(calls) < len(all_calls):
         sent = openai_bodies.without_strays(sent, all_calls)
     if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
         items, calls = with_call_ids(
-            plain(sent["tool_calls"]),
+            to_plain_json(sent["tool_calls"]),
             calls,
             lambda _: True,
             lambda call, call_id: {**call, "id": call_id},

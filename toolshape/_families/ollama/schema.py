@@ -15,9 +15,9 @@ from toolshape._wire.provider import Choice, unsupported
 # The server's ToolProperty keeps these keywords and silently drops all others; it enforces none.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
-    structure.wrapped_root,
+    structure.wrap_root,
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
-    structure.references_inlined,
+    structure.inline_references,
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
     everywhere(rewrites.say_default),

@@ -17,7 +17,7 @@ from toolshape._wire.server import (
     Server,
     request_rules,
 )
-from toolshape._wire.server_json import arguments_text, pieces, sent_calls
+from toolshape._wire.server_json import arguments_text, sent_calls, split_text
 
 _FINISHES: dict[Finish, str] = {"length": "length"}
 
@@ -62,7 +62,7 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     base: JsonObject = {key: body[key] for key in ("model", "created_at") if key in body}
     message = body["message"]
     for key in ("thinking", "content"):
-        for piece in pieces(message.get(key) or ""):
+        for piece in split_text(message.get(key) or ""):
             yield {**base, "message": {"role": "assistant", "content": "", key: piece}, "done": False}
     for call in message.get("tool_calls") or ():
         yield {**base, "message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": False}
@@ -80,11 +80,11 @@ _TOOL = {"type": "function", "function": {"name": "probe", "parameters": {"type"
 _USER = {"role": "user", "content": "Go."}
 
 
-def _said(**more: str) -> JsonObject:
+def _with_message(**more: str) -> JsonObject:
     return {"messages": [_USER, {"role": "assistant", "content": "Done.", **more}, _USER]}
 
 
-def _called(given: Any) -> JsonObject:
+def _with_call(given: Any) -> JsonObject:
     call = {"function": {"name": "probe", "arguments": given}}
     result = {"role": "tool", "tool_name": "probe", "content": "ok"}
     return {"tools": [_TOOL], "messages": [_USER, {"role": "assistant", "tool_calls": [call]}, result]}
@@ -97,7 +97,10 @@ SERVER = Server(
     respond=respond,
     unfold=unfold,
     error=error,
-    probes=(RequestProbe(_called("a"), _called({})), RequestProbe(_said(thinking="Hm."), _said())),
+    probes=(
+        RequestProbe(_with_call("a"), _with_call({})),
+        RequestProbe(_with_message(thinking="Hm."), _with_message()),
+    ),
     models=("gpt-oss:120b-cloud",),
     address=ADDRESS,
 )

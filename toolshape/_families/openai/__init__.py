@@ -51,7 +51,7 @@ OPENAI = Provider(
                 limits.long_enums(choices=250, characters=15_000),
             ),
         ),
-        lenient=(structure.wrapped_root_with_items,),
+        lenient=(structure.wrap_root_and_add_items,),
         strict=STRICT,
     ),
     request=RequestForm(most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"), envelope=envelope, keywords=request),

@@ -28,21 +28,21 @@ from toolshape._wire.bodies import member
 from toolshape._wire.content import (
     arguments_object,
     arguments_text,
-    bytes_of,
+    as_result_parts,
+    audio_file,
+    audio_format,
     call_part,
+    content_as_text,
     content_list,
-    is_nothing,
-    joined_text,
-    marked_error,
-    media_of,
+    decode_base64,
+    is_empty,
+    join_text,
+    media_from_url,
     result_part,
-    result_pieces,
     result_text,
-    sound_format,
-    sound_of,
-    text_of,
-    under,
-    unmarked,
+    split_error_mark,
+    with_id_at,
+    without_error_mark,
 )
 from toolshape._wire.histories import NULL, Histories, history_rules
 from toolshape.messages import (
@@ -74,18 +74,23 @@ def read(item: JsonObject, path: str) -> Message:
     if role is None:
         raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
     if role == "tool":
-        return Message(role="tool", parts=(_result(item),), raw=item, path=path)
-    parts = [*_reasoning(item), *_content(item.get("content")), *_others(item), *_calls(item)]
+        return Message(role="tool", parts=(_read_result(item),), raw=item, path=path)
+    parts = [
+        *_read_reasoning(item),
+        *_read_content(item.get("content")),
+        *_read_other_members(item),
+        *_read_calls(item),
+    ]
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
-def _others(item: JsonObject) -> list[MessagePart]:
+def _read_other_members(item: JsonObject) -> list[MessagePart]:
     """Read all other members of a message, except empty ones: some gateways send every key, even without a value."""
-    keys = [key for key in item if key not in _READ and key not in _REASONING and not is_nothing(item[key])]
-    return [_other(key, item[key]) for key in keys]
+    keys = [key for key in item if key not in _READ and key not in _REASONING and not is_empty(item[key])]
+    return [_read_member(key, item[key]) for key in keys]
 
 
-def _other(key: str, value: Any) -> MessagePart:
+def _read_member(key: str, value: Any) -> MessagePart:
     """Read another member. A refusal becomes the assistant's text, and so does the transcript of its speech."""
     text = (
         value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
@@ -95,11 +100,11 @@ def _other(key: str, value: Any) -> MessagePart:
     return ProviderPart(kind=key, raw={key: value}, path=key)
 
 
-def _calls(item: JsonObject) -> list[MessagePart]:
+def _read_calls(item: JsonObject) -> list[MessagePart]:
     """Read the calls of a message. A call without name and id, which some gateways send, becomes a provider part."""
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
-        parts = [_call(call, f"tool_calls[{at}]") for at, call in enumerate(calls) if isinstance(call, dict)]
+        parts = [_read_call_part(call, f"tool_calls[{at}]") for at, call in enumerate(calls) if isinstance(call, dict)]
         return [
             part if part.id or part.wire_name else ProviderPart(kind="tool_calls", raw={}, path=part.path)
             for part in parts
@@ -111,22 +116,22 @@ def _calls(item: JsonObject) -> list[MessagePart]:
     return [ToolCallPart(id="", wire_name=name, arguments_raw=arguments, raw=legacy_call, path="function_call")]
 
 
-def _reasoning(item: JsonObject) -> Iterable[MessagePart]:
+def _read_reasoning(item: JsonObject) -> Iterable[MessagePart]:
     """Read the reasoning of a message: all reasoning keys together become one part."""
     members = {key: item[key] for key in _REASONING if item.get(key)}
     if not members:
         return ()
-    texts = [value if isinstance(value, str) else text_of(value) for value in members.values()]
+    texts = [value if isinstance(value, str) else content_as_text(value) for value in members.values()]
     return [ReasoningPart(text=texts[0], raw=members, path=next(iter(members)))]
 
 
-def _content(content: Any) -> list[MessagePart]:
+def _read_content(content: Any) -> list[MessagePart]:
     if isinstance(content, str):
         return [TextPart(text=content, path="content")] if content else []
-    return [_piece(entry, f"content[{at}]") for at, entry in enumerate(content_list(content))]
+    return [_read_piece(entry, f"content[{at}]") for at, entry in enumerate(content_list(content))]
 
 
-def _piece(piece: Any, path: str) -> MessagePart:
+def _read_piece(piece: Any, path: str) -> MessagePart:
     if not isinstance(piece, dict):
         return TextPart(text=str(piece), raw=piece, path=path)
     kind = piece.get("type", "text" if "text" in piece else "")
@@ -137,14 +142,14 @@ def _piece(piece: Any, path: str) -> MessagePart:
     if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
         return TextPart(text=piece["refusal"], raw=piece, path=path)
     if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a single text
-        return ReasoningPart(text=text_of(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
-    media = media_in(piece)
+        return ReasoningPart(text=content_as_text(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
+    media = read_media(piece)
     if media is not None:
         return MediaPart(media=media, raw=piece, path=path)
     return ProviderPart(kind=str(kind), raw=piece, path=path)
 
 
-def media_in(piece: JsonObject) -> Image | File | None:
+def read_media(piece: JsonObject) -> Image | File | None:
     """Return the image, audio, video or file in a part of a message's content; ``None`` if none can be read."""
     try:
         return _media(piece.get("type"), piece)
@@ -159,60 +164,68 @@ _URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video
 def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one return for each kind
     if kind in _URLS:
         source, (family, media_type) = piece.get(kind), _URLS[kind]
-        return media_of(str(source["url"] if isinstance(source, dict) else source), kind=family, media_type=media_type)
+        return media_from_url(
+            str(source["url"] if isinstance(source, dict) else source), kind=family, media_type=media_type
+        )
     if kind == "input_audio":
         source = piece["input_audio"]
         if isinstance(source, dict):
-            return sound_of(source["data"], str(source.get("format") or "wav"))
+            return audio_file(source["data"], str(source.get("format") or "wav"))
         is_url = str(source).startswith(("data:", "http://", "https://"))  # Mistral writes a URL, or base64
-        return media_of(source, kind="file", media_type="audio/mpeg") if is_url else sound_of(source, "mp3")
+        return media_from_url(source, kind="file", media_type="audio/mpeg") if is_url else audio_file(source, "mp3")
     if kind == "file" and isinstance(piece.get("file"), dict):
         file = piece["file"]
         if not isinstance(file.get("file_data"), str):
             return None
         name = str(file.get("filename") or "file")
         if not file["file_data"].startswith("data:"):
-            return File(bytes_of(file["file_data"]), name=name)
-        return media_of(file["file_data"], name=name, kind="file")
+            return File(decode_base64(file["file_data"]), name=name)
+        return media_from_url(file["file_data"], name=name, kind="file")
     if kind == "document_url" and isinstance(piece.get("document_url"), str):  # Mistral
-        return media_of(piece["document_url"], name=str(piece.get("document_name") or ""), kind="file")
+        return media_from_url(piece["document_url"], name=str(piece.get("document_name") or ""), kind="file")
     return None
 
 
-def _call(call: JsonObject, path: str) -> ToolCallPart:
+def _read_call_part(call: JsonObject, path: str) -> ToolCallPart:
     """Read a call of a message."""
     return call_part(read_call(call), path)
 
 
-def own_id(given: Any) -> Any:
+def normalise_id(given: Any) -> Any:
     """Return an id, or an empty string if it is missing. Mistral's SDK writes a missing id as the string "null"."""
     return "" if given is None or given == "null" else given
 
 
-def _result(item: JsonObject) -> ToolResultPart:
+def _read_result(item: JsonObject) -> ToolResultPart:
     content = item.get("content")
     media: list[Part] = []
     if isinstance(content, list):
-        pieces = [_piece(entry, "") for entry in content]
+        pieces = [_read_piece(entry, "") for entry in content]
         is_document = any(isinstance(inner, ProviderPart) and inner.kind == "document" for inner in pieces)
         if not is_document and any(not isinstance(inner, TextPart) for inner in pieces):
-            media = list(result_pieces(pieces))
-    text, code = marked_error(as_text(tuple(media)) if media else _result_text(content))
+            media = list(as_result_parts(pieces))
+    text, code = split_error_mark(as_text(tuple(media)) if media else _result_text(content))
     name = item.get("name") or item.get("tool_name")
     return result_part(
-        own_id(item.get("tool_call_id")), name, text, code=code, parts=unmarked(tuple(media)), raw=item, path=""
+        normalise_id(item.get("tool_call_id")),
+        name,
+        text,
+        code=code,
+        parts=without_error_mark(tuple(media)),
+        raw=item,
+        path="",
     )
 
 
 def _result_text(content: Any) -> str:
     """Return the text of a result. Cohere's results may be lists of documents."""
     if not isinstance(content, list):
-        return text_of(content)
+        return content_as_text(content)
     documents = [
         block.get("document", {}) for block in content if isinstance(block, dict) and block.get("type") == "document"
     ]
     if not documents:
-        return text_of([block for block in content if not isinstance(block, dict) or "text" in block])
+        return content_as_text([block for block in content if not isinstance(block, dict) or "text" in block])
     data = [document.get("data") if isinstance(document, dict) else document for document in documents]
     return "\n".join(datum if isinstance(datum, str) else json.dumps(datum, ensure_ascii=False) for datum in data)
 
@@ -237,14 +250,14 @@ OPENAI_FORM = VendorForm(shows_media=True)
 def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]:
     """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
-    messages = _results(results, form)
+    messages = _write_results(results, form)
     other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if other_parts or not results:
-        messages.append(_written(message.role, other_parts, form))
+        messages.append(_write_message(message.role, other_parts, form))
     return messages
 
 
-def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessage]:
+def _write_results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessage]:
     """Write one message for each result, in order, and then one message with the images and files of all results."""
     messages: list[WireMessage] = []
     media: list[JsonObject] = []
@@ -252,11 +265,11 @@ def _results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessag
         if part.raw is not None:
             messages.append(part.raw)
         elif _is_legacy(part.call_raw):
-            messages.append(_write_legacy_result(part.wire_name, marked_text(result_text(part), part.code)))
+            messages.append(_write_legacy_result(part.wire_name, add_error_mark(result_text(part), part.code)))
         else:
             messages.append(write_result_part(part, form))
         if part.raw is None and part.parts and form.shows_media:
-            media += _shown(part.id, part.wire_name, part.parts)
+            media += _media_content(part.id, part.wire_name, part.parts)
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
@@ -267,7 +280,7 @@ def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
     return wire_call if is_sent else {key: value for key, value in wire_call.items() if key != "id"}
 
 
-def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireMessage:
+def _write_message(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireMessage:
     message: WireMessage = {"role": role, "content": None if form.arguments == "text" else ""}
     calls: list[JsonObject] = []
     for part in parts:
@@ -280,7 +293,7 @@ def _written(role: str, parts: Sequence[MessagePart], form: VendorForm) -> WireM
             message.update(part.raw)
     content_parts = [part for part in parts if _is_content(part)]
     if content_parts:
-        message["content"] = _content_of(content_parts, role)
+        message["content"] = _write_content(content_parts, role)
     if calls:
         message["tool_calls"] = calls
     return message
@@ -296,12 +309,12 @@ def _is_content(part: MessagePart) -> bool:
     return isinstance(part, (ReasoningPart, ProviderPart)) and isinstance(part.raw, dict) and "type" in part.raw
 
 
-def _content_of(pieces: list[MessagePart], role: str) -> Any:
+def _write_content(pieces: list[MessagePart], role: str) -> Any:
     """Return one text, or an assistant's joined texts, as a string, which every vendor accepts; else return parts."""
     if all(isinstance(part, TextPart) and part.raw is None for part in pieces) and (
         len(pieces) == 1 or role == "assistant"
     ):
-        return joined_text(pieces, role)
+        return join_text(pieces, role)
     return [media_piece(part) if part.raw is None else part.raw for part in pieces]
 
 
@@ -316,7 +329,7 @@ def media_piece(part: MessagePart) -> JsonObject:
     if isinstance(media, Image):
         return {"type": "image_url", "image_url": {"url": data_url(media)}}
     if kind == "audio" and media.data:
-        return {"type": "input_audio", "input_audio": {"data": encoded(media), "format": sound_format(media)}}
+        return {"type": "input_audio", "input_audio": {"data": encoded(media), "format": audio_format(media)}}
     if kind == "video":
         return {"type": "video_url", "video_url": {"url": data_url(media)}}
     return {"type": "file", "file": {"filename": media.name, "file_data": data_url(media)}}
@@ -336,7 +349,7 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     """Return a call or a result with another id; ``None`` for the forms of 2023, which have names instead of ids."""
     if raw.get("role") == "function" or raw.keys() <= {"name", "arguments"}:
         return None
-    return under(raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id)
+    return with_id_at(raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id)
 
 
 HISTORIES = Histories(
@@ -389,8 +402,8 @@ def read_call(call: Any) -> WireCall:
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that toolshape does not run
         custom = member(call, "custom")
-        return WireCall(own_id(member(call, "id")), member(custom, "name") or "", member(custom, "input"), call)
-    call_id = own_id(member(call, "id"))
+        return WireCall(normalise_id(member(call, "id")), member(custom, "name") or "", member(custom, "input"), call)
+    call_id = normalise_id(member(call, "id"))
     return new_record(WireCall, (call_id, member(function, "name") or "", member(function, "arguments"), call))
 
 
@@ -404,7 +417,7 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     for call, _, error, _, _, raw_text, _, parts, _, _ in results:
         text = raw_text
         if error is not None or "Error [" in raw_text:
-            text = marked_text(raw_text, None if error is None else error.code)
+            text = add_error_mark(raw_text, None if error is None else error.code)
         raw = call.raw
         if (type(raw) is dict and "function" in raw) or not _is_legacy(raw):
             answers.append(write_result(call.id, text))
@@ -412,7 +425,7 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
             answers.append(_write_legacy_result(call.wire_name, text))
         if parts:
             media = media or []
-            media += _shown(call.id, call.wire_name, parts)
+            media += _media_content(call.id, call.wire_name, parts)
     return [*answers, {"role": "user", "content": media}] if media else answers
 
 
@@ -428,19 +441,21 @@ def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMe
         call, code = result.call, None if result.error is None else result.error.code
         has_id = member(call.raw, "id") not in (None, "")
         messages.append(
-            in_form(form, write_result(call.id, marked_text(result.text, code)), call.wire_name, has_id=has_id)
+            as_vendor_message(
+                form, write_result(call.id, add_error_mark(result.text, code)), call.wire_name, has_id=has_id
+            )
         )
     return messages
 
 
 def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
     """Write the message of a stored result, in the form of a vendor."""
-    message = write_result(part.id, marked_text(result_text(part), part.code))
+    message = write_result(part.id, add_error_mark(result_text(part), part.code))
     has_id = part.has_id and bool(part.id) if part.call_raw is None else member(part.call_raw, "id") not in (None, "")
-    return message if form is OPENAI_FORM else in_form(form, message, part.wire_name, has_id=has_id)
+    return message if form is OPENAI_FORM else as_vendor_message(form, message, part.wire_name, has_id=has_id)
 
 
-def in_form(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
+def as_vendor_message(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
     """Return the message of a result in the form of a vendor; ``has_id``: the model gave the call its id."""
     name_field = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
@@ -453,7 +468,7 @@ def _write_legacy_result(name: str, text: str) -> WireMessage:
     return {"role": "function", "name": name, "content": text}
 
 
-def _shown(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
+def _media_content(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
     """Write a text that names the result, followed by its images and files; an empty list if the result has none."""
     media = [part for part in parts if not isinstance(part, Text)]
     if not media:
@@ -478,7 +493,7 @@ def _is_legacy(call: Any) -> bool:
 _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 
 
-def marked_text(text: str, code: str | None) -> str:
+def add_error_mark(text: str, code: str | None) -> str:
     """Return the text of a result for families without an error flag: an error's text gets a mark at the beginning.
 
     A value that looks like the mark gets a leading space, so that the mark is reliable and the value can be read back.

@@ -10,7 +10,7 @@ from toolshape._calls import JsonObject, WireMessage
 from toolshape._families.openai.schema import NAMES
 from toolshape._wire.content import visible_text
 from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -37,13 +37,13 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 def sent(body: JsonObject) -> SentOutput | None:
     """Read the output schema of a request, and whether it is strict: OpenAI enforces only a strict schema."""
-    response_format = mapping(body.get("response_format"))
+    response_format = as_object(body.get("response_format"))
     if response_format.get("type") != "json_schema":
         return None
-    return named_sent(mapping(response_format.get("json_schema")), "response_format.json_schema")
+    return read_named_schema(as_object(response_format.get("json_schema")), "response_format.json_schema")
 
 
-def named_sent(named: JsonObject, path: str) -> SentOutput:
+def read_named_schema(named: JsonObject, path: str) -> SentOutput:
     return SentOutput(f"{path}.schema", named.get("schema"), named.get("name"), named.get("strict") is True)
 
 

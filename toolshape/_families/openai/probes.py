@@ -17,17 +17,17 @@ _CALL = {"id": "call00001", "type": "function", "function": {"name": "probe", "a
 _RESULT = {"role": "tool", "tool_call_id": "call00001", "content": "ok"}
 
 
-def _said(*calls: JsonObject) -> list[JsonObject]:
+def _conversation(*calls: JsonObject) -> list[JsonObject]:
     answers = [_RESULT] if calls else []
     user = {"role": "user", "content": "Go."}
     return [user, {"role": "assistant", "content": "Well.", "tool_calls": list(calls)}, *answers, user]
 
 
-def _named(name: str) -> JsonObject:
+def _with_choice(name: str) -> JsonObject:
     return {"tools": [_ENTRY], "tool_choice": {"type": "function", "function": {"name": name}}}
 
 
-_CALLED = {"tools": [_ENTRY], "messages": _said(_CALL)}
+_CALLED = {"tools": [_ENTRY], "messages": _conversation(_CALL)}
 _NAMELESS = {**_CALL, "function": {"name": "", "arguments": "{}"}}
 _REQUIRED = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
 _STRICT = {**_ENTRY, "function": {**_ENTRY["function"], "strict": False}}
@@ -38,7 +38,7 @@ _USER = {"role": "user", "content": "Go."}
 _ANSWER = {"role": "assistant", "content": "Done."}
 
 
-def _answered(content: Any) -> JsonObject:
+def _with_result(content: Any) -> JsonObject:
     messages = [_USER, {"role": "assistant", "tool_calls": [_CALL]}, {**_RESULT, "content": content}]
     return {"tools": [_ENTRY], "messages": messages}
 
@@ -47,12 +47,12 @@ PROBES = (
     RequestProbe({"tools": []}, {"tools": [_ENTRY]}),
     RequestProbe({"tool_choice": "auto"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
     RequestProbe({"tools": [{"function": _ENTRY["function"]}]}, {"tools": [_ENTRY]}),
-    RequestProbe(_named("other"), _named("probe")),
-    RequestProbe({"tools": [_ENTRY], "messages": _said()}, _CALLED),
-    RequestProbe({"tools": [_ENTRY], "messages": _said(_NAMELESS)}, _CALLED),
+    RequestProbe(_with_choice("other"), _with_choice("probe")),
+    RequestProbe({"tools": [_ENTRY], "messages": _conversation()}, _CALLED),
+    RequestProbe({"tools": [_ENTRY], "messages": _conversation(_NAMELESS)}, _CALLED),
     RequestProbe({"tools": [_REQUIRED]}, {"tools": [_ENTRY]}),
     KEY_TOO_MUCH,
-    RequestProbe(_answered(_MEDIA), _answered("ok")),
+    RequestProbe(_with_result(_MEDIA), _with_result("ok")),
     RequestProbe(
         {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}, {"messages": [_USER, _ANSWER, _USER]}
     ),
@@ -61,7 +61,7 @@ PROBES = (
         {"messages": [_USER, _ANSWER, _USER]},
     ),
     RequestProbe(
-        {"tools": [_ENTRY], "messages": [{"role": "assistant", "tool_calls": [_CALL]}, _RESULT]}, _answered("ok")
+        {"tools": [_ENTRY], "messages": [{"role": "assistant", "tool_calls": [_CALL]}, _RESULT]}, _with_result("ok")
     ),
     RequestProbe({"tools": [_ENTRY], "tool_choice": "required"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
     RequestProbe({"response_format": {"type": "json_schema", "json_schema": {"name": "probe", "schema": {}}}}, {}),
@@ -70,13 +70,13 @@ _BEARER = {"authorization": "Bearer {key}"}
 _SHORT = {"max_tokens": 1}
 
 
-def at(url: str, *keys: str, **smallest: int) -> Address:
+def address_of_chat(url: str, *keys: str, **smallest: int) -> Address:
     """Return the address of an API of this form."""
     return Address(f"{url}/chat/completions", _BEARER if keys else {}, keys, smallest or _SHORT, "read on 2026-11-25")
 
 
 # OpenAI's reasoning models refuse max_tokens, and need some tokens for their reasoning.
-OPENAI_ADDRESS = at("https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16)
+OPENAI_ADDRESS = address_of_chat("https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16)
 
 
 def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:

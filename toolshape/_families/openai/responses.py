@@ -11,8 +11,8 @@ from toolshape._errors import ResponseError
 from toolshape._families.openai.messages import read as read_message
 from toolshape._families.openai.messages import read_call
 from toolshape._schema.values import append_text, is_whole
-from toolshape._wire.bodies import member, plain
-from toolshape._wire.content import is_nothing
+from toolshape._wire.bodies import member, to_plain_json
+from toolshape._wire.content import is_empty
 from toolshape._wire.ids import is_plain_id, with_call_ids
 from toolshape._wire.provider import Completed, Read, Reading, TextDelta
 from toolshape.messages import ReasoningPart, TextPart
@@ -20,7 +20,7 @@ from toolshape.messages import ReasoningPart, TextPart
 _NOTHING_CUT = frozenset[int]()
 
 
-def whole(body: Any) -> Any:
+def as_completion(body: Any) -> Any:
     """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     if isinstance(member(body, "choices"), list):
         return body
@@ -28,12 +28,12 @@ def whole(body: Any) -> Any:
     if member(body, "role") == "assistant" and (is_plain or isinstance(member(body, "tool_calls"), list)):
         return {"choices": [{"message": body}]}
     if member(member(body, "function") or member(body, "custom"), "name") is not None:
-        return {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [plain(body)]}}]}
+        return {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [to_plain_json(body)]}}]}
     return None
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_completion(body) is not None
 
 
 def read(body: Any) -> Read | None:
@@ -60,7 +60,7 @@ def read(body: Any) -> Read | None:
 
 
 def _read_any(body: Any) -> Reading | None:
-    response = whole(body)
+    response = as_completion(body)
     if response is None:
         return None
     choices = member(response, "choices")
@@ -75,11 +75,11 @@ def _read_any(body: Any) -> Reading | None:
     calls = [call for call in listed_calls if not is_stray(call)]
     if not calls and legacy_call is not None and member(legacy_call, "name"):  # some send an empty name
         calls = [WireCall("", member(legacy_call, "name"), member(legacy_call, "arguments"), legacy_call)]
-    assistant = as_assistant(_as_sent(message))
+    assistant = as_assistant(_sendable_message(message))
     if len(calls) < len(listed_calls):
         assistant = without_strays(assistant, listed_calls)
     if not all(is_plain_id(call.id) for call in calls) and assistant.get("tool_calls"):
-        sent_calls = [plain(call) for call in assistant["tool_calls"]]
+        sent_calls = [to_plain_json(call) for call in assistant["tool_calls"]]
         sent_calls, calls = with_call_ids(
             sent_calls, calls, lambda _: True, lambda call, call_id: {**call, "id": call_id}
         )
@@ -101,7 +101,7 @@ def with_content(message: WireMessage) -> WireMessage:
         return message
     if not isinstance(content, list):
         replacement: Any = (
-            [content] if isinstance(content, dict) and content else None if is_nothing(content) else str(content)
+            [content] if isinstance(content, dict) and content else None if is_empty(content) else str(content)
         )
         return with_content({**message, "content": replacement})
     kept_blocks = [block for block in content if member(block, "type") not in ("tool_use", "tool_result")]
@@ -146,13 +146,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if event_choice.get("finish_reason"):
             choice["finish_reason"] = finish = event_choice["finish_reason"]
     if finish is not None:
-        return _at_the_end(choice["message"], FINISHES.get(str(finish), "other"))
+        return _calls_at_end(choice["message"], FINISHES.get(str(finish), "other"))
     # If this event began new calls, check the call that was the last before this event, and all new calls but the last.
     candidates = range(max(call_count - 1, 0), len(calls) - 1) if len(calls) > call_count else ()
     return [(at, read_call(calls[at])) for at in candidates if is_whole(calls[at]["function"]["arguments"])]
 
 
-def _at_the_end(message: WireMessage, finish: Finish) -> list[Completed]:
+def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
     """Return the calls of a response that has ended. If the response ended early, return only the whole calls."""
     calls, legacy_call = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
     if not calls and isinstance(legacy_call, dict) and legacy_call.get("name"):
@@ -220,11 +220,11 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         append_text(call["function"], "arguments", function["arguments"])
 
 
-def _as_sent(message: Any) -> WireMessage:
+def _sendable_message(message: Any) -> WireMessage:
     """Return the message with content that requests accept, and without the fields that the SDK's ``parse`` adds."""
     if isinstance(message, dict):
         return with_content(message)
-    sent_message: WireMessage = with_content(plain(message))
+    sent_message: WireMessage = with_content(to_plain_json(message))
     sent_message.pop("parsed", None)
     for call in sent_message.get("tool_calls") or ():
         call.get("function", {}).pop("parsed_arguments", None)

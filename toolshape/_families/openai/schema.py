@@ -55,14 +55,14 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if len(choice.names) > 1:
         allowed = {"mode": "required", "tools": [_function(name) for name in choice.names]}
-        return _said(tools, {"type": "allowed_tools", "allowed_tools": allowed}, choice)
-    return _said(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
+        return _request_body(tools, {"type": "allowed_tools", "allowed_tools": allowed}, choice)
+    return _request_body(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Write a request for vendors without ``allowed_tools``: if the choice names several tools, send only those."""
     if len(choice.names) > 1:
-        return _said(list(choice.chosen), "required", choice)
+        return _request_body(list(choice.chosen), "required", choice)
     return request(tools, choice)
 
 
@@ -70,7 +70,7 @@ def _function(name: str) -> JsonObject:
     return {"type": "function", "function": {"name": name}}
 
 
-def _said(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObject:
+def _request_body(tools: list[JsonObject], tool_choice: Any, choice: Choice) -> JsonObject:
     body: JsonObject = {"tools": tools}
     if tool_choice is not None:
         body["tool_choice"] = tool_choice
@@ -90,7 +90,7 @@ ROOT = cited(
     rules.root_without("anyOf", "oneOf", "allOf", "enum", "not", "const"),
 )
 GUIDE = "Structured Outputs guide, 2026-08"
-STRICT = (structure.wrapped_root, *OBJECTS)
+STRICT = (structure.wrap_root, *OBJECTS)
 # Fine-tuned models and Azure accept none of these keywords (Structured Outputs guide, 2026; Azure's page of 2025-01).
 MOVED = (
     "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",

@@ -9,9 +9,9 @@ from toolshape._families.openai import probes
 from toolshape._families.openai.messages import write_call
 from toolshape._wire.request_checks import (
     choice_has_tools,
-    chosen_tools_are_there,
+    chosen_tools_exist,
     required_fields,
-    tools_are_some,
+    tools_not_empty,
 )
 from toolshape._wire.server import (
     Completion,
@@ -25,7 +25,16 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, arguments_text, listed, mapping, mode_of, pieces, request_id, texts
+from toolshape._wire.server_json import (
+    KEY,
+    arguments_text,
+    as_list,
+    as_object,
+    mode_for_word,
+    request_id,
+    split_text,
+    strings_in,
+)
 
 FINISHES: dict[Finish, str] = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
@@ -39,7 +48,7 @@ ENDPOINT = Endpoint(
 )
 
 
-def sent_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
+def read_function(function: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
     """Read a function in the form of OpenAI and similar vendors."""
     return SentTool(
         path=path,
@@ -60,31 +69,31 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         body: The request.
         words: The provider's words for a choice.
     """
-    entries = listed(body.get("tools"))
+    entries = as_list(body.get("tools"))
     tools = [
-        sent_function(entry["function"], f"tools[{at}].function", at, entry)
+        read_function(entry["function"], f"tools[{at}].function", at, entry)
         for at, entry in enumerate(entries)
         if isinstance(entry, dict) and isinstance(entry.get("function"), dict)
     ]
     choice, names = body.get("tool_choice"), tuple[str, ...]()
-    mode = mode_of(words, choice)
+    mode = mode_for_word(words, choice)
     if isinstance(choice, dict):
-        allowed = mapping(choice.get("allowed_tools"))
-        mode = mode_of(words, allowed.get("mode"))
-        chosen = listed(allowed.get("tools")) if allowed else [choice]
-        chosen_names = texts(mapping(mapping(tool).get("function")).get("name") for tool in chosen)
+        allowed = as_object(choice.get("allowed_tools"))
+        mode = mode_for_word(words, allowed.get("mode"))
+        chosen = as_list(allowed.get("tools")) if allowed else [choice]
+        chosen_names = strings_in(as_object(as_object(tool).get("function")).get("name") for tool in chosen)
         names = chosen_names if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(message for message in listed(body.get("messages")) if isinstance(message, dict)),
+        messages=tuple(message for message in as_list(body.get("messages")) if isinstance(message, dict)),
         native=len(entries) - len(tools),
         mode=None if names else mode,
         names=names,
         parallel=parallel if isinstance(parallel, bool) else None,
         is_strict=any(tool.is_strict for tool in tools) or body.get("strict_tools") is True,
-        wants_usage=mapping(body.get("stream_options")).get("include_usage") is True,
+        wants_usage=as_object(body.get("stream_options")).get("include_usage") is True,
     )
 
 
@@ -139,7 +148,7 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
     other_fields = {key: value for key, value in message.items() if key not in (*streamed_keys, "tool_calls")}
     yield chunk({**other_fields, **dict.fromkeys(streamed_keys, "")})
     for key in streamed_keys:
-        for piece in pieces(message[key]):
+        for piece in split_text(message[key]):
             yield chunk({key: piece})
     for index, call in enumerate(message.get("tool_calls") or ()):
         function = call["function"]
@@ -150,7 +159,7 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
         text = arguments if isinstance(arguments, str) else ""
         started_call = {**call, "index": index, "function": {**function, **({"arguments": ""} if text else {})}}
         yield chunk({"tool_calls": [started_call]})
-        for piece in pieces(text):
+        for piece in split_text(text):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     yield chunk({}, choice.get("finish_reason"))
     if "usage" in body:
@@ -188,23 +197,25 @@ _IN = _SCHEMA + "In context={context}, "
 _CODE = "invalid_function_parameters"
 
 
-def _of_schema(message: str) -> Wording:
+def _schema_wording(message: str) -> Wording:
     return Wording(message, code=_CODE, param="{param}")
 
 
 WORDINGS: dict[str, Wording] = {
-    "closed": _of_schema(_IN + "'additionalProperties' is required to be supplied and to be false."),
-    "all_required": _of_schema(
+    "closed": _schema_wording(_IN + "'additionalProperties' is required to be supplied and to be false."),
+    "all_required": _schema_wording(
         _IN + "'required' is required to be supplied and to be an array including every key in properties. "
         "Missing '{subject}'."
     ),
-    "root_has_properties": _of_schema(_IN + "object schema missing properties."),
-    "arrays_have_items": _of_schema(_IN + "array schema missing items."),
-    "keywords": _of_schema(_IN + "'{subject}' is not permitted."),
-    "formats": _of_schema(_IN + "'{subject}' is not a valid format."),
-    "typed": _of_schema(_IN + "schema must have a 'type' key."),
-    "root_is_object": _of_schema(_SCHEMA + "schema must be a JSON Schema of 'type: \"object\"', got 'type: {given}'."),
-    "root_without_combinators": _of_schema(
+    "root_has_properties": _schema_wording(_IN + "object schema missing properties."),
+    "arrays_have_items": _schema_wording(_IN + "array schema missing items."),
+    "keywords": _schema_wording(_IN + "'{subject}' is not permitted."),
+    "formats": _schema_wording(_IN + "'{subject}' is not a valid format."),
+    "typed": _schema_wording(_IN + "schema must have a 'type' key."),
+    "root_is_object": _schema_wording(
+        _SCHEMA + "schema must be a JSON Schema of 'type: \"object\"', got 'type: {given}'."
+    ),
+    "root_without_combinators": _schema_wording(
         _SCHEMA + "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
     ),
     "name": Wording(
@@ -253,25 +264,25 @@ def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
 
 def entries_have_types(request: RequestRead) -> Iterator[RequestFault]:
     """Check that each entry of the list of tools has a type."""
-    for number, entry in enumerate(listed(request.body.get("tools"))):
-        if "type" not in mapping(entry):
+    for number, entry in enumerate(as_list(request.body.get("tools"))):
+        if "type" not in as_object(entry):
             path = f"tools[{number}].type"
             yield RequestFault(path, "entry_type", "the entry has no type", number=number, subject=path)
 
 
-def calls_are_some(request: RequestRead) -> Iterator[RequestFault]:
+def calls_not_empty(request: RequestRead) -> Iterator[RequestFault]:
     """Check that no message has an empty list of calls."""
-    for number, message in enumerate(listed(request.body.get("messages"))):
-        if mapping(message).get("tool_calls") == []:
+    for number, message in enumerate(as_list(request.body.get("messages"))):
+        if as_object(message).get("tool_calls") == []:
             path = f"messages[{number}].tool_calls"
             yield RequestFault(path, "empty_array", "the list of calls is empty: leave it out", subject=path)
 
 
 def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
     """Check that no call of a message has an empty name."""
-    for number, message in enumerate(listed(request.body.get("messages"))):
-        for position, call in enumerate(listed(mapping(message).get("tool_calls"))):
-            if mapping(mapping(call).get("function")).get("name") == "":
+    for number, message in enumerate(as_list(request.body.get("messages"))):
+        for position, call in enumerate(as_list(as_object(message).get("tool_calls"))):
+            if as_object(as_object(call).get("function")).get("name") == "":
                 path = f"messages[{number}].tool_calls[{position}].function.name"
                 yield RequestFault(path, "empty_string", "the call has no name", subject=path)
 
@@ -281,15 +292,15 @@ REQUEST_RULES = (
     *request_rules(
         "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (accepted in local-inference-lab/vllm#193, "
         "2026-07)",
-        tools_are_some,
+        tools_not_empty,
     ),
     *request_rules(
         "RageAgainstThePixel/OpenAI-DotNet#479, 2025; writer/writer-framework#1013, 2025-07",
         choice_has_tools("tool_choice"),
     ),
-    *request_rules("vLLM, which checks as OpenAI does (sgl-project/sglang#28862, 2026-06)", chosen_tools_are_there),
+    *request_rules("vLLM, which checks as OpenAI does (sgl-project/sglang#28862, 2026-06)", chosen_tools_exist),
     *request_rules("openai/openai-cookbook#1248, 2024", entries_have_types),
-    *request_rules("openai/openai-node#1341, 2025-02; home-assistant/core#118577, 2024", calls_are_some),
+    *request_rules("openai/openai-node#1341, 2025-02; home-assistant/core#118577, 2024", calls_not_empty),
     *request_rules("continuedev/continue#11645, 2026", calls_have_names),
 )
 _EMPTY = "Invalid '{subject}': empty array. Expected an array with minimum length 1, but got an empty array instead."

@@ -16,7 +16,7 @@ from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import NotBesideTools, SchemaRules
 
-STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrapped_root_with_items,), strict=STRICT)
+STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrap_root_and_add_items,), strict=STRICT)
 """For vendors that document no dialect: OpenAI's strict form, the narrowest. No refusals of these vendors are known."""
 
 OPENROUTER = replace(
@@ -73,7 +73,7 @@ CEREBRAS = replace(
         ),
         lenient=STRICT_BY_FLAG.lenient,
         strict=(
-            structure.references_inlined,
+            structure.inline_references,
             *STRICT,
             everywhere(rewrites.say_instead(*_NOT_AT_CEREBRAS)),
             everywhere(rewrites.type_list_as_any_of),

@@ -18,14 +18,14 @@ from toolshape._wire.histories import Histories, HistoryRule, history_rules
 from toolshape._wire.provider import Budget, Choice, Limit, unsupported
 from toolshape._wire.request_checks import (
     choice_has_tools,
-    chosen_tools_are_there,
+    chosen_tools_exist,
+    no_forced_call,
     required_fields,
-    tools_are_some,
-    unforced,
+    tools_not_empty,
     unique_names,
 )
 from toolshape._wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
-from toolshape._wire.server_json import KEY, mapping
+from toolshape._wire.server_json import KEY, as_object
 
 _FACTS = OPENAI.facts
 
@@ -101,13 +101,13 @@ _DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
 
 
 def _deepseek_thinks(request: RequestRead) -> bool:
-    is_off = mapping(request.body.get("thinking")).get("type") == "disabled"
+    is_off = as_object(request.body.get("thinking")).get("type") == "disabled"
     return not is_off and _DEEPSEEK_THINKS.match(str(request.body.get("model"))) is not None
 
 
 def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
     """Check that the request holds no schema of an answer."""
-    if mapping(request.body.get("response_format")).get("type") == "json_schema":
+    if as_object(request.body.get("response_format")).get("type") == "json_schema":
         yield RequestFault("response_format", "no_response_format", "this provider accepts no schema of an answer")
 
 
@@ -128,8 +128,8 @@ DEEPSEEK = replace(
             rules.known_formats(*DEEPSEEK_FORMATS),
         ),
         strict=(
-            structure.wrapped_root,
-            structure.references_inlined,
+            structure.wrap_root,
+            structure.inline_references,
             *openai_schema.OBJECTS,
             everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
             everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
@@ -148,13 +148,13 @@ DEEPSEEK = replace(
     ),
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        address=probes.address_of_chat("https://api.deepseek.com", "DEEPSEEK_API_KEY"),
         models=("deepseek-v4-flash",),
         endpoint=_endpoint_for_openai_sdk(DEEPSEEK_API_KEY=KEY),
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
-            *request_rules("runebookai/tome#87, 2025-07", tools_are_some),
-            *request_rules("a recorded 400 of deepseek-v4-flash, 2026", unforced(_deepseek_thinks)),
+            *request_rules("runebookai/tome#87, 2025-07", tools_not_empty),
+            *request_rules("a recorded 400 of deepseek-v4-flash, 2026", no_forced_call(_deepseek_thinks)),
             *request_rules("UKGovernmentBEIS/inspect_ai#4916, 2026-08", no_schema_of_answers),
         ),
         wordings={
@@ -182,7 +182,7 @@ GROQ = replace(
     ),
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        address=probes.address_of_chat("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
         endpoint=_endpoint_for_own_sdk("GROQ"),
     ),
     facts=_FACTS._replace(
@@ -197,7 +197,7 @@ XAI = replace(
     request=replace(VENDOR.request, most_tools=Limit(128, "xai-sdk 1.21.0")),
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.x.ai/v1", "XAI_API_KEY"),
+        address=probes.address_of_chat("https://api.x.ai/v1", "XAI_API_KEY"),
         endpoint=_endpoint_for_openai_sdk(XAI_API_KEY=KEY),
         refuses=request_rules("chenyme/grok2api#1042, 2026", choice_has_tools("tool_choice")),
     ),
@@ -212,7 +212,7 @@ OPENROUTER = replace(
     histories=messages.WITH_VIDEO,
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        address=probes.address_of_chat("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
         endpoint=_endpoint_for_openai_sdk(OPENROUTER_API_KEY=KEY),
     ),
     facts=_FACTS._replace(
@@ -226,7 +226,7 @@ TOGETHER = replace(
     output=outputs.TOGETHER,
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        address=probes.address_of_chat("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
         endpoint=_endpoint_for_own_sdk("TOGETHER", "/v1"),
     ),
 )
@@ -236,7 +236,7 @@ FIREWORKS = replace(
     output=outputs.FIREWORKS,
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+        address=probes.address_of_chat("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
         endpoint=_endpoint_for_own_sdk("FIREWORKS", "/v1"),
     ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
@@ -250,7 +250,7 @@ CEREBRAS = replace(
     ),
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+        address=probes.address_of_chat("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
         endpoint=_endpoint_for_own_sdk("CEREBRAS"),
     ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
@@ -263,13 +263,13 @@ VLLM = replace(
     histories=messages.WITH_VIDEO,
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("http://localhost:8000/v1"),
+        address=probes.address_of_chat("http://localhost:8000/v1"),
         refuses=(
-            *request_rules("vllm-project/vllm#39780, 2026-04", tools_are_some),
+            *request_rules("vllm-project/vllm#39780, 2026-04", tools_not_empty),
             *request_rules(
                 "vllm-project/vllm#19239, 2025-06, and sgl-project/sglang#28862, 2026-06",
                 choice_has_tools("tool_choice"),
-                chosen_tools_are_there,
+                chosen_tools_exist,
             ),
         ),
     ),
@@ -286,7 +286,7 @@ LLAMA_CPP = replace(
     facts=_NO_STRICT.facts._replace(
         needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
     ),
-    server=replace(VENDOR_SERVER, address=probes.at("http://localhost:8080/v1")),
+    server=replace(VENDOR_SERVER, address=probes.address_of_chat("http://localhost:8080/v1")),
 )
 # "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
 MOONSHOT = replace(
@@ -295,7 +295,7 @@ MOONSHOT = replace(
     schema=replace(
         _NO_STRICT.schema,
         refuses=(*VENDOR.schema.refuses, *cited("command-code#566, 2026", rules.no_references)),
-        lenient=(*VENDOR.schema.lenient, structure.references_inlined),
+        lenient=(*VENDOR.schema.lenient, structure.inline_references),
     ),
     codec=replace(_NO_STRICT.codec, carries=frozenset({"image"})),
     histories=replace(
@@ -313,7 +313,7 @@ MOONSHOT = replace(
     ),
     server=replace(
         VENDOR_SERVER,
-        address=probes.at("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+        address=probes.address_of_chat("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
         models=("kimi-k2.6",),
         endpoint=_endpoint_for_openai_sdk(MOONSHOT_API_KEY=KEY),
     ),

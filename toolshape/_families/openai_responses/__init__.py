@@ -8,11 +8,11 @@ from toolshape._families.openai_responses.messages import write_calls, write_res
 from toolshape._families.openai_responses.output import OUTPUT
 from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta
 from toolshape._families.openai_responses.schema import (
-    deferred,
     envelope,
-    gathered,
     is_deferred,
-    refused_beside,
+    mark_deferred,
+    merge_groups,
+    native_conflict,
     request,
 )
 from toolshape._wire.bodies import member
@@ -27,13 +27,13 @@ OPENAI_RESPONSES = replace(
         OPENAI.request,
         envelope=envelope,
         keywords=request,
-        gather=gathered,
+        gather=merge_groups,
         deferral=Deferral(
-            mark=deferred,
+            mark=mark_deferred,
             is_marked=is_deferred,
             search={"type": "tool_search"},
             is_search=lambda tool: member(tool, "type") == "tool_search",
-            refused=refused_beside,
+            refused=native_conflict,
             evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, and the guide to tool "
             "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, or a deferred tool without a "
             "search, is refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",

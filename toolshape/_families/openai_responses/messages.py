@@ -8,21 +8,21 @@ from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
 from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
 from toolshape._results import Result
-from toolshape._wire.bodies import member, plain
+from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.content import (
     arguments_text,
-    bytes_of,
+    as_result_parts,
     call_part,
-    joined_text,
-    marked_error,
-    media_of,
+    content_as_text,
+    decode_base64,
+    join_text,
+    media_from_url,
+    read_system_prompt,
     result_part,
-    result_pieces,
     result_text,
-    system_texts,
-    text_of,
-    under,
-    unmarked,
+    split_error_mark,
+    with_id_at,
+    without_error_mark,
 )
 from toolshape._wire.histories import Histories, history_rules
 from toolshape.messages import (
@@ -47,20 +47,20 @@ def read(item: JsonObject, path: str) -> Message:
     if item.get("tool_calls") is not None or item.get("role") == "tool":
         raise ValueError("these are another provider's messages: an item has no tool_calls, and its role is not 'tool'")
     if kind == "message":
-        return _message(item, path)
+        return _read_message(item, path)
     role: Any = "assistant"
     if kind in ARGUMENTS:
         part: MessagePart = call_part(read_call(item), "")
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
     elif kind == "reasoning":
-        part = ReasoningPart(text=text_of(item.get("summary") or item.get("content") or ""), raw=item)
+        part = ReasoningPart(text=content_as_text(item.get("summary") or item.get("content") or ""), raw=item)
     else:
         part = ProviderPart(kind=kind, raw=item)
     return Message(role=role, parts=(part,), raw=item, path=path)
 
 
-def _message(item: JsonObject, path: str) -> Message:
+def _read_message(item: JsonObject, path: str) -> Message:
     content = item.get("content")
     parts: list[MessagePart] = [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
     if isinstance(content, list):
@@ -80,17 +80,17 @@ def _piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=piece["refusal"], raw=piece, path=path)
     media: Image | File | None = None
     if kind == "input_image" and isinstance(piece.get("image_url"), str):
-        media = media_of(piece["image_url"])
+        media = media_from_url(piece["image_url"])
     elif kind == "input_file":
-        media = _file(piece)
+        media = _read_file(piece)
     elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
-        media = openai_messages.media_in(piece)
+        media = openai_messages.read_media(piece)
     return (
         ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
     )
 
 
-def _file(piece: JsonObject) -> Image | File | None:
+def _read_file(piece: JsonObject) -> Image | File | None:
     name, data = str(piece.get("filename") or "file"), piece.get("file_data")
     if isinstance(piece.get("file_url"), str):
         url = piece["file_url"]
@@ -98,7 +98,9 @@ def _file(piece: JsonObject) -> Image | File | None:
     try:
         if isinstance(data, str):
             return (
-                media_of(data, name=name, kind="file") if data.startswith("data:") else File(bytes_of(data), name=name)
+                media_from_url(data, name=name, kind="file")
+                if data.startswith("data:")
+                else File(decode_base64(data), name=name)
             )
     except ValueError:
         pass
@@ -110,9 +112,9 @@ def _result(item: JsonObject) -> ToolResultPart:
     parts: tuple[Part, ...] = ()
     if isinstance(output, list):
         inner_parts = [_piece(entry, "") for entry in output]
-        parts = () if all(isinstance(part, TextPart) for part in inner_parts) else result_pieces(inner_parts)
-    text, code = marked_error(as_text(parts) if parts else text_of(output))
-    return result_part(item.get("call_id"), "", text, code=code, parts=unmarked(parts), raw=item)
+        parts = () if all(isinstance(part, TextPart) for part in inner_parts) else as_result_parts(inner_parts)
+    text, code = split_error_mark(as_text(parts) if parts else content_as_text(output))
+    return result_part(item.get("call_id"), "", text, code=code, parts=without_error_mark(parts), raw=item)
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
@@ -135,7 +137,7 @@ def write(message: Message) -> list[WireMessage]:
         if is_content:
             pending_parts.append(part)
             continue
-        items += _contents(message.role, pending_parts)
+        items += _write_contents(message.role, pending_parts)
         pending_parts = []
         if part.raw is not None:
             items.append(part.raw)
@@ -143,25 +145,25 @@ def write(message: Message) -> list[WireMessage]:
             items.append(write_call_part(part))
         elif isinstance(part, ToolResultPart):
             items.append(write_result_part(part))
-    return items + _contents(message.role, pending_parts)
+    return items + _write_contents(message.role, pending_parts)
 
 
-def _contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
+def _write_contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
     if not parts:
         return []
     role = "developer" if role == "system" else "assistant" if role == "assistant" else "user"
     if all(isinstance(part, TextPart) and part.raw is None for part in parts) and (
         len(parts) == 1 or role == "assistant"
     ):
-        return [{"role": role, "content": joined_text(parts, role)}]
-    return [{"role": role, "content": [part.raw if part.raw is not None else _written(part) for part in parts]}]
+        return [{"role": role, "content": join_text(parts, role)}]
+    return [{"role": role, "content": [part.raw if part.raw is not None else _write_part(part) for part in parts]}]
 
 
-def _written(part: MessagePart) -> JsonObject:
-    return piece(part.media) if isinstance(part, MediaPart) else piece(Text(getattr(part, "text", "")))
+def _write_part(part: MessagePart) -> JsonObject:
+    return write_piece(part.media) if isinstance(part, MediaPart) else write_piece(Text(getattr(part, "text", "")))
 
 
-def piece(part: Part) -> JsonObject:
+def write_piece(part: Part) -> JsonObject:
     """Write a text, image or file for the content of an item."""
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
@@ -177,16 +179,16 @@ def piece(part: Part) -> JsonObject:
 
 def read_system(request: JsonObject) -> list[Message]:
     """Read the instructions of a request."""
-    return system_texts(request.get("instructions"), "instructions")
+    return read_system_prompt(request.get("instructions"), "instructions")
 
 
-def _system(messages: Sequence[Message]) -> JsonObject:
-    return {"instructions": "\n\n".join(joined_text(message.parts, "system") for message in messages)}
+def _write_system(messages: Sequence[Message]) -> JsonObject:
+    return {"instructions": "\n\n".join(join_text(message.parts, "system") for message in messages)}
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
     """Return the item of a call or of a result with another call id; the id of the item itself stays."""
-    return under(raw, "call_id", call_id)
+    return with_id_at(raw, "call_id", call_id)
 
 
 HISTORIES = Histories(
@@ -195,7 +197,7 @@ HISTORIES = Histories(
     read_system=read_system,
     write=write,
     with_id=with_id,
-    system=_system,
+    system=_write_system,
     is_system_first=True,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
@@ -259,18 +261,18 @@ def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, .
     If a program called the tool, the call names this program as its ``caller``, and the item must name it too, so that
     the program can continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833, 2026-07).
     """
-    output = [piece(part) for part in _marked(parts, code)] or openai_messages.marked_text(text, code)
+    output = [write_piece(part) for part in _mark_parts(parts, code)] or openai_messages.add_error_mark(text, code)
     kind, caller = str(member(call, "type") or "function_call"), member(call, "caller")
     item = {"type": f"{kind}_output", "call_id": call_id, "output": output}
-    return item if caller is None else {**item, "caller": plain(caller)}
+    return item if caller is None else {**item, "caller": to_plain_json(caller)}
 
 
-def _marked(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
+def _mark_parts(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
     """Return the parts of a result. If the result is an error, put the error mark before the first text."""
     if not parts:
         return ()
     first = parts[0].text if isinstance(parts[0], Text) else None
-    marked = openai_messages.marked_text(first or "", code)
+    marked = openai_messages.add_error_mark(first or "", code)
     if marked == (first or ""):
         return parts
     return (Text(marked), *(parts if first is None else parts[1:]))

@@ -7,11 +7,11 @@ documentation does not say what the server does without it.
 from collections.abc import Sequence
 
 from toolshape._calls import JsonObject, WireMessage
-from toolshape._families.openai.output import named_schema, named_sent
+from toolshape._families.openai.output import named_schema, read_named_schema
 from toolshape._families.openai.schema import NAMES
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import mapping
+from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -30,8 +30,8 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    form = mapping(mapping(body.get("text")).get("format"))
-    return named_sent(form, "text.format") if form.get("type") == "json_schema" else None
+    form = as_object(as_object(body.get("text")).get("format"))
+    return read_named_schema(form, "text.format") if form.get("type") == "json_schema" else None
 
 
 OUTPUT = OutputForm(

@@ -15,7 +15,7 @@ _USER = {"role": "user", "content": "Go."}
 _THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
 
 
-def _called(**more: str) -> JsonObject:
+def _with_call(**more: str) -> JsonObject:
     call = {"type": "function_call", "call_id": "call00001", "name": "probe", "arguments": "{}", **more}
     result = {"type": "function_call_output", "call_id": "call00001", "output": "ok"}
     return {"tools": [_TOOL], "input": [_USER, call, result]}
@@ -25,6 +25,6 @@ PROBES = (
     RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}),
     RequestProbe({"tools": [_DEFERRED]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe({"tools": [_TOOL, _SEARCH]}, {"tools": [_DEFERRED, _SEARCH]}),
-    RequestProbe(_called(id="call00001"), _called()),
+    RequestProbe(_with_call(id="call00001"), _with_call()),
     RequestProbe({"input": [_USER, _THOUGHT, _USER]}, {"input": [_USER, _USER]}),
 )

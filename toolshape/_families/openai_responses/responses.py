@@ -9,12 +9,12 @@ from typing import Any
 from toolshape._calls import JsonObject
 from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
 from toolshape._schema.values import append_text
-from toolshape._wire.bodies import hold_unless_whole, make_room, member, plain
+from toolshape._wire.bodies import hold_unless_complete, make_room, member, to_plain_json
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_response(body: Any) -> Any:
     """Return a response, or a response made of items with a call; ``None`` for any other body."""
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
@@ -28,12 +28,12 @@ def _is_call(item: Any) -> bool:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_response(body) is not None
 
 
 def read(body: Any) -> Reading | None:
     """Read the calls. A response has a status instead of a finish reason; an incomplete response states a reason."""
-    body = whole(body)
+    body = as_response(body)
     if body is None:
         return None
     output = member(body, "output")
@@ -41,7 +41,7 @@ def read(body: Any) -> Reading | None:
     calls = [read_call(item) for item in output if _is_call(item)]
     reason = member(member(body, "incomplete_details"), "reason")
     # A request accepts no item that has neither a type nor a role.
-    items = [item for item in plain(output) if "type" in item or "role" in item]
+    items = [item for item in to_plain_json(output) if "type" in item or "role" in item]
     sent_items = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
     sent_items = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent_items]
     sent_items, calls = with_call_ids(sent_items, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id})
@@ -58,7 +58,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     if isinstance(event.get("response"), dict):
         received_output = event["response"].get("output") or output
         whole_output = (
-            received_output if _calls_in(received_output) >= _calls_in(output) else output
+            received_output if _count_calls(received_output) >= _count_calls(output) else output
         )  # keep announced calls
         body.update({**event["response"], "output": whole_output})
         return list(enumerate(map(read_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
@@ -74,7 +74,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if not kind.endswith("done") or output[at].get("status") == "incomplete":
             return ()
         call = read_call(output[at])
-        return hold_unless_whole(body, position, call, call.arguments)
+        return hold_unless_complete(body, position, call, call.arguments)
     if kind == "response.content_part.added" and 0 <= at < len(output):
         _begin_part(output[at], event)
     if kind in _TEXT_KEYS and 0 <= at < len(output):
@@ -118,7 +118,7 @@ def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) ->
     append_text(content[position], key, event.get("delta", ""))
 
 
-def _calls_in(output: Sequence[JsonObject]) -> int:
+def _count_calls(output: Sequence[JsonObject]) -> int:
     return sum(map(_is_call, output))
 
 

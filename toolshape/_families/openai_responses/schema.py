@@ -12,7 +12,7 @@ from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice
 
 
-def refused_beside(native: Any, names: Collection[str]) -> str:
+def native_conflict(native: Any, names: Collection[str]) -> str:
     if member(native, "type") == "tool_search" and member(native, "execution") == "client":
         return "toolshape cannot run a tool_search with execution='client': leave out its execution"
     if member(native, "type") == "namespace":
@@ -32,15 +32,15 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     return tool
 
 
-def deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
-    """Return a deferred function, or a group with only this function; ``gathered`` merges the groups of one name."""
+def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
+    """Return a deferred function, or a group with only this function; ``merge_groups`` merges the groups of one name."""
     function = {**entry, "defer_loading": True}
     if not isinstance(where, Namespace):
         return function
     return {"type": "namespace", "name": where.name, "description": where.description, "tools": [function]}
 
 
-def gathered(entries: list[JsonObject]) -> list[JsonObject]:
+def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
     """Merge the groups of the same name; the merged group takes the place of the first one."""
     groups: dict[str, JsonObject] = {}
     merged: list[JsonObject] = []

@@ -18,7 +18,7 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import arguments_text, listed, mapping, pieces, texts
+from toolshape._wire.server_json import arguments_text, as_list, as_object, split_text, strings_in
 
 ADDRESS = Address(
     "https://api.openai.com/v1/responses",
@@ -35,16 +35,16 @@ def read_request(body: JsonObject) -> RequestRead:
 
     Without ``strict``, the server decides.
     """
-    entries = listed(body.get("tools"))
+    entries = as_list(body.get("tools"))
     tools = list(_functions(entries, "tools"))
     items = body.get("input")
-    messages = [{"role": "user", "content": items}] if isinstance(items, str) else listed(items)
+    messages = [{"role": "user", "content": items}] if isinstance(items, str) else as_list(items)
     chat_request = openai.read_request({**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))})
     return chat_request._replace(
         body=body,
         tools=tuple(tools),
         messages=tuple(message for message in messages if isinstance(message, dict)),
-        native=sum(mapping(entry).get("type") not in ("function", "namespace") for entry in entries),
+        native=sum(as_object(entry).get("type") not in ("function", "namespace") for entry in entries),
         is_strict=any(tool.is_strict for tool in tools),
         wants_usage=True,
     )
@@ -54,14 +54,14 @@ def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
     """Yield the functions in a list of tools, including the functions in groups."""
     for at, entry in enumerate(given):
         if isinstance(entry, dict) and entry.get("type") == "function":
-            yield openai.sent_function(entry, f"{path}[{at}]", at, entry)
+            yield openai.read_function(entry, f"{path}[{at}]", at, entry)
         elif isinstance(entry, dict) and entry.get("type") == "namespace":
-            yield from _functions(listed(entry.get("tools")), f"{path}[{at}].tools")
+            yield from _functions(as_list(entry.get("tools")), f"{path}[{at}].tools")
 
 
 def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
     """Check that deferred tools and the search that finds them are sent together."""
-    has_search = any(mapping(entry).get("type") == "tool_search" for entry in listed(request.body.get("tools")))
+    has_search = any(as_object(entry).get("type") == "tool_search" for entry in as_list(request.body.get("tools")))
     deferred = [tool for tool in request.tools if tool.entry.get("defer_loading") is True]
     if deferred and not has_search:
         message = "a deferred tool needs tool_search beside it"
@@ -81,9 +81,9 @@ def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
 def _as_chat(choice: Any) -> Any:
     if not isinstance(choice, dict):
         return choice
-    entries = listed(choice.get("tools")) or [choice]
-    names = texts(
-        mapping(entry).get("name") for entry in entries if mapping(entry).get("type") in ("function", "custom")
+    entries = as_list(choice.get("tools")) or [choice]
+    names = strings_in(
+        as_object(entry).get("name") for entry in entries if as_object(entry).get("type") in ("function", "custom")
     )
     functions = [{"function": {"name": name}} for name in names]
     return {"allowed_tools": {"mode": choice.get("mode", "required"), "tools": functions}}
@@ -161,7 +161,7 @@ def _events(body: JsonObject) -> Iterator[JsonObject]:
 
 
 def _call_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
-    for piece in pieces(item["arguments"]):
+    for piece in split_text(item["arguments"]):
         yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
     done_fields = {"name": item["name"], "arguments": item["arguments"]}
     yield {"type": "response.function_call_arguments.done", **place, **done_fields}
@@ -176,7 +176,7 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
         extra_fields: JsonObject = {"logprobs": []} if kind == "output_text" else {}
         part_location = {**place, "content_index": index}
         yield {"type": "response.content_part.added", **part_location, "part": {**content, key: ""}}
-        for piece in pieces(content[key]):
+        for piece in split_text(content[key]):
             yield {"type": f"response.{name}.delta", **part_location, "delta": piece, **extra_fields}
         yield {"type": f"response.{name}.done", **part_location, key: content[key], **extra_fields}
         yield {"type": "response.content_part.done", **part_location, "part": content}

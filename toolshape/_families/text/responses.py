@@ -12,7 +12,7 @@ from toolshape._families.openai.responses import FINISHES
 from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.reading import Schemas, TextReading, gathered, read_text, scanner_of
 from toolshape._schema.values import as_json
-from toolshape._wire.bodies import member, plain
+from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.content import visible_text
 from toolshape._wire.ids import with_call_ids
 from toolshape._wire.provider import Completed, Read, ResponseForm, TextDelta
@@ -67,10 +67,10 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
     if text is None:
         return None
     if message is not None and member(message, "tool_calls"):
-        reading = huggingface.read(plain(message))
+        reading = huggingface.read(to_plain_json(message))
         return None if reading is None else (*reading[:2], finish or reading[2], *reading[3:])
     found = read_text(text_format, text, schemas)
-    own = {} if message is None else plain(message)
+    own = {} if message is None else to_plain_json(message)
     assistant, calls = as_message(text_format, found, own)
     cut = frozenset(at for at, call in enumerate(found.calls) if call.is_cut)
     if finish is None or str(finish) in ("eos_token", "stop_sequence"):  # the words of text-generation-inference

@@ -14,11 +14,11 @@ from toolshape._results import Result
 from toolshape._wire.content import (
     arguments_text,
     call_part,
-    marked_error,
-    media_of,
+    content_as_text,
+    media_from_url,
     result_part,
     result_text,
-    text_of,
+    split_error_mark,
 )
 from toolshape._wire.histories import Histories
 from toolshape.messages import (
@@ -48,7 +48,7 @@ def read(item: JsonObject, path: str) -> Message:
     role = _ROLES.get(str(item.get("role")), "user")
     content = item.get("content")
     if role == "tool":
-        text, code = marked_error(text_of(content))
+        text, code = split_error_mark(content_as_text(content))
         part = result_part(item.get("tool_call_id"), item.get("name"), text, code=code, raw=item)
         return Message(role="tool", parts=(part,), raw=item, path=path)
     reasoning = {key: item[key] for key in _REASONING if item.get(key)}
@@ -73,7 +73,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=piece["text"], raw=piece, path=path)
     image = piece.get("image_url") if isinstance(piece, dict) else None
     url = image.get("image_url") if isinstance(image, dict) else None
-    media = media_of(url) if isinstance(url, str) else None
+    media = media_from_url(url) if isinstance(url, str) else None
     if media is not None:
         return MediaPart(media=media, raw=piece, path=path)
     kind = next(iter(piece), "") if isinstance(piece, dict) else type(piece).__name__
@@ -152,5 +152,5 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
     """Write the message of a result, which holds only text. There is no error flag."""
-    content = [{"text": openai_messages.marked_text(text, code)}]
+    content = [{"text": openai_messages.add_error_mark(text, code)}]
     return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

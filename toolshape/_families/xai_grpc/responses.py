@@ -11,12 +11,12 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.xai_grpc.messages import OWN
 from toolshape._schema.values import append_text
-from toolshape._wire.bodies import member, plain
+from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.ids import is_plain_id, with_call_ids
 from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
-def whole(body: Any) -> Any:
+def as_response(body: Any) -> Any:
     """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
     outputs = member(body, "outputs")
     if isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs):
@@ -27,21 +27,21 @@ def whole(body: Any) -> Any:
 
 
 def recognises(body: Any) -> bool:
-    return whole(body) is not None
+    return as_response(body) is not None
 
 
 def read(body: Any) -> Reading | None:
     """Read the calls of the last output, without the calls that the server ran itself."""
-    body = whole(body)
+    body = as_response(body)
     if body is None:
         return None
     outputs = member(body, "outputs")
     if not outputs:
         return Reading([], [], None)
     message = member(outputs[-1], "message")
-    sent_calls = [plain(call) for call in _either(message, "tool_calls", "toolCalls") or ()]
+    sent_calls = [to_plain_json(call) for call in _get_either(message, "tool_calls", "toolCalls") or ()]
     calls = [openai_messages.read_call(call) for call in sent_calls if call.get("type") in OWN]
-    assistant = openai_bodies.with_content({**plain(message), "role": "ROLE_ASSISTANT"})
+    assistant = openai_bodies.with_content({**to_plain_json(message), "role": "ROLE_ASSISTANT"})
     if "toolCalls" in assistant:  # protobuf's name in JSON; a request needs the field's own name
         assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent_calls}
     if not all(is_plain_id(call.id) for call in calls):
@@ -51,11 +51,11 @@ def read(body: Any) -> Reading | None:
         assistant = {**assistant, "tool_calls": sent_calls}
     if isinstance(assistant.get("content"), str):  # in a request the content is a list
         assistant = {**assistant, "content": [{"text": assistant["content"]}]}
-    finish = _either(outputs[-1], "finish_reason", "finishReason")
+    finish = _get_either(outputs[-1], "finish_reason", "finishReason")
     return Reading([assistant], calls, finish)
 
 
-def _either(node: Any, name: str, camel: str) -> Any:
+def _get_either(node: Any, name: str, camel: str) -> Any:
     value = member(node, name)
     return member(node, camel) if value is None else value
 

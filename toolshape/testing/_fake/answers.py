@@ -12,7 +12,7 @@ from toolshape._calls import Finish, JsonObject, WireCall
 from toolshape._families.text.format import TextCall
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.writing import written_calls
-from toolshape._schema.generate import generated
+from toolshape._schema.generate import generate
 from toolshape._tool import Tool
 from toolshape._wire.ids import generated_id, id_seed
 from toolshape._wire.provider import Provider
@@ -20,8 +20,8 @@ from toolshape._wire.server import Completion, Framing, Refusal, RequestRead, Se
 from toolshape._wire.server_json import seconds_text
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
-from toolshape.testing._fake.shown import Form, sent_form, sent_tool, written
-from toolshape.testing._fake.spoken import NoFormError, spoken_answer
+from toolshape.testing._fake.shown import Form, sent_form, sent_tool, write_arguments
+from toolshape.testing._fake.spoken import NoFormError, write_answer
 from toolshape.testing._fake.turn import ScriptedCall, Turn
 
 CONTENT_TYPES: Mapping[Framing, str] = {
@@ -33,7 +33,9 @@ CONTENT_TYPES: Mapping[Framing, str] = {
 }
 
 
-def framed(framing: Framing, events: Iterable[JsonObject], *, is_done: bool, name_key: str = "type") -> Iterator[bytes]:
+def frame_events(
+    framing: Framing, events: Iterable[JsonObject], *, is_done: bool, name_key: str = "type"
+) -> Iterator[bytes]:
     """Yield the bytes of each event, and then the bytes that end the stream.
 
     Args:
@@ -108,13 +110,13 @@ def completion_of(
     # The seed depends on the history, so that a later turn of the same conversation never repeats an id.
     seed = id_seed([provider.name, list(request.messages), str(turn)])
     calls = [
-        WireCall(generated_id(seed, index + 1), *_written(call, request, forms))
+        WireCall(generated_id(seed, index + 1), *_write_call(call, request, forms))
         for index, call in enumerate(turn.scripted)
     ]
     text = turn.text
     if turn.answer is not None:
         try:
-            sent_answer = spoken_answer(provider, request, turn.answer)
+            sent_answer = write_answer(provider, request, turn.answer)
         except NoFormError as error:
             raise NoAnswerError(str(error)) from error
         if sent_answer.tool is None:
@@ -140,12 +142,12 @@ def completion_of(
         calls=tuple(calls),
         reasoning="I call a tool." if needs_reasoning and calls else "",
         finish=finish,
-        usage=(_tokens(request.body), _tokens([text, *calls])) if sends_usage else None,
+        usage=(_count_tokens(request.body), _count_tokens([text, *calls])) if sends_usage else None,
         is_streamed=is_streamed,
     )
 
 
-def with_calls_in_text(said: Completion, text_format: str) -> Completion:
+def move_calls_to_text(said: Completion, text_format: str) -> Completion:
     """Move the calls of a completion into its text, as models that use the text format do."""
     if not said.calls:
         return said
@@ -154,11 +156,11 @@ def with_calls_in_text(said: Completion, text_format: str) -> Completion:
     return said._replace(text=text, calls=(), finish="stop" if said.finish == "tool_calls" else said.finish)
 
 
-def _tokens(node: Any) -> int:
+def _count_tokens(node: Any) -> int:
     return len(json.dumps(node, default=str)) // _CHARACTERS_A_TOKEN + 1
 
 
-def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any]:
+def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any]:
     """Return the wire name and the arguments of a call."""
     if call.is_invented:
         return call.name, call.arguments
@@ -170,10 +172,10 @@ def _written(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[st
         raise NoAnswerError(f"{message}; for a name that the model makes up, use invents({call.name!r})")
     if call.is_raw:
         return str(offered_tool.name), call.arguments
-    return str(offered_tool.name), written(sent_form(tool_forms, offered_tool), call.arguments)
+    return str(offered_tool.name), write_arguments(sent_form(tool_forms, offered_tool), call.arguments)
 
 
-def generated_turn(
+def generate_turn(
     provider: Provider, request: RequestRead, chance: random.Random, tools: Iterable[Tool[..., Any]], forms: Forms
 ) -> Turn:
     """Return a turn that calls one of the tools in the request, or a turn that holds only text.
@@ -196,7 +198,7 @@ def generated_turn(
     is_forced = bool(request.names) or request.mode == "required"
     if not choices and is_forced:
         raise NoAnswerError("the request forces a call, but has no function to call")
-    if not choices or request.mode == "none" or (not is_forced and _is_answered(provider, request)):
+    if not choices or request.mode == "none" or (not is_forced and _ends_with_result(provider, request)):
         return turn.says(_final_text(provider, request, chance))
     chosen_tool = chance.choice(choices)
     all_forms = [forms(tool) for tool in tools]
@@ -221,11 +223,11 @@ def _final_text(provider: Provider, request: RequestRead, chance: random.Random)
         return "All is done."
     for _ in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
-            return json.dumps(generated(sent_output.schema, chance), ensure_ascii=False)
+            return json.dumps(generate(sent_output.schema, chance), ensure_ascii=False)
     raise NoAnswerError("could not generate an answer in the schema that was sent: script this answer")
 
 
-def _is_answered(provider: Provider, request: RequestRead) -> bool:
+def _ends_with_result(provider: Provider, request: RequestRead) -> bool:
     """Return whether the last message holds a result."""
     if provider.histories is None or not request.messages:
         return False
@@ -240,9 +242,9 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     for attempt in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
             if form is not None and attempt > _TRIES // 2:
-                arguments = written(form, generated(form.shape.tool.input_schema, chance))
+                arguments = write_arguments(form, generate(form.shape.tool.input_schema, chance))
             else:
-                arguments = {} if sent.schema is None else generated(sent.schema, chance)
+                arguments = {} if sent.schema is None else generate(sent.schema, chance)
             if form is None or form.takes(arguments):
                 return arguments
     raise NoAnswerError(f"could not generate arguments that {sent.name} accepts: script this call")
@@ -257,7 +259,9 @@ def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Tu
     else:
         headers = {"content-type": CONTENT_TYPES[framing]}
         chunks = list(
-            framed(framing, server.unfold(body), is_done=server.endpoint.is_done, name_key=server.endpoint.event_key)
+            frame_events(
+                framing, server.unfold(body), is_done=server.endpoint.is_done, name_key=server.endpoint.event_key
+            )
         )
     if turn.cut == "stream":
         return Reply(200, headers, _half(chunks), is_streamed=framing is not None, drop="after")

@@ -63,7 +63,7 @@ class Exchange:
     def __str__(self) -> str:
         heading = f"{self.path} of {self.provider.name}, model {self.model!r}"
         tools = f"tools: {', '.join(self.tools) or 'none'}"
-        return f"{heading}; {_last(self._read_messages())}; {tools}"
+        return f"{heading}; {_describe_last(self._read_messages())}; {tools}"
 
     def _read_messages(self) -> list[Message]:
         try:
@@ -72,7 +72,7 @@ class Exchange:
             return []
 
 
-def _last(messages: list[Message]) -> str:
+def _describe_last(messages: list[Message]) -> str:
     if not messages:
         return "no message"
     last: Any = messages[-1]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape._calls import JsonObject
 from toolshape._errors import UsageError
-from toolshape._families import get, reading_text_calls
+from toolshape._families import get, with_text_format
 from toolshape._registry import Registry
 from toolshape._tool import Tool
 from toolshape._wire.provider import AnyProvider
 from toolshape._wire.server import Refusal, RequestRead
 from toolshape.testing._fake import answers
 from toolshape.testing._fake.exchange import Exchange, Reply
-from toolshape.testing._fake.refusals import Refused, faults, refused
+from toolshape.testing._fake.refusals import Refused, faults, refuse
 from toolshape.testing._fake.server import HttpServer
 from toolshape.testing._fake.shown import Form, forms_of
 from toolshape.testing._fake.speaker import environment, server_of
-from toolshape.testing._fake.turn import Cut, Turn, with_tools
+from toolshape.testing._fake.turn import Cut, Turn, copy_with_tools
 from toolshape.testing._mistakes import SlipKind
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
     )
 
 
-def library(name: Literal["httpx", "httpx2"]) -> Any:
+def import_library(name: Literal["httpx", "httpx2"]) -> Any:
     """Import an HTTP library.
 
     Raises:
@@ -106,18 +106,18 @@ def library(name: Literal["httpx", "httpx2"]) -> Any:
 def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
     """Return a transport for an HTTP library that sends every request to a fake, regardless of the address."""
 
-    def answered(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
+    def answer_request(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
         reply = handle(request.method, request.url.raw_path.decode(), raw)
         if reply.drop == "before":
             raise http.RemoteProtocolError("Server disconnected without sending a response.", request=request)
         return reply, reply.headers
 
     def sync_handler(request: Any) -> Any:
-        reply, headers = answered(request, request.read())
+        reply, headers = answer_request(request, request.read())
         return http.Response(reply.status, headers=headers, content=_chunks(http, reply))
 
     async def async_handler(request: Any) -> Any:
-        reply, headers = answered(request, await request.aread())
+        reply, headers = answer_request(request, await request.aread())
         return http.Response(reply.status, headers=headers, content=_async_chunks(http, reply))
 
     return http.MockTransport(async_handler if is_async else sync_handler)
@@ -172,7 +172,7 @@ class Fake:
     ) -> None:
         self.provider = get(provider)
         if text is not None:
-            reading_text_calls(self.provider, text)  # raises for an unknown format
+            with_text_format(self.provider, text)  # raises for an unknown format
         self._text_format = text
         self.exchanges: list[Exchange] = []
         self._wire = server_of(self.provider)
@@ -235,18 +235,20 @@ class Fake:
         Raises:
             UsageError: The library is not installed.
         """
-        return transport(library(http or self._wire.endpoint.http), self._handle, is_async=is_async)
+        return transport(import_library(http or self._wire.endpoint.http), self._handle, is_async=is_async)
 
     def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """Return a client that sends its requests to this fake, for SDKs that accept a client.
 
         For the arguments and errors, see ``transport``.
         """
-        return library(http or self._wire.endpoint.http).Client(transport=self.transport(http))
+        return import_library(http or self._wire.endpoint.http).Client(transport=self.transport(http))
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """Return an async client that sends its requests to this fake. For arguments and errors, see ``transport``."""
-        return library(http or self._wire.endpoint.http).AsyncClient(transport=self.transport(http, is_async=True))
+        return import_library(http or self._wire.endpoint.http).AsyncClient(
+            transport=self.transport(http, is_async=True)
+        )
 
     # --- the script -------------------------------------------------------------------------------------------------
 
@@ -357,22 +359,20 @@ class Fake:
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
         asked = parse_request(self.provider, method, target, raw)
         if asked.refusal is not None:
-            return self._missed(asked, asked.refusal.message, asked.refusal.status)
+            return self._reply_missed(asked, asked.refusal.message, asked.refusal.status)
         try:
-            return self._answered(asked)
+            return self._answer_request(asked)
         except answers.NoAnswerError as error:
-            return self._missed(asked, str(error))
+            return self._reply_missed(asked, str(error))
         except Exception as error:  # raised by the function of ``answers``, or by a replayed body
-            return self._missed(asked, f"could not build an answer: {type(error).__name__}: {error}")
+            return self._reply_missed(asked, f"could not build an answer: {type(error).__name__}: {error}")
 
-    def _answered(self, asked: ReceivedRequest) -> Reply:
+    def _answer_request(self, asked: ReceivedRequest) -> Reply:
         wire, provider = self._wire, self.provider
         request = wire.read_request(asked.body)
-        refusals = [
-            refused(provider, fault) for fault in faults(provider, request, asked.model, strict=self._is_strict)
-        ]
+        refusals = [refuse(provider, fault) for fault in faults(provider, request, asked.model, strict=self._is_strict)]
         if refusals:
-            return self._erred(asked, refusals[0][0], tuple(reason for _, reason in refusals))
+            return self._reply_error(asked, refusals[0][0], tuple(reason for _, reason in refusals))
         # One lock covers choosing the turn and building its reply. So no other thread gets the same turn, and the turn
         # stays in the script if its reply cannot be built.
         with self._lock:
@@ -380,9 +380,9 @@ class Fake:
             turn = self._script[self._said] if is_scripted else None
             if turn is None and self._chance is not None:
                 tools = self._tools.values()
-                turn = answers.generated_turn(provider, request, self._chance, tools, self._forms_of)
+                turn = answers.generate_turn(provider, request, self._chance, tools, self._forms_of)
             if turn is not None:
-                reply, exchange = self._reply(asked, request, turn)
+                reply, exchange = self._build_reply(asked, request, turn)
                 self._said += is_scripted
                 self.exchanges.append(exchange)
                 return reply
@@ -392,12 +392,12 @@ class Fake:
         returned: Any = answer
         if not isinstance(returned, (str, Turn)):
             raise UsageError(f"the function passed to answers() must return a Turn or a string, not {returned!r}")
-        turn = Turn().says(returned) if isinstance(returned, str) else with_tools(returned, self._tools)
-        reply, exchange = self._reply(asked, request, turn)
+        turn = Turn().says(returned) if isinstance(returned, str) else copy_with_tools(returned, self._tools)
+        reply, exchange = self._build_reply(asked, request, turn)
         self.exchanges.append(exchange)
         return reply
 
-    def _reply(self, asked: ReceivedRequest, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
+    def _build_reply(self, asked: ReceivedRequest, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
         """Return the HTTP reply of a turn, and the exchange to record.
 
         Raises:
@@ -409,12 +409,12 @@ class Fake:
         model, is_streamed = asked.model or "", asked.framing is not None
         completion = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
         if self._text_format is not None:
-            completion = answers.with_calls_in_text(completion, self._text_format)
+            completion = answers.move_calls_to_text(completion, self._text_format)
         response = self._wire.respond(completion) if turn.body is None else turn.body
         reply = answers.reply_of(self._wire, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
-    def _erred(
+    def _reply_error(
         self, asked: ReceivedRequest, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = ""
     ) -> Reply:
         reply, response = answers.error_reply(self._wire, refusal)
@@ -438,11 +438,11 @@ class Fake:
             self._forms[tool] = forms_of(self.provider, tool)
         return self._forms[tool]
 
-    def _missed(self, asked: ReceivedRequest, what: str, status: int = _BAD_REQUEST) -> Reply:
+    def _reply_missed(self, asked: ReceivedRequest, what: str, status: int = _BAD_REQUEST) -> Reply:
         """Record a request that the fake cannot answer, and reply with an error that no SDK retries."""
         with self._lock:
             unused_turns = self._script[self._said :]
             expected = str(unused_turns[0]) if unused_turns else "nothing more"
-            reply = self._erred(asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected)
+            reply = self._reply_error(asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected)
             self._misses.append(f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}")
         return reply

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from toolshape._calls import JsonObject
-from toolshape._dispatch.messages import checked
+from toolshape._dispatch.messages import check_messages
 from toolshape._errors import ExportError, Problem, ResponseError
 from toolshape._families import get
 from toolshape._history.repair import tools_missing
@@ -56,14 +56,14 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
             if name.replace("_", "").lower() not in known_fields:
                 evidence = "the provider's SDK does not define this field, and strict=True refuses undefined fields"
                 yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
-    yield from _too_many(provider, request)
-    yield from _over_budget(provider, request)
+    yield from _count_faults(provider, request)
+    yield from _budget_faults(provider, request)
     for tool in request.tools:
-        yield from _of_tool(_judge(provider, tool), tool)
-    yield from _of_output(provider, request, model)
-    yield from _of_choice(provider, request, model)
+        yield from _tool_faults(_rules_provider(provider, tool), tool)
+    yield from _output_faults(provider, request, model)
+    yield from _choice_faults(provider, request, model)
     if provider.histories is not None:
-        yield from _of_history(provider, provider.histories, request, model)
+        yield from _history_faults(provider, provider.histories, request, model)
 
 
 def _size(tool: SentTool) -> GrammarSize:
@@ -74,19 +74,19 @@ def _size(tool: SentTool) -> GrammarSize:
         return GrammarSize(0, 0, 0)
 
 
-def _judge(provider: Provider, tool: SentTool) -> Provider:
+def _rules_provider(provider: Provider, tool: SentTool) -> Provider:
     """Return the provider whose rules apply to a tool's schema. A schema may be in the dialect of another provider."""
     return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
 
 
-def _too_many(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
+def _count_faults(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
     limit, count = provider.request.most_tools, len(request.tools) + request.native
     if limit is not None and count > limit.most:
         message = f"{count} tools, at most {limit.most} are accepted"
         yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(count), most=str(limit.most))
 
 
-def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
+def _budget_faults(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
     strict = [tool for tool in request.tools if tool.is_strict and isinstance(tool.schema, dict)]
     budget = provider.schema.budget
     if budget is None or not strict:
@@ -104,7 +104,7 @@ def _over_budget(provider: Provider, request: RequestRead) -> Iterator[RequestFa
             yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(count), most=str(limit))
 
 
-def _of_tool(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
+def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
     base_fault = RequestFault(path="", rule="", message="", tool=str(tool.name), number=tool.number)
     names, name = provider.names, tool.name
     longest = names.longest if names.longest_accepted is None else names.longest_accepted
@@ -152,7 +152,7 @@ OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_com
 """Rules about the root of a tool's parameters. Some providers accept any root in the schema of an answer."""
 
 
-def _of_output(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+def _output_faults(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
     """Yield the faults of the schema of an answer."""
     form = provider.output
     sent_output = None if form is None or form.sent is None else form.sent(request.body)
@@ -188,7 +188,7 @@ def _of_output(provider: Provider, request: RequestRead, model: str | None) -> I
         yield schema_fault._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence)
 
 
-def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+def _choice_faults(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
     entries = [tool.entry for tool in request.tools]
     choice = Choice(
         provider=provider.name,
@@ -207,11 +207,11 @@ def _of_choice(provider: Provider, request: RequestRead, model: str | None) -> I
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
-def _of_history(
+def _history_faults(
     provider: Provider, histories: Histories, request: RequestRead, model: str | None
 ) -> Iterator[RequestFault]:
     try:
-        problems = checked(provider, request.body, model)
+        problems = check_messages(provider, request.body, model)
     except ResponseError:  # no cited rule states how the provider treats invalid messages
         return
     for problem in problems:
@@ -239,7 +239,7 @@ def _subject(message: str) -> str:
     return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
 
 
-def refused(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
+def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
     """Return the provider's error for a fault, in the provider's words if they were recorded, and the reason."""
     rule = f"output:{fault.rule}" if fault.is_of_output else fault.rule
     wordings = server_of(provider).wordings

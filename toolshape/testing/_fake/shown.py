@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from toolshape._calls import Strictness
 from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.shape import Shape, shapes
+from toolshape._dispatch.shape import Shape, compile_shapes
 from toolshape._errors import ExportError
 from toolshape._tool import Tool
 from toolshape._wire.provider import Choice, Provider
@@ -28,10 +28,10 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
     forms: list[Form] = []
     for strict in _WAYS:
         try:
-            [shape] = shapes([tool], provider, strict, None).compiled
+            [shape] = compile_shapes([tool], provider, strict, None).compiled
         except ExportError:
             continue
-        forms.append(Form(shape, schema_in(provider, json.loads(shape.entry)), _taker(shape)))
+        forms.append(Form(shape, schema_in(provider, json.loads(shape.entry)), _make_checker(shape)))
     return forms
 
 
@@ -43,7 +43,7 @@ def schema_in(provider: Provider, entry: Any) -> Any:
     return parsed.tools[0].schema if parsed is not None and parsed.tools else None
 
 
-def _taker(shape: Shape) -> Callable[[Any], bool]:
+def _make_checker(shape: Shape) -> Callable[[Any], bool]:
     handlers = Handlers({shape.wire_name: shape})
 
     def takes(arguments: Any) -> bool:
@@ -63,7 +63,7 @@ def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
     return next((form for form in forms if form.schema == sent.schema), None)
 
 
-def written(form: Form | None, arguments: Any) -> Any:
+def write_arguments(form: Form | None, arguments: Any) -> Any:
     """Encode canonical arguments in the form that was sent. If they cannot be encoded, return them unchanged."""
     if form is None or form.shape.out is None or not isinstance(arguments, dict):
         return arguments

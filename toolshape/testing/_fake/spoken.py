@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from toolshape._answer import FIELD
 from toolshape._calls import Spec, Strictness
 from toolshape._errors import ExportError, UsageError
-from toolshape._function.arguments import ParameterForm, written_arguments
+from toolshape._function.arguments import ParameterForm, write_arguments
 from toolshape._output import Output, record_of_output
 from toolshape._output_record import OutputRecord
 from toolshape._schema.lens import Lens
@@ -46,7 +46,7 @@ class _Form(NamedTuple):
     lens: Lens
 
 
-def spoken_value(value: Any, output: Any) -> SpokenValue:
+def validate_answer(value: Any, output: Any) -> SpokenValue:
     """Validate a value, and return it as the answer of a turn.
 
     Args:
@@ -63,10 +63,10 @@ def spoken_value(value: Any, output: Any) -> SpokenValue:
         model = record.definition.model.__pydantic_validator__.validate_python({FIELD: value})
     except ValueError as error:
         raise UsageError(f"the value passed to says() is not a valid {record.name}: {error}") from error
-    return SpokenValue(record, written_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD])
+    return SpokenValue(record, write_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD])
 
 
-def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
+def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
     """Write a value in the form in which a request asks for it: with a field for the schema, or with a tool.
 
     Raises:
@@ -76,15 +76,17 @@ def spoken_answer(provider: Provider, request: RequestRead, spoken: SpokenValue)
     canonical = {FIELD: spoken.canonical} if record.is_wrapped else spoken.canonical
     sent_output = None if form is None or form.sent is None else form.sent(request.body)
     if sent_output is not None:
-        return SpokenAnswer(_in_form(canonical, sent_output.schema, _field_forms(provider, record), record.name), None)
+        return SpokenAnswer(
+            _write_in_form(canonical, sent_output.schema, _field_forms(provider, record), record.name), None
+        )
     name = wire_name_of(provider, record.name)
     tool = sent_tool(request, {name})
     if tool is None:
         raise NoFormError(f"the script answers with {record.name}, but the request asks for no answer in a schema")
-    return SpokenAnswer(_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name)
+    return SpokenAnswer(_write_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name)
 
 
-def _in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
+def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
     """Write a value in the form of the schema that was sent.
 
     If toolshape wrote the schema, its lens gives the form. Otherwise an SDK may have changed the schema on the way, as

@@ -10,7 +10,7 @@ from toolshape._errors import UsageError, did_you_mean
 from toolshape._tool import Tool, record_of
 from toolshape._validation.settings import ValidationSettings
 from toolshape._wire.server import Refusal
-from toolshape.testing._fake.spoken import SpokenValue, spoken_value
+from toolshape.testing._fake.spoken import SpokenValue, validate_answer
 from toolshape.testing._mistakes import Slip, SlipKind, slips
 
 Cut: TypeAlias = Literal["length", "connection", "stream"]
@@ -87,7 +87,7 @@ class Turn:
             return self
         if self.answer is not None:
             raise UsageError("a turn can hold only one answer, and this turn already has one")
-        self.answer = spoken_value(answer, output)
+        self.answer = validate_answer(answer, output)
         return self
 
     def calls(
@@ -125,12 +125,12 @@ class Turn:
         if raw is not None:
             if given or arguments or slip:
                 raise UsageError(f"raw= holds all arguments of {name}: pass no other arguments, and no slip=")
-            self.scripted.append(ScriptedCall(name, known_tool, _as_json(name, raw), is_raw=True))
+            self.scripted.append(ScriptedCall(name, known_tool, _to_json(name, raw), is_raw=True))
             return self
-        canonical: JsonObject = _as_json(name, {**(given or {}), **arguments})
+        canonical: JsonObject = _to_json(name, {**(given or {}), **arguments})
         if known_tool is not None:
             record_of(known_tool).compile_validation(ValidationSettings(known_tool.name, frozenset()))(canonical)
-        applied_slip = None if slip is None else _slip(known_tool, name, canonical, slip)
+        applied_slip = None if slip is None else _find_slip(known_tool, name, canonical, slip)
         self.scripted.append(
             ScriptedCall(name, known_tool, canonical if applied_slip is None else applied_slip.payload)
         )
@@ -150,7 +150,7 @@ class Turn:
         """
         if name in self._tools:
             raise UsageError(f"{name!r} is a tool of this fake: use calls({name!r})")
-        json_arguments = _as_json(name, {**(given or {}), **arguments})
+        json_arguments = _to_json(name, {**(given or {}), **arguments})
         self.scripted.append(ScriptedCall(name, None, json_arguments, is_invented=True))
         return self
 
@@ -200,7 +200,7 @@ class Turn:
         return self
 
 
-def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
+def copy_with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
     """Copy a turn, and look up the tools of its calls by name. The tools validate the arguments.
 
     Raises:
@@ -227,14 +227,14 @@ def with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
     return copied_turn
 
 
-def _as_json(name: str, arguments: Any) -> Any:
+def _to_json(name: str, arguments: Any) -> Any:
     try:
         return to_jsonable_python(arguments)
     except PydanticSerializationError as error:
         raise UsageError(f"the arguments of {name} cannot be written as JSON: {error}") from error
 
 
-def _slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind) -> Slip:
+def _find_slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind) -> Slip:
     if kind not in get_args(SlipKind):
         hint = did_you_mean(kind, get_args(SlipKind)) or f"use one of {', '.join(get_args(SlipKind))}"
         raise UsageError(f"slip {kind!r} is unknown: {hint}")
