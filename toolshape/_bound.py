@@ -229,20 +229,10 @@ class Bound:
         output_keywords = {} if beside is None else copy_json(beside.keywords)
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
             return output_keywords
-        if not (parallel is None or parallel is True or parallel is False):
-            raise self._request_error("parallel", "choice", f"parallel must be True or False, not {parallel!r}")
-        if isinstance(native, (str, bytes, Mapping)):
-            raise self._request_error(
-                "native", "native", f"native= must be a list of tools in the SDK's form, not {native!r}"
-            )
+        self._refuse_types(choice, parallel, native)
         self._refuse_native_tools(native)
-        raw_choice: Any = choice
-        if not (raw_choice is None or isinstance(raw_choice, (str, Iterable))):
-            raise self._request_error(
-                "choice", "choice", f"choice= must be a mode, a name or a list of names, not {choice!r}"
-            )
         if choice == "required" and not self._bound_tools.entries and not native:
-            raise self._request_error("choice", "choice", "there is no tool to call: leave choice= out")
+            raise self._request_error("choice", "choice", "there is no tool to call: leave out choice=")
         if beside is not None and beside.tool is not None and choice in (None, "none"):
             choice = self._choice_of_answer(beside, is_only_answer=choice == "none", model=model)
         mode = _MODES.get(choice) if isinstance(choice, str) else None
@@ -271,6 +261,19 @@ class Bound:
         if any(value is tools for value in request_values):
             self._refuse_too_many(len(native))
         return _merge_keywords(request, output_keywords)
+
+    def _refuse_types(self, choice: Any, parallel: Any, native: Any) -> None:
+        """Raise an error if an argument of ``request`` has the wrong type."""
+        if not (parallel is None or parallel is True or parallel is False):
+            raise self._request_error("parallel", "choice", f"parallel must be True or False, not {parallel!r}")
+        if isinstance(native, (str, bytes, Mapping)):
+            raise self._request_error(
+                "native", "native", f"native= must be a list of tools in the SDK's form, not {native!r}"
+            )
+        if not (choice is None or isinstance(choice, (str, Iterable))):
+            raise self._request_error(
+                "choice", "choice", f"choice= must be a mode, a name or a list of names, not {choice!r}"
+            )
 
     def _has_strict(self) -> bool:
         beside = self._bound_tools.beside

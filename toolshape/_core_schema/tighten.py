@@ -94,12 +94,10 @@ def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> 
             return _wrap(node, lambda value: not isinstance(value, dict))
         case "literal" | "enum" if not choices_of(node).is_plain:
             return _use_lookup(node)
-        case "literal" if has_exact_type := _compile_type_check(
-            [getattr(choice, "value", choice) for choice in node["expected"]]
-        ):
-            return _wrap(node, has_exact_type)
-        case "enum" if has_exact_type := _compile_type_check([member.value for member in node["members"]]):
-            return _wrap(node, has_exact_type)
+        case "literal" if check := _compile_type_check([getattr(value, "value", value) for value in node["expected"]]):
+            return _wrap(node, check)
+        case "enum" if check := _compile_type_check([member.value for member in node["members"]]):
+            return _wrap(node, check)
         case "date" | "datetime" | "time" | "timedelta":  # pydantic reads "20261231" as seconds since 1970
             return _wrap(node, _is_no_number)
         case kind if kind in MAPS:

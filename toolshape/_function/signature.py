@@ -166,25 +166,19 @@ def _parameters(
     binds_only_keywords = isinstance(function, functools.partial) and not function.args
     dispatch_kind = dispatches_on(function.func if binds_only_keywords else function)
     is_bound = skip_first or dispatch_kind == "method"  # the signature still includes ``self``
-    visible_parameters = [
-        parameter
-        for parameter in list(described.parameters.values())[is_bound:]
-        if parameter.name not in bound_keywords
-    ]
-    if (
-        dispatch_kind and visible_parameters and visible_parameters[0].kind is POSITIONAL_OR_KEYWORD
-    ):  # it is passed by position
-        visible_parameters[0] = visible_parameters[0].replace(kind=POSITIONAL_ONLY)
+    described_parameters = list(described.parameters.values())[is_bound:]
+    visible = [parameter for parameter in described_parameters if parameter.name not in bound_keywords]
+    if dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD:  # ``singledispatch`` needs its position
+        visible[0] = visible[0].replace(kind=POSITIONAL_ONLY)
     raw_annotations = {
-        parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation
-        for parameter in visible_parameters
+        parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation for parameter in visible
     }
     try:
         hints = resolve(raw_annotations, names.globals, names.locals)
     except Exception:  # subscripting a type may raise anything; a second pass finds the parameters that fail
         hints = _resolve_each(raw_annotations, names, problems, undefined)
     parameters: list[Parameter] = []
-    for parameter in visible_parameters:
+    for parameter in visible:
         annotation = hints.get(parameter.name, Any)
         injected = is_injected(annotation)
         if injected is False and framework_of_context(annotation) is not None:

@@ -383,9 +383,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         if "default" in properties[name] and fits(properties[name]["default"], properties[name], at.resolve)
     }
     dropped_names = frozenset(optional_names) - names_admitting_null
-    nullable_properties = {
-        name: _nullable(inner) if name in dropped_names else inner for name, inner in properties.items()
-    }
+    nullable = {name: _nullable(inner) if name in dropped_names else inner for name, inner in properties.items()}
     names = tuple(properties)  # the arrows outlive the schema
 
     def back(value: Any) -> Any:
@@ -399,18 +397,15 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         complete = {**{name: defaults.get(name) for name in optional_names}, **value}
         return {name: complete[name] for name in names if name in complete} | value
 
-    reshaped_losses = [
-        _null_loss(at, name, "reshaped", "null means omitted") for name in optional_names if name in dropped_names
-    ]
+    dropped = [name for name in optional_names if name in dropped_names]
+    losses = [_null_loss(at, name, "reshaped", "null means omitted") for name in dropped]
     no_longer_optional = [name for name in optional_names if name in names_admitting_null and name not in defaults]
+    losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in no_longer_optional]
     return Change(
-        node={**node, "properties": nullable_properties, "required": list(properties)},
+        node={**node, "properties": nullable, "required": list(properties)},
         back=back if dropped_names else None,
         out=out if optional_names else None,
-        losses=(
-            *reshaped_losses,
-            *(_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in no_longer_optional),
-        ),
+        losses=tuple(losses),
         drops=(names, dropped_names),
     )
 

@@ -164,35 +164,20 @@ class _Walk:
             step = self._step(_join_path(path, name), "added", None, new[name], place, with_property, is_old=True)
             yield step._replace(unnamed=name) if name not in required_after and _is_open(before, place) else step
         for name in dict.fromkeys([*required_before, *required_after]):
-            is_new = name in new and name not in old
-            if (
-                (name in required_before) != (name in required_after)
-                and not is_new
-                and (name in new or name not in old)
-            ):
-                new_required = [key for key in required_before if key != name] + (
-                    [name] if name in required_after else []
-                )
-                values = name in required_before, name in required_after
+            was_required, is_required = name in required_before, name in required_after
+            if was_required != is_required and (name in old) == (name in new):
+                required = [*(key for key in required_before if key != name), *([name] if is_required else [])]
+                alone = {**before, "required": required}
                 yield self._step(
-                    _join_path(path, name),
-                    "required",
-                    *values,
-                    place,
-                    {**before, "required": new_required},
-                    is_old=True,
+                    _join_path(path, name), "required", was_required, is_required, place, alone, is_old=True
                 )
-        additional_before, additional_after = (
-            before.get("additionalProperties", True),
-            after.get("additionalProperties", True),
-        )
-        if not (isinstance(additional_before, dict) and isinstance(additional_after, dict)) and not is_same_json(
-            additional_before, additional_after
-        ):
-            alone = {**before, "additionalProperties": self._rename_references(additional_after)}
-            yield self._step(
-                path, "additionalProperties", additional_before, additional_after, place, alone, is_old=True
-            )
+        yield from self._other_properties(before, after, place, path)
+
+    def _other_properties(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
+        old, new = before.get("additionalProperties", True), after.get("additionalProperties", True)
+        if not (isinstance(old, dict) and isinstance(new, dict)) and not is_same_json(old, new):
+            alone = {**before, "additionalProperties": self._rename_references(new)}
+            yield self._step(path, "additionalProperties", old, new, place, alone, is_old=True)
 
     def _is_same(self, before: JsonSchema, after: JsonSchema, key: str) -> bool:
         if (key in before) != (key in after):

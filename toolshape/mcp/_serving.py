@@ -199,9 +199,8 @@ def server(
         )
     )
     mcp_server.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
-    mcp_server.create_initialization_options = functools.partial(
-        _enable_changes, mcp_server.create_initialization_options
-    )  # type: ignore[method-assign]  # transports do not enable list changes
+    initialization_options = functools.partial(_enable_changes, mcp_server.create_initialization_options)
+    mcp_server.create_initialization_options = initialization_options  # type: ignore[method-assign]  # transports do not enable list changes
     tell_of_changes(tools, serving)
     return mcp_server
 

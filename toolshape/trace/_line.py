@@ -74,17 +74,13 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     else:
         results = seen.outcome
         # The text around a call is not recorded, because a model may repeat a secret there.
-        line |= (
-            {"calls": [_call(result, hidden, answer) for result in results]}
-            if some_are_hidden
-            else _whole_response(seen, body)
-        )
+        calls = {"calls": [_call(result, hidden, answer) for result in results]} if some_are_hidden else None
+        line |= calls or _whole_response(seen, body)
         line["finish"] = results.finish
+        edits = [state.is_edited(results, position) for position in range(len(results))]
         line["outcome"] = [
-            _outcome(
-                result, hidden, answer, some_are_hidden=some_are_hidden, is_edited=state.is_edited(results, position)
-            )
-            for position, result in enumerate(results)
+            _outcome(result, hidden, answer, some_are_hidden=some_are_hidden, is_edited=is_edited)
+            for result, is_edited in zip(results, edits, strict=True)
         ]
         if answer is not None and results.output is not None:
             line["answer"] = _outcome_of_answer(answer, results.output)
