@@ -78,10 +78,8 @@ def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> 
         case "float" if "allow_inf_nan" not in node:  # NaN, Infinity, and 1e999, which becomes infinity
             return {**node, "allow_inf_nan": False}
         case "any":
-            return {
-                **core_schema.no_info_after_validator_function(_require_finite, cast("Any", node)),
-                **_metadata(node),
-            }
+            finite_schema = core_schema.no_info_after_validator_function(_require_finite, cast("Any", node))
+            return {**finite_schema, **_metadata(node)}
         case "model" | "dataclass" if not node.get("root_model") and not _sets_extra(node):
             return {**node, "config": {**node.get("config", {}), "extra_fields_behavior": "forbid"}}
         case "model" if node.get("config", {}).get("extra_fields_behavior") == "allow":

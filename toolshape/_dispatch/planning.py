@@ -56,7 +56,7 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
     results.calls, results.answers, results.assistant = calls, answers, assistant
     results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
     results.waiting, results.is_plain = ready, is_plain
-    if provider.response.left_calls is not None and assistant and assistant[-1].get("content"):
+    if provider.response.left_calls is not None and assistant and (not calls or assistant[-1].get("content")):
         log_warnings(results)
     if not is_plain:
         approval.hold(results, ready)

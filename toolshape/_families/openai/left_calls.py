@@ -6,10 +6,19 @@ from toolshape._wire.content import visible_text
 
 
 def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ...]:
-    """Return a warning if the text of a message contains the opening mark of a call."""
+    """Return a warning if the text of a message contains the opening mark of a call.
+
+    If a message has neither text nor calls, its reasoning is searched: models forget to close it before a call.
+    """
     text = visible_text(message)
+    is_reasoning = not text.strip() and not message.get("tool_calls")
+    if is_reasoning:
+        text = next((message[key] for key in _REASONING if isinstance(message.get(key), str)), "")
     if not text:
         return ()
     from toolshape._families.text.left import left_in_text  # noqa: PLC0415 - the formats import this family
 
-    return left_in_text(text, provider)
+    return left_in_text(text, provider, is_reasoning=is_reasoning)
+
+
+_REASONING = ("reasoning_content", "reasoning", "thinking")  # of vLLM, of OpenRouter and vLLM from 0.12 on, of Ollama

@@ -66,7 +66,7 @@ def _value(text: str, at: int, quote: str) -> tuple[Any, int]:
     if string is not None:
         return string["string"], _after_blank(text, string.end())
     word = _WORD.match(text, at)
-    if word is None:
+    if word is None or quote in word[0]:
         raise ValueError("no value")
     return as_json(word[0].strip()), word.end()
 

@@ -30,7 +30,7 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
             written = text.strip()
             calls.append(TextCall(_name_in(text_format, written), [], written if text_format.id_form else ""))
         elif calls:
-            calls[-1] = _with_field(text_format, calls[-1], field, text)
+            calls[-1] = _with_field(text_format, calls[-1], field, text, is_cut=is_cut)
     if any(not call.name for call in calls):
         return ()
     made = [call._replace(arguments=_object(call.arguments)) for call in calls]
@@ -39,7 +39,7 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
     return tuple(made)
 
 
-def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) -> TextCall:
+def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
     Parameters are pairs of a key and a value. Until its value comes, a key has a function: the one that reads the value
@@ -52,9 +52,9 @@ def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str) 
     if field == "braces":
         return call._replace(arguments=_or_text(partial(read_braces, quote=text_format.quote), text))
     if field == "elements":
-        return call._replace(arguments=_or_text(partial(read_elements, mark=text_format.tag_mark), text))
+        return call._replace(arguments=_or_text(partial(read_elements, mark=text_format.tag_mark, is_cut=is_cut), text))
     if field == "key":
-        call.arguments.append((text.strip().strip("\"'"), _as_it_came))
+        call.arguments.append((_plain(text_format, text.strip().strip("\"'")), _as_it_came))
     elif field == "kind":
         key, _ = call.arguments.pop()
         declared = next((kind for mark, kind in text_format.declared if mark in text), "")
@@ -99,7 +99,12 @@ def _name_in(text_format: TextFormat, text: str) -> str:
     """Return the tool's name in the text that names a call."""
     text = text.strip("\"'")
     found = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
-    return text if found is None else found["name"]
+    return _plain(text_format, text if found is None else found["name"])
+
+
+def _plain(text_format: TextFormat, text: str) -> str:
+    """Return a name or a key without the entities of an attribute."""
+    return text.replace("&quot;", '"').replace("&amp;", "&") if text_format.has_entities else text
 
 
 def _without_line_ends(text: str) -> str:
@@ -114,7 +119,7 @@ def _calls_of_json(text_format: TextFormat, text: str, *, is_cut: bool, is_bare:
     try:
         value = read_json(text)
     except (ValueError, RecursionError):
-        return _calls_of_malformed_json(text, is_cut=is_cut)
+        return _calls_of_malformed_json(text_format, text, is_cut=is_cut)
     items = value if isinstance(value, list) else [value]
     calls = [_call_of_object(item, is_bare=is_bare) for item in items]
     if not calls or None in calls:
@@ -150,10 +155,11 @@ def _may_lack_arguments(item: Mapping[str, Any]) -> bool:
 
 
 _NAME = re.compile(r'"(?:name|tool_name)"\s*:\s*"((?:[^"\\]|\\.)+)"')
+_NAME_AS_KEY = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)+)"\s*:\s*')
 _BEFORE_ARGUMENTS = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
-def _calls_of_malformed_json(text: str, *, is_cut: bool) -> Sequence[TextCall]:
+def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool) -> Sequence[TextCall]:
     """Return the call whose JSON cannot be parsed, with the arguments as they were written; of a list, all calls in one.
 
     Such a call is answered as malformed or cut off, and the model writes it again.
@@ -161,12 +167,17 @@ def _calls_of_malformed_json(text: str, *, is_cut: bool) -> Sequence[TextCall]:
     calls: list[TextCall] = []
     for part in _parts_of_list(text):
         name, before = _NAME.search(part), _BEFORE_ARGUMENTS.search(part)
+        if text_format.is_keyed_by_name:
+            name = before = _NAME_AS_KEY.match(part)
         if name is None:
             continue
         try:
-            inner = _call_of_object(json.loads(part, strict=False))
+            value = json.loads(part, strict=False)
         except (ValueError, RecursionError):
-            inner = None
+            value = None
+        inner = _call_of_object(value)
+        if inner is None and _are_by_name(text_format, [value]):
+            inner = TextCall(*next(iter(value.items())))
         if inner is not None:
             calls.append(inner)
             continue
@@ -199,7 +210,7 @@ def _parts_of_list(text: str) -> list[str]:
 def _calls_of_python(text: str) -> Sequence[TextCall]:
     """Parse a Python call, or a list of them; nothing is evaluated."""
     try:
-        tree = ast.parse(_with_right_escapes(text.strip()), mode="eval").body
+        tree = _parse_python(text)
         nodes = tree.elts if isinstance(tree, ast.List) else [tree]
         return [_call_of_node(node) for node in nodes]
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -208,6 +219,29 @@ def _calls_of_python(text: str) -> Sequence[TextCall]:
 
 
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
+
+
+def _parse_python(text: str) -> ast.expr:
+    """Parse an expression; if it is none, with the repairs that models need.
+
+    They write line ends and other control characters into strings in one pair of quotes, and dates as ``month=07``.
+    """
+    text = _with_right_escapes(text.strip())
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        repaired = _STRING_OR_ZEROS.sub(_repair, text)
+        if repaired == text:
+            raise
+        return ast.parse(repaired, mode="eval").body
+
+
+_STRING_OR_ZEROS = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?<![\w.])0+(?=[0-9])", re.DOTALL)
+_CONTROLS = {"\n": "\\n", "\r": "\\r", "\0": "\\0"}
+
+
+def _repair(match: re.Match[str]) -> str:
+    return "" if match[0].startswith("0") else re.sub("[\n\r\0]", lambda control: _CONTROLS[control[0]], match[0])
 
 
 def _call_of_node(node: ast.expr) -> TextCall:

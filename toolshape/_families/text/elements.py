@@ -15,12 +15,13 @@ class Elements(list[tuple[str, Any]]):
     __slots__ = ()
 
 
-def read_elements(text: str, mark: str) -> Elements:
+def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
     """Parse the elements of a call.
 
     Args:
         text: The text between the tags of the call.
         mark: The mark before each tag.
+        is_cut: Whether the text ends too early: then an element that is not complete is left out.
 
     Raises:
         ValueError: A tag is not closed, or text stands beside elements.
@@ -29,6 +30,8 @@ def read_elements(text: str, mark: str) -> Elements:
     open_elements: list[tuple[str, Elements, list[str]]] = [("", Elements(), [first])]
     for tag in tags:
         name, end, rest = tag.removeprefix("<").partition(">")
+        if is_cut and not end:
+            break
         if not end or not tag.startswith("<") or not name:
             raise ValueError("not a tag")
         if not name.startswith("/"):
@@ -40,8 +43,8 @@ def read_elements(text: str, mark: str) -> Elements:
         _, siblings, around = open_elements[-1]
         siblings.append((opened, _content(children, "".join(texts))))
         around.append(rest)
-    _, elements, texts = open_elements.pop()
-    if open_elements or "".join(texts).strip():
+    _, elements, texts = open_elements[0]
+    if "".join(texts).strip() or (len(open_elements) > 1 and not is_cut):
         raise ValueError("a tag is not closed, or text stands beside elements")
     return elements
 

@@ -35,6 +35,9 @@ class TextFormat:
         is_keyed_by_name: A call is an object with one key, the name, that holds the arguments.
         is_untyped: The arguments are texts without types: the schema of the tool says what each one is.
         quote: The mark on both sides of a string, where arguments are written in braces.
+        has_entities: Names and keys are written as attributes, with ``&amp;`` and ``&quot;``.
+        wrappers: Names of a parameter in which models put all arguments, if the tool has no parameter of this name.
+        doubles_names: Models write ``pay.pay`` for the tool ``pay``.
         tag_mark: The mark before each tag, where arguments are written as nested elements.
         has_line_ends: The template puts one line end on each side of an untyped argument.
         name_pattern: A pattern of the text that names a call, with the group ``name``.
@@ -58,6 +61,9 @@ class TextFormat:
     is_keyed_by_name: bool = False
     is_untyped: bool = False
     quote: str = ""
+    has_entities: bool = False
+    wrappers: tuple[str, ...] = ()
+    doubles_names: bool = False
     tag_mark: str = ""
     has_line_ends: bool = False
     name_pattern: str = ""

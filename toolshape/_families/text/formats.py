@@ -58,24 +58,39 @@ HERMES = TextFormat(
 )
 
 
-def _parameter(opening: str, key_end: str, closing: str, *followers: str, kind_end: str = "") -> Steps:
+def _parameter(
+    opening: str,
+    key_end: str,
+    closing: str,
+    *followers: str,
+    ends: tuple[str, ...] = (),
+    kind_end: str = "",
+    is_special: bool = False,
+) -> Steps:
     """A parameter in tags: its value ends at the closing tag, if another parameter or the end of the call follows it.
 
-    Models leave closing tags out: then the value ends before the next tag that begins a line. With ``kind_end``, the tag
+    Models leave closing tags out. Then the value ends before the next tag that begins a line, or, if tags are special
+    tokens, before any next tag; and ``ends``, the ends of all calls, may follow a parameter. With ``kind_end``, the tag
     declares the type of the value, up to that mark.
     """
     kind: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
-    following = tuple(f"\n{follower}" for follower in followers)
-    value = TextUntil((closing, *following), "value", only_before=followers, leaves=following)
+    following = followers if is_special else tuple(f"\n{follower}" for follower in followers)
+    value = TextUntil((closing, *following), "value", only_before=(*followers, *ends), leaves=following)
     return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind, value, Blank())
 
 
-_FUNCTION: Steps = (
-    TextUntil((">",), "name", excludes="\n< "),
-    Blank(),
-    Repeated(_parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>")),
-    Mark("</function>"),
-)
+def _function(end: str) -> Steps:
+    """A call in ``function`` tags, after ``<function=``; ``end`` is the mark that ends it."""
+    parameter = _parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
+    return (
+        TextUntil((">",), "name", excludes="\n< "),
+        Blank(),
+        Repeated(parameter),
+        Mark("</function>", or_before=(end,)),
+        Blank(),
+        Optional((Mark(end),)),
+    )
+
 
 QWEN3_CODER = TextFormat(
     name="qwen3_coder",
@@ -85,13 +100,12 @@ QWEN3_CODER = TextFormat(
         r"qwen3-coder",
         r"nemotron-3",
         r"step-?3\.[5-9]",
-        r"mimo-v2",
         r"granite-4\.2",
     ),
     evidence=f"templates of Qwen3-Coder, Qwen3.5 and Nemotron 3; vLLM's parser/qwen3.py, {_READ}",
     openings=(
-        ("<tool_call>", (Blank(), Mark("<function="), *_FUNCTION, Blank(), Optional((Mark("</tool_call>"),)))),
-        ("<function=", (*_FUNCTION, Blank(), Optional((Mark("</tool_call>"),)))),
+        ("<tool_call>", (Blank(), Mark("<function="), *_function("</tool_call>"))),
+        ("<function=", _function("</tool_call>")),
     ),
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
     reasoning=_THINK,
@@ -105,6 +119,16 @@ QWEN3_CODER = TextFormat(
     has_line_ends=True,
 )
 
+MIMO = replace(
+    QWEN3_CODER,
+    name="mimo",
+    models=(r"mimo-v2",),
+    evidence=f"vLLM's parser/mimo.py, {_READ_SOURCES}",
+    layout=QWEN3_CODER.layout._replace(parameter="<parameter={key}>{value}</parameter>\n"),
+    has_line_ends=False,
+    xml_style="",
+)
+
 SEED_OSS = TextFormat(
     name="seed_oss",
     models=(r"seed-oss",),
@@ -112,7 +136,7 @@ SEED_OSS = TextFormat(
     openings=(
         (
             "<seed:tool_call>",
-            (Blank(), Mark("<function="), *_FUNCTION, Blank(), Optional((Mark("</seed:tool_call>"),))),
+            (Blank(), Mark("<function="), *_function("</seed:tool_call>")),
         ),
     ),
     quiet=("</seed:tool_call>", "</seed:think>", "<seed:eos>"),
@@ -125,15 +149,16 @@ SEED_OSS = TextFormat(
     is_untyped=True,
 )
 
+_FURTHER_JSON = Repeated((Mark(";"), Blank(), Optional((JsonValue("json"), Blank()))))
 LLAMA3_JSON = TextFormat(
     name="llama3_json",
     models=(r"llama-3\.[123]", r"meta-llama-3\.[123]"),
     evidence=f"templates of Llama 3.1 to 3.3; vLLM's llama_tool_parser; vllm#16214, {_READ}",
     openings=(
-        ("<|python_tag|>", (*_json(), Optional((Mark(";"),)))),
-        ("<|python_start|>", (*_json("<|python_end|>"), Optional((Mark(";"),)))),
+        ("<|python_tag|>", (*_json(), _FURTHER_JSON)),
+        ("<|python_start|>", (Blank(), JsonValue("json"), Blank(), _FURTHER_JSON, Optional((Mark("<|python_end|>"),)))),
     ),
-    bare=(("{", (JsonValue("json"), Optional((Mark(";"),)))),),
+    bare=(("{", (JsonValue("json"), Blank(), Optional((Mark(";"),)))),),
     quiet=("<|eot_id|>", "<|eom_id|>", "<|eot|>"),
     layout=Layout(call='{{"name": "{name}", "parameters": {arguments}}}', between="; "),
 )
@@ -205,7 +230,7 @@ MISTRAL = TextFormat(
                 Blank(),
                 Choice(
                     (
-                        ("[", (JsonValue("json"),)),
+                        ("[{", (JsonValue("json"),)),
                         (
                             "",
                             (
@@ -286,18 +311,33 @@ DEEPSEEK_V31 = TextFormat(
 )
 
 
-def _invoke(prefix: str = "", *, with_kind: bool = False) -> Steps:
-    """A call in ``invoke`` tags, after ``<invoke name=``; ``prefix`` stands before each name of a tag."""
+def _invoke(*ends: str, prefix: str = "", is_special: bool = False) -> Steps:
+    """A call in ``invoke`` tags, after ``<invoke name=``.
+
+    Args:
+        *ends: The marks that end all calls.
+        prefix: The text before each name of a tag.
+        is_special: Whether the tags are special tokens, which declare the types of values.
+    """
     parameter, closing = f"<{prefix}parameter name=", f"</{prefix}parameter>"
-    key_end = '"' if with_kind else ">"
-    opening = f'{parameter}"' if with_kind else parameter
+    key_end = '"' if is_special else ">"
+    opening = f'{parameter}"' if is_special else parameter
     return (
         TextUntil((">",), "name", excludes="\n<"),
         Blank(),
         Repeated(
-            _parameter(opening, key_end, closing, parameter, f"</{prefix}invoke>", kind_end=">" if with_kind else "")
+            _parameter(
+                opening,
+                key_end,
+                closing,
+                parameter,
+                f"</{prefix}invoke>",
+                ends=ends,
+                kind_end=">" if is_special else "",
+                is_special=is_special,
+            )
         ),
-        Mark(f"</{prefix}invoke>"),
+        Mark(f"</{prefix}invoke>", or_before=ends),
         Blank(),
     )
 
@@ -307,7 +347,12 @@ DEEPSEEK_V32 = TextFormat(
     name="deepseek_v32",
     models=(r"deepseek-v3\.2", r"deepseek-v4"),
     evidence=f"templates of DeepSeek-V3.2 and V4; vLLM's parser/deepseek_v32.py and deepseek_v4.py, {_READ}",
-    openings=((f"<{_DSML}invoke name=", _invoke(_DSML, with_kind=True)),),
+    openings=(
+        (
+            f"<{_DSML}invoke name=",
+            _invoke(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>", prefix=_DSML, is_special=True),
+        ),
+    ),
     quiet=(
         *(f"<{end}{_DSML}{section}>" for section in ("function_calls", "tool_calls") for end in ("", "/")),
         "</think>",
@@ -322,6 +367,7 @@ DEEPSEEK_V32 = TextFormat(
     ),
     is_untyped=True,
     xml_style="deepseek_xml",
+    wrappers=("arguments", "input"),
     declared=(('string="true"', "text"), ('string="false"', "json")),
 )
 
@@ -330,7 +376,7 @@ DEEPSEEK_V41 = replace(
     name="deepseek_v41",
     models=(r"deepseek-v4\.1",),
     evidence=f"vLLM's parser/deepseek_v41.py, {_READ_SOURCES}",
-    openings=((f"<{_DSML} invoke name=", _invoke(f"{_DSML} ", with_kind=True)),),
+    openings=((f"<{_DSML} invoke name=", _invoke(f"</{_DSML} calls>", prefix=f"{_DSML} ", is_special=True)),),
     quiet=(f"<{_DSML} calls>", f"</{_DSML} calls>", "</think>", _END),
     layout=Layout(
         before=f"<{_DSML} calls>\n",
@@ -345,7 +391,7 @@ MINIMAX_M2 = TextFormat(
     name="minimax_m2",
     models=(r"minimax-m2",),
     evidence=f"template of MiniMax-M2; vLLM's parser/minimax_m2.py, {_READ}",
-    openings=(("<invoke name=", _invoke()),),
+    openings=(("<invoke name=", _invoke("</minimax:tool_call>")),),
     quiet=("<minimax:tool_call>", "</minimax:tool_call>", "</think>", "[e~["),
     reasoning=_THINK,
     layout=Layout(
@@ -366,7 +412,11 @@ MINIMAX_M3 = TextFormat(
     openings=(
         (
             f"{_TAG}<invoke name=",
-            (TextUntil((">",), "name", excludes="\n<"), TextUntil((f"{_TAG}</invoke>",), "elements"), Blank()),
+            (
+                TextUntil((">",), "name", excludes="\n<"),
+                TextUntil((f"{_TAG}</invoke>",), "elements", keeps_cut=True),
+                Blank(),
+            ),
         ),
     ),
     quiet=(f"{_TAG}<tool_call>", f"{_TAG}</tool_call>", "</mm:think>", "[e~["),
@@ -385,7 +435,7 @@ STEP3 = TextFormat(
     name="step3",
     models=(r"^step-?3(?!\.)",),
     evidence=f"vLLM's step3_tool_parser, {_READ_SOURCES}",
-    openings=(("<steptml:invoke name=", _invoke("steptml:")),),
+    openings=(("<steptml:invoke name=", _invoke("<\uff5ctool_call_end\uff5c>", prefix="steptml:")),),
     quiet=(
         *(f"<\uff5c{mark}\uff5c>" for mark in ("tool_calls_begin", "tool_calls_end", "tool_call_end", "tool_sep")),
         "<\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>",
@@ -411,13 +461,16 @@ _ATEM_CALL: Steps = (
     Optional((Mark("<atem:function_calls>"),)),
     Blank(),
     Mark("<atem:invoke name="),
-    *_invoke("atem:"),
+    *_invoke("</atem:function_calls>", prefix="atem:"),
 )
 MUSE = TextFormat(
     name="muse",
     models=(r"muse-(spark|glimmer)",),
     evidence=f"template of Muse Glimmer; vLLM's muse_tool_parser, {_READ_SOURCES}",
-    openings=(("<|start|>assistant to=", _ATEM_CALL), ("<atem:invoke name=", _invoke("atem:"))),
+    openings=(
+        ("<|start|>assistant to=", _ATEM_CALL),
+        ("<atem:invoke name=", _invoke("</atem:function_calls>", prefix="atem:")),
+    ),
     bare=(("to=", _ATEM_CALL),),  # the template has written the beginning of the first message
     quiet=(
         *(
@@ -440,14 +493,45 @@ MUSE = TextFormat(
         parameter='<atem:parameter name="{key}">{value}</atem:parameter>\n',
     ),
     is_untyped=True,
+    doubles_names=True,
+)
+
+DOTS = TextFormat(
+    name="dots",
+    models=(r"dots\.",),
+    evidence=f"vLLM's dots_tool_parser, {_READ_SOURCES}",
+    openings=(
+        (
+            "<dots_function_call>",
+            (
+                Blank(),
+                Choice(
+                    (
+                        ("{[", _json("</dots_function_call>")),
+                        ("<", (Mark("<invoke name="), *_invoke("</dots_function_call>"))),
+                    )
+                ),
+            ),
+        ),
+        ("<invoke name=", _invoke("</dots_function_call>")),
+    ),
+    quiet=("</dots_function_call>", "</think>"),
+    reasoning=_THINK,
+    layout=Layout(
+        before="<dots_function_call>\n",
+        call='<invoke name="{name}">\n{parameters}</invoke>\n',
+        after="</dots_function_call>",
+        parameter='<parameter name="{key}">{value}</parameter>\n',
+    ),
+    is_untyped=True,
 )
 
 INVOKE = TextFormat(
     name="invoke",
-    models=(r"dots\.",),
+    models=(),
     evidence=f"the form that models imitate from Anthropic's earlier prompts; Active Agent#435, {_READ}",
-    openings=(("<invoke name=", _invoke()),),
-    quiet=("<function_calls>", "</function_calls>", "<dots_function_call>", "</dots_function_call>", "</think>"),
+    openings=(("<invoke name=", _invoke("</function_calls>")),),
+    quiet=("<function_calls>", "</function_calls>", "</think>"),
     reasoning=_THINK,
     layout=Layout(
         before="<function_calls>\n",
@@ -618,10 +702,12 @@ KIMI_K3 = TextFormat(
                         "<|close|>argument<|sep|>",
                         "<|open|>argument ",
                         "<|close|>call<|sep|>",
+                        ends=("<|close|>tools<|sep|>",),
                         kind_end="<|sep|>",
+                        is_special=True,
                     )
                 ),
-                Mark("<|close|>call<|sep|>"),
+                Mark("<|close|>call<|sep|>", or_before=("<|close|>tools<|sep|>",)),
                 Blank(),
             ),
         ),
@@ -640,6 +726,7 @@ KIMI_K3 = TextFormat(
         parameter='<|open|>argument key="{key}" type="{kind}"<|sep|>{value}<|close|>argument<|sep|>',
     ),
     is_untyped=True,
+    has_entities=True,
     name_pattern=r'.*?tool="(?P<name>[^"]*).*',
     declared=(('type="string"', "text"), ("type=", "json")),
 )
@@ -854,13 +941,14 @@ LONGCAT = TextFormat(
 JSON = TextFormat(
     name="json",
     models=(r"xlam", r"watt-tool"),
-    evidence=f"template of xLAM; vLLM's xlam_tool_parser, {_READ}",
+    evidence=f"template of xLAM; vLLM's xlam_tool_parser, {_READ_SOURCES}",
+    openings=(("<tool_call>", _json("</tool_call>")), ("[TOOL_CALLS]", _json())),
     bare=(
         ("[", _BARE_JSON),
         ("{", _BARE_JSON),
         ("```json", (Mark("```json"), Blank(), JsonValue("json", ("```",)), Blank(), Mark("```"))),
     ),
-    quiet=("</think>", "<|im_end|>", "<|eot_id|>"),
+    quiet=("</tool_call>", "</think>", "<|im_end|>", "<|eot_id|>"),
     reasoning=_THINK,
     layout=Layout(call=_OBJECT, before="[", between=", ", after="]"),
 )
@@ -871,7 +959,7 @@ FORMATS: Mapping[str, TextFormat] = MappingProxyType(
         for text_format in (
             HERMES, QWEN3_CODER, LLAMA3_JSON, PYTHONIC, LFM2, MISTRAL_OLD, MISTRAL, DEEPSEEK_V3, DEEPSEEK_V31, DEEPSEEK_V32,
             GLM45, KIMI_K2, MINIMAX_M2, MINIMAX_M1, SEED_OSS, GRANITE, COHERE, HARMONY, NEMOTRON, PHI4, INTERNLM, APERTUS, LONGCAT,
-            JAMBA, DEEPSEEK_V41, KIMI_K3, MINIMAX_M3, GEMMA4, FUNCTION_GEMMA, OLMO3, MUSE, STEP3, HUNYUAN, GIGACHAT3, GRANITE_20B,
+            JAMBA, DEEPSEEK_V41, KIMI_K3, MINIMAX_M3, GEMMA4, FUNCTION_GEMMA, OLMO3, MUSE, STEP3, HUNYUAN, MIMO, DOTS, GIGACHAT3, GRANITE_20B,
             INVOKE, JSON,
         )
     }

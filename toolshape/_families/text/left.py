@@ -9,22 +9,31 @@ from toolshape._results import ResponseWarning
 _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
 
 
-def left_in_text(text: str, provider: str) -> tuple[ResponseWarning, ...]:
-    """Return a warning if a text holds the opening mark of a known format.
+def left_in_text(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
+    """Return a warning if a text contains the opening mark of a known format.
 
-    A model may only quote the call, so that nothing is run: a caller who knows the model binds with ``text_calls=``.
+    A model may only quote the call, so nothing is run: a caller who knows the model binds with ``text_calls=``.
+
+    Args:
+        text: The text of a response, or its reasoning.
+        provider: The name of the provider.
+        is_reasoning: Whether the text is the reasoning of a response that contains nothing else.
     """
-    found = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
-    if not found:
+    positions = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
+    if not positions:
         return ()
-    _, _, first = min(found)  # the first in the text; of two there, the longer
-    candidates = [text_format for text_format in FORMATS.values() if first in text_format.marks]
+    _, _, first_mark = min(positions)  # of two marks at one position, the longer
+    candidates = [text_format for text_format in FORMATS.values() if first_mark in text_format.marks]
     text_format = next((candidate for candidate in candidates if _reads(candidate, text)), candidates[0])
+    mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"
+    if is_reasoning:
+        message = (
+            f"the response has only reasoning, which contains {mark}: the model did not end its reasoning before the "
+            "call, or wrote no answer; calls in reasoning are not run"
+        )
+        return (ResponseWarning("call_in_text", text_format.name, message),)
     name = provider.partition("+")[0]
-    message = (
-        f"the text of the response holds {first!r}, which begins a call in the format {text_format.name!r}; the server "
-        "did not parse it, and it was not run"
-    )
+    message = f"the text of the response contains {mark}; the server did not parse it, and it was not run"
     if not provider.startswith("text:"):
         message += f": if the model does call tools that way, bind({name!r}, text_calls={text_format.name!r}) reads it"
     return (ResponseWarning("call_in_text", text_format.name, message),)

@@ -7,7 +7,7 @@ from toolshape._calls import JsonSchema
 from toolshape._families.text.calls import calls_in
 from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._families.text.scanner import Scanner, Segment
-from toolshape._families.text.values import typed_arguments
+from toolshape._families.text.values import typed_arguments, unwrapped
 
 Schemas = Mapping[str, JsonSchema]
 """The schemas of parameters as they were sent, by the wire name of the tool."""
@@ -28,9 +28,17 @@ def scanner_of(text_format: TextFormat, schemas: Schemas) -> Scanner:
         calls = calls_in(text_format, fields, is_cut=is_cut)
         if not text_format.is_untyped:
             return calls
-        return tuple(call._replace(arguments=typed_arguments(call.arguments, schemas.get(call.name))) for call in calls)
+        return tuple(_typed(text_format, call, schemas) for call in calls)
 
     return Scanner(text_format, calls_of)
+
+
+def _typed(text_format: TextFormat, call: TextCall, schemas: Schemas) -> TextCall:
+    if text_format.doubles_names and call.name not in schemas:
+        namespace, _, name = call.name.partition(".")
+        call = call._replace(name=name) if namespace == name and name in schemas else call
+    schema = schemas.get(call.name)
+    return call._replace(arguments=typed_arguments(unwrapped(call.arguments, schema, text_format.wrappers), schema))
 
 
 def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None) -> TextReading:

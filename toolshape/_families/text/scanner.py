@@ -43,7 +43,6 @@ class _CutError(Exception):
 
 
 _Run: TypeAlias = Generator[None, None, None]
-_TextRun: TypeAlias = Generator[None, None, str]
 _OPENERS, _CLOSERS = "{[(", "}])"
 
 
@@ -200,6 +199,7 @@ class Scanner:
         text = "".join((*self._call_text, self._buffer[self._call_from : self._at]))
         self._call_text = None
         if calls:
+            self._is_at_start = self._is_at_start and not mark
             self._segments.append(Segment("calls", text, calls))
         else:
             self._is_at_start = False
@@ -210,21 +210,25 @@ class Scanner:
         for step in steps:
             if isinstance(step, Mark):
                 if not self._skips(step.text):
-                    yield from self._mark(step.text)
+                    yield from self._mark(step)
             elif isinstance(step, Blank):
                 if not self._skips_blank():
                     yield from self._blank()
             elif isinstance(step, TextUntil):
-                text = self._text_until(step)
-                fields.append((step.field, (yield from self._until(step)) if text is None else text))
+                if not self._takes_text(step, fields):
+                    yield from self._until(step, fields)
             elif isinstance(step, JsonValue):
                 yield from self._json(step, fields)
-            elif isinstance(step, (Optional, Repeated)):
-                yield from self._optional(step, fields)
-            elif isinstance(step, Choice):
-                yield from self._choice(step, fields)
             else:
-                yield from self._bracketed(step, fields)
+                yield from self._group(step, fields)
+
+    def _group(self, step: Optional | Repeated | Choice | Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
+        if isinstance(step, (Optional, Repeated)):
+            yield from self._optional(step, fields)
+        elif isinstance(step, Choice):
+            yield from self._choice(step, fields)
+        else:
+            yield from self._bracketed(step, fields)
 
     def _bracketed(self, step: Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
         if isinstance(step, Braces):
@@ -286,21 +290,22 @@ class Scanner:
         self._at = _blank_end(self._buffer, self._at)
         return self._at < len(self._buffer) or self._has_ended
 
-    def _text_until(self, step: TextUntil) -> str | None:
-        """Take the text up to a mark, and the mark; ``None`` if the first mark that has come does not decide."""
+    def _takes_text(self, step: TextUntil, fields: Fields) -> bool:
+        """Take the text up to a mark, and the mark, if the first mark that has come decides."""
         marks = _compiled_marks(step.marks, step.excludes)
         found = marks.pattern.search(self._buffer, self._at)
         if found is None or found.end() == len(self._buffer) or _may_grow(found, marks):
-            return None
+            return False
         mark = found[0]
         leaves = mark in step.leaves
         if mark in step.excludes or (
             step.only_before and not leaves and not self._is_before(step.only_before, found.end())
         ):
-            return None
+            return False
         text = self._buffer[self._at : found.start()]
         self._at = found.start() if leaves else found.end()
-        return text
+        fields.append((step.field, text))
+        return True
 
     # --- single steps, which wait -----------------------------------------------------------------------------------
 
@@ -310,12 +315,19 @@ class Scanner:
                 raise _CutError
             yield
 
-    def _mark(self, text: str) -> _Run:
-        for position, character in enumerate(text):  # decided at the first character that differs
-            yield from self._need(position + 1)
-            if self._buffer[self._at + position] != character:
+    def _mark(self, step: Mark) -> _Run:
+        texts = (step.text, *step.or_before)
+        while True:  # decided at the first character that differs from all
+            rest = self._buffer[self._at : self._at + max(map(len, texts))]
+            for text in texts:
+                if rest.startswith(text):
+                    self._take(len(text) if text == step.text else 0)
+                    return
+            if not any(text.startswith(rest) for text in texts):
                 raise _MissError
-        self._take(len(text))
+            if self._has_ended:
+                raise _CutError
+            yield
 
     def _is_next(self, text: str, *, may_be_cut: bool) -> Generator[None, None, bool]:
         for position, character in enumerate(text):
@@ -333,7 +345,7 @@ class Scanner:
         while not self._skips_blank():
             yield
 
-    def _until(self, step: TextUntil) -> _TextRun:
+    def _until(self, step: TextUntil, fields: Fields) -> _Run:
         marks = _compiled_marks(step.marks, step.excludes)
         parts: list[str] = []
         at = self._at
@@ -343,6 +355,7 @@ class Scanner:
                 held = 0 if self._has_ended else _held_back(self._buffer, at, marks)
                 parts.append(self._take(len(self._buffer) - held - self._at))
                 if self._has_ended:
+                    fields += [(step.field, "".join(parts))] * step.keeps_cut
                     raise _CutError
                 yield
                 at = self._at
@@ -361,7 +374,8 @@ class Scanner:
                 parts.append(self._take(found.start() - self._at))
                 if found[0] not in step.leaves:
                     self._take(len(found[0]))
-                return "".join(parts)
+                fields.append((step.field, "".join(parts)))
+                return
             else:
                 parts.append(self._take(found.start() - self._at))
                 yield

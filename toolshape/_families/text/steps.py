@@ -4,9 +4,14 @@ from typing import NamedTuple, TypeAlias
 
 
 class Mark(NamedTuple):
-    """A text that must follow."""
+    """A text that must follow.
+
+    ``or_before``: if the text is missing, one of these texts follows instead, and is not consumed. Models forget the end
+    of a call before the end of all calls.
+    """
 
     text: str
+    or_before: tuple[str, ...] = ()
 
 
 class Blank(NamedTuple):
@@ -16,6 +21,7 @@ class Blank(NamedTuple):
 class TextUntil(NamedTuple):
     """Text up to the first of some marks, which is consumed; the text is kept as a field.
 
+    ``keeps_cut``: if the text ends before a mark, the field holds what has come.
     ``only_before``: a mark counts only if one of these texts follows it, white space aside, or nothing does. A value
     that quotes its own end mark is read rightly that way. ``excludes`` are characters that the text cannot hold: where
     one comes, this is no call. ``leaves``: marks among ``marks`` that are not consumed, and count whatever follows.
@@ -26,6 +32,7 @@ class TextUntil(NamedTuple):
     only_before: tuple[str, ...] = ()
     excludes: str = ""
     leaves: tuple[str, ...] = ()
+    keeps_cut: bool = False
 
 
 class JsonValue(NamedTuple):

@@ -1,6 +1,6 @@
 """Types the arguments of formats that write them as texts, by the schema of the tool."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from toolshape._calls import JsonSchema
@@ -37,6 +37,17 @@ def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     if isinstance(arguments, WrittenObject):
         return WrittenObject([(key, typed(key, value)) for key, value in arguments.pairs])
     return {key: typed(key, value) for key, value in arguments.items()}
+
+
+def unwrapped(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str]) -> Any:
+    """Return arguments without the one parameter in which a model put them all, unless the tool has such a parameter."""
+    if not wrappers or schema is None or not isinstance(arguments, dict) or len(arguments) != 1:
+        return arguments
+    ((name, content),) = arguments.items()
+    if name not in wrappers or name in schema.get("properties", {}):
+        return arguments
+    inner = as_json(content) if isinstance(content, str) else content
+    return inner if isinstance(inner, dict) else arguments
 
 
 def _untyped(value: Any) -> Any:

@@ -47,7 +47,12 @@ def _written(text_format: TextFormat, call: TextCall, number: int) -> str:
         parameters = layout.between_parameters.join(texts)
     arguments = call.arguments if isinstance(call.arguments, str) else write_spaced(call.arguments)
     return layout.call.format(
-        name=call.name, id=call.id, number=number, ordinal=number + 1, arguments=arguments, parameters=parameters
+        name=as_attribute(text_format, call.name),
+        id=call.id,
+        number=number,
+        ordinal=number + 1,
+        arguments=arguments,
+        parameters=parameters,
     )
 
 
@@ -60,7 +65,14 @@ def _parameter(text_format: TextFormat, key: str, value: Any) -> str:
         text = write_content(value, text_format.tag_mark, write_spaced)
     else:
         text = value if isinstance(value, str) else write_spaced(value)
-    return text_format.layout.parameter.format(key=key, value=text, **kind_holes(kind_of(value)))
+    return text_format.layout.parameter.format(
+        key=as_attribute(text_format, key), value=text, **kind_holes(kind_of(value))
+    )
+
+
+def as_attribute(text_format: TextFormat, text: str) -> str:
+    """Return a name or a key as the format writes it."""
+    return text.replace("&", "&amp;").replace('"', "&quot;") if text_format.has_entities else text
 
 
 def kind_holes(kind: str) -> dict[str, str]:
