@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 
 import nox
@@ -50,6 +51,19 @@ TABLES = [
     "history_peers",
     "bfcl",
 ]
+# What vLLM's parsers import besides torch, which their benchmark replaces.
+VLLM_IMPORTS = (
+    "openai",
+    "numpy",
+    "fastapi",
+    "requests",
+    "cachetools",
+    "pydantic-extra-types",
+    "jsonschema",
+    "lxml",
+    "ijson",
+    "cohere_melody",
+)
 # Servers from the package index; one of them needs the SDK of before.
 REAL_SERVERS = {
     "time": ["mcp-server-time"],
@@ -349,13 +363,17 @@ def fakes(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def open_text(session: nox.Session) -> None:
-    # What reading calls in text costs, beside SGLang's detectors, which are taken out of its wheel.
-    session.install(".", "orjson", "partial-json-parser", "json_repair", "regex", "jinja2", "msgspec")
-    place = Path(session.create_tmp(), "sglang")
-    session.run("pip", "download", "--quiet", "--no-deps", "--dest", str(place), "sglang==0.5.23")
-    (wheel,) = place.glob("*.whl")
-    session.run("python", "-m", "zipfile", "-e", str(wheel), str(place))
-    session.run("python", "benchmarks/open_text.py", "--sglang", str(place.resolve()))
+    # What reading calls in text costs, beside the parsers of SGLang and vLLM, which are taken out of their wheels.
+    session.install(".", "orjson", "partial-json-parser", "json_repair", "regex", "jinja2", "msgspec", *VLLM_IMPORTS)
+    place = Path(session.create_tmp())
+    for package, version in (("sglang", "0.5.23"), ("vllm", "0.33.0")):
+        wheels = ("--only-binary", ":all:", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.12")
+        session.run("pip", "download", "--quiet", "--no-deps", *wheels, "--dest", str(place), f"{package}=={version}")
+        (wheel,) = place.glob(f"{package}-*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(place / package, [name for name in archive.namelist() if name.endswith(".py")])
+    folders = {package: str((place / package).resolve()) for package in ("sglang", "vllm")}
+    session.run("python", "benchmarks/open_text.py", "--sglang", folders["sglang"], "--vllm", folders["vllm"])
 
 
 @nox.session(python="3.11")

@@ -1,4 +1,4 @@
-"""Times how toolshape and SGLang's detectors read calls in the text of open models, and counts wrong splits.
+"""Times how toolshape and the parsers of SGLang and vLLM read calls in the text of open models, and counts wrong splits.
 
 ``nox -s open_text`` runs this benchmark, and writes benchmarks/results/open_text.md. Each text is read whole and as a
 stream. It is about a kilobyte: a sentence, and two calls. The floor of a whole text is one regular expression and
@@ -11,11 +11,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from commits import commit_of
+from vllm_parsers import PARSERS
 
 import toolshape
 from toolshape import text
@@ -27,7 +28,10 @@ SCHEMA = {
         "path": {"type": "string"},
         "content": {"type": "string"},
         "line": {"type": "integer"},
-        "options": {"type": "object"},
+        "options": {
+            "type": "object",
+            "properties": {"force": {"type": "boolean"}, "tags": {"type": "array", "items": {"type": "string"}}},
+        },
     },
 }
 TOOLS = [{"name": "write_file", "description": "", "parameters": SCHEMA}]
@@ -46,7 +50,7 @@ CALLS = [
     for name in ("first", "second")
 ]
 PROSE = "I write both files now, as you asked. "
-PEERS = {
+SGLANG = {
     "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3", "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
     "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
 }  # fmt: skip
@@ -103,25 +107,49 @@ def is_right(calls: list[Any]) -> bool:
 
 
 class Peer:
-    """Runs SGLang's detectors in their own process."""
+    """Runs the parsers of a server in their own process.
 
-    def __init__(self, python: str, folder: str) -> None:
-        script = str(Path(__file__).with_name("sglang_detectors.py"))
+    Args:
+        python: The interpreter.
+        script: The script that runs them, beside this file.
+        folder: The folder of the server's package.
+        names: The server's names of formats, by ours.
+        options: Further keys of each request.
+    """
+
+    def __init__(self, python: str, script: str, folder: str, names: Mapping[str, str], **options: str) -> None:
+        self.names = names
+        self.options = options
+        command = [python, str(Path(__file__).with_name(script)), folder]
         self.process = subprocess.Popen(
-            [python, script, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )
 
     def ask(self, name: str, pieces: list[str], repeats: int) -> Any:
+        """Return the calls in a text that arrives in pieces, and the shortest time."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(
-            json.dumps({"format": name, "pieces": pieces, "tools": TOOLS, "repeats": repeats}) + "\n"
-        )
+        request = {"format": self.names[name], "pieces": pieces, "tools": TOOLS, "repeats": repeats, **self.options}
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
+    def cells(self, name: str, sample: str) -> list[str]:
+        """Return the cells of a format: whole, streamed, and wrong splits."""
+        if name not in self.names:
+            return ["-", "-", "-"]
+        kilobytes = len(sample.encode()) / 1000
+        answers = [self.ask(name, pieces, REPEATS) for pieces in ([sample], pieces_of(sample))]
+        times = [
+            f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong"
+            for answer in answers
+        ]
+        splits = splits_of(sample)
+        wrong = sum(not is_right(self.ask(name, split, 1).get("calls", [])) for split in splits)
+        return [*times, f"{wrong} of {len(splits)}"]
 
-def row(name: str, peer: Peer | None) -> str:
+
+def row(name: str, peers: Sequence[Peer]) -> str:
     """Return the row of a format: microseconds for a kilobyte, and wrong splits."""
     sample = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
     kilobytes = len(sample.encode()) / 1000
@@ -132,42 +160,42 @@ def row(name: str, peer: Peer | None) -> str:
     floor = floor_of(sample) / kilobytes
     splits = splits_of(sample)
     wrong = sum(not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits)
-    cells = [
-        f"`{name}`",
-        f"{floor * 1e6:.0f}",
-        f"{whole * 1e6:.0f}",
-        f"{streamed * 1e6:.0f}",
-        f"{wrong} of {len(splits)}",
-    ]
-    peer_cells = ["-", "-", "-"]
-    if peer is not None and name in PEERS:
-        answers = [peer.ask(PEERS[name], sample_pieces, REPEATS) for sample_pieces in ([sample], pieces)]
-        peer_cells = [
-            f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong"
-            for answer in answers
-        ]
-        peer_wrong = sum(not is_right(peer.ask(PEERS[name], split, 1).get("calls", [])) for split in splits)
-        peer_cells.append(f"{peer_wrong} of {len(splits)}")
-    return f"| {' | '.join([*cells, *peer_cells])} |"
+    times = [f"{seconds * 1e6:.0f}" for seconds in (floor, whole, streamed)]
+    cells = [f"`{name}`", *times, f"{wrong} of {len(splits)}"]
+    return f"| {' | '.join([*cells, *(cell for peer in peers for cell in peer.cells(name, sample))])} |"
 
 
 def main() -> None:
     """Print the table, and write it."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", help="an interpreter with pydantic, orjson and partial-json-parser")
+    parser.add_argument("--python", help="an interpreter with the packages that the parsers of the servers import")
     parser.add_argument("--sglang", help="the folder of an unpacked wheel of SGLang")
+    parser.add_argument("--vllm", help="the folder that holds vLLM's package")
     options = parser.parse_args()
-    peer = Peer(options.python or sys.executable, options.sglang) if options.sglang else None
+    python = options.python or sys.executable
+    peers: list[Peer] = []
+    heads: list[str] = []
+    if options.sglang:
+        peers.append(Peer(python, "sglang_detectors.py", options.sglang, SGLANG))
+        heads.append("SGLang")
+    if options.vllm:
+        vllm_names = {name: parsers[0] for name, parsers in PARSERS.items()}
+        peers.append(Peer(python, "vllm_parsers.py", options.vllm, vllm_names, marks="alone"))
+        heads.append("vLLM")
+    columns = ["format", "floor", "whole", "streamed", "wrong splits"]
+    columns += [f"{head}, {column}" for head in heads for column in ("whole", "streamed", "wrong splits")]
     lines = [
         "# Calls in text",
         "",
-        f"toolshape {commit_of(Path(toolshape.__file__))}, beside the detectors of SGLang 0.5.23. Microseconds for a kilobyte of text, the",
-        f"shortest of {REPEATS}; streamed in pieces of {PIECE} characters. The floor is one pattern and `json.loads`. Wrong splits: cuts in",
-        f"two, every {STEP} characters, and pieces of 1 to 8 characters, that do not give the calls.",
+        f"toolshape {commit_of(Path(toolshape.__file__))}, beside the detectors of SGLang 0.5.23 and the parsers of vLLM 0.33.0, each",
+        f"in a process of its own. Microseconds for a kilobyte of text, the shortest of {REPEATS}; streamed in pieces of {PIECE} characters. The",
+        "floor is one pattern and `json.loads`. Wrong splits are those that do not give the calls: cuts in two, every",
+        f"{STEP} characters, and pieces of 1 to 8 characters. For vLLM no cut is inside a special token, and each special token is a",
+        "piece of its own, as when its server sends one token at a time. vLLM reads at most one call of `internlm` and `gigachat3`.",
         "",
-        "| format | floor | whole | streamed | wrong splits | SGLang, whole | SGLang, streamed | SGLang, wrong splits |",
-        "|---|---|---|---|---|---|---|---|",
-        *(row(text_format.name, peer) for text_format in text.formats()),
+        f"| {' | '.join(columns)} |",
+        "|---" * len(columns) + "|",
+        *(row(text_format.name, peers) for text_format in text.formats()),
         "",
     ]
     RESULTS.write_text("\n".join(lines), encoding="utf-8")

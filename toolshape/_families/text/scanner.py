@@ -92,7 +92,8 @@ class Scanner:
         """Take a piece of the text; return the parts that are decided with it."""
         if piece:
             if self._call_text is not None:
-                self._call_text.append(self._buffer[self._call_from : self._at])
+                whole = not self._call_from and self._at == len(self._buffer)  # most pieces of a stream
+                self._call_text.append(self._buffer if whole else self._buffer[self._call_from : self._at])
                 self._call_from = 0
             self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
             self._at = 0
@@ -414,28 +415,29 @@ class Scanner:
         """
         parts: list[str] = []
         depth, quote, at = 0, "", self._at
-        before = ""  # the last character that is not blank
         try:
             while True:
                 marks = brackets.inside[quote] if quote else brackets.outside
                 found = marks.pattern.search(self._buffer, at)
                 if found is None:
                     held = 0 if self._has_ended else _held_back(self._buffer, at, marks)
-                    before = _last_character(self._buffer[at : len(self._buffer) - held]) or before
                     parts.append(self._take(len(self._buffer) - held - self._at))
                     if self._has_ended:
                         raise _CutError
                     yield
                     at = self._at
                     continue
-                before = _last_character(self._buffer[at : found.start()]) or before
                 mark, at = found[0], found.end()
                 if mark == "\\":
                     at = yield from self._after_escape(parts, found.start())
                 elif quote:
                     quote = ""
                 elif mark in brackets.inside:
-                    quote = mark if not brackets.before_quote or before in brackets.before_quote else ""
+                    begins = (
+                        not brackets.before_quote
+                        or self._character_before(found.start(), parts) in brackets.before_quote
+                    )
+                    quote = mark if begins else ""
                 elif mark in _OPENERS:
                     depth += 1
                 elif mark not in _CLOSERS:  # an end mark: brackets are missing
@@ -446,9 +448,17 @@ class Scanner:
                     return
                 else:
                     depth -= 1
-                before = mark
         finally:
             fields.append((field, "".join(parts)))
+
+    def _character_before(self, end: int, parts: Sequence[str]) -> str:
+        """Return the last character before a position that is not blank; ``parts`` are the texts before the buffer."""
+        text = self._buffer[self._at : end].rstrip()
+        for part in reversed(parts):
+            if text:
+                break
+            text = part.rstrip()
+        return text[-1:]
 
     def _after_escape(self, parts: list[str], backslash: int) -> Generator[None, None, int]:
         """Return the position after an escaped character, once it is there."""
@@ -547,10 +557,6 @@ def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
     """Return where the white space at a position ends."""
     found = _BLANK.match(text, at, most)
     return at if found is None else found.end()
-
-
-def _last_character(text: str) -> str:
-    return text.rstrip()[-1:]
 
 
 def _alternation(marks: Sequence[str]) -> re.Pattern[str]:

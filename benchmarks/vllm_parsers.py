@@ -1,0 +1,360 @@
+# ruff: noqa: RUF001 - special tokens of DeepSeek and Step have full-width bars
+"""Runs vLLM's own tool parsers from an unpacked sdist, with empty modules in place of torch and other imports.
+
+``python benchmarks/vllm_parsers.py FOLDER`` reads lines of JSON, ``{format, pieces, tools, repeats}``. It answers each
+line with the calls and the shortest time in seconds. The format is the name of a parser of vLLM, and one piece is a
+whole text. With ``"marks": "whole"`` the cuts inside a special token are moved behind it, and with ``"alone"`` each
+special token is a piece of its own too, as when a server sends each token.
+
+Each text is parsed as vLLM's server parses it with ``tool_choice`` auto and no reasoning parser. A special token is a
+token, and every other character is one. A piece comes with the tokens that begin in it. The end of the text is a step
+of its own, with the token that ends a turn and without text. ``"end": "last"`` ends the text with the last piece.
+"""
+
+import functools
+import importlib.abc
+import importlib.machinery
+import itertools
+import json
+import logging
+import re
+import sys
+import time
+import types
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic_core import core_schema
+
+END = "<|end_of_turn|>"
+DEEPSEEK = (
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁sep｜>",
+)
+GLM = ("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
+THINK = ("<think>", "</think>")
+MISTRAL = {
+    "tool_calls": "[TOOL_CALLS]",
+    "args": "[ARGS]",
+    "call_id": "[CALL_ID]",
+    "begin_think": "[THINK]",
+    "end_think": "[/THINK]",
+}
+# The special tokens of the models of a parser, as their tokenizers have them.
+MARKS: dict[str, tuple[str, ...]] = {
+    "apertus": ("<|tools_prefix|>", "<|tools_suffix|>"),
+    "cohere_command3": ("<|START_ACTION|>", "<|END_ACTION|>", "<|START_THINKING|>", "<|END_THINKING|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    "cohere_command4": ("<|START_ACTION|>", "<|END_ACTION|>", "<|START_THINKING|>", "<|END_THINKING|>", "<|START_TEXT|>", "<|END_TEXT|>"),
+    "deepseek_v3": (*DEEPSEEK, *THINK),
+    "deepseek_v31": (*DEEPSEEK, *THINK),
+    "deepseek_v32": ("｜DSML｜", *THINK),
+    "deepseek_v4": ("｜DSML｜", *THINK),
+    "deepseek_v41": ("｜DSML｜", *THINK),
+    "dots": THINK,
+    "functiongemma": ("<start_function_call>", "<end_function_call>", "<escape>"),
+    "gemma4": ("<|tool_call>", "<tool_call|>", '<|"|>', "<|channel>", "<channel|>", "<|turn>", "<|tool_response>"),
+    "gigachat3": ("<|function_call|>", "<|role_sep|>", "<|message_sep|>"),
+    "glm45": (*GLM, *THINK),
+    "glm47": (*GLM, *THINK),
+    "granite": ("<|tool_call|>",),
+    "granite4": ("<tool_call>", "</tool_call>"),
+    "granite-20b-fc": (),
+    "hermes": ("<tool_call>", "</tool_call>", *THINK),
+    "hunyuan_a13b": THINK,
+    "hy_v3": ("<tool_calls>", "</tool_calls>", "<tool_sep>", *GLM, *THINK),
+    "internlm": ("<|action_start|>", "<|action_end|>", "<|plugin|>"),
+    "jamba": ("<tool_calls>", "</tool_calls>"),
+    "kimi_k2": ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_call_argument_begin|>", *THINK),
+    "kimi_k3": ("<|open|>", "<|close|>", "<|sep|>"),
+    "lfm2": ("<|tool_call_start|>", "<|tool_call_end|>"),
+    "llama3_json": ("<|python_tag|>",),
+    "llama4_pythonic": ("<|python_start|>", "<|python_end|>"),
+    "longcat": ("<longcat_tool_call>", "</longcat_tool_call>"),
+    "minimax_m2": ("<minimax:tool_call>", "</minimax:tool_call>", *THINK),
+    "minimax_m3": ("]<]minimax[>[",),
+    "mistral": tuple(MISTRAL.values()),
+    "mistral_old": ("[TOOL_CALLS]",),
+    "muse": ("<|start|>", "<|message|>", "<|eom|>", "<|eot|>"),
+    "olmo3": ("<function_calls>", "</function_calls>"),
+    "phi4_mini_json": (),
+    "pythonic": (),
+    "qwen3_coder": ("<tool_call>", "</tool_call>", *THINK),
+    "seed_oss": ("<seed:tool_call>", "</seed:tool_call>", "<seed:think>", "</seed:think>"),
+    "step3": ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>", "<｜tool_call_begin｜>", "<｜tool_call_end｜>", "<｜tool_sep｜>", *THINK),
+    "xlam": THINK,
+}  # fmt: skip
+# The parsers of vLLM that read the formats of toolshape.
+PARSERS: dict[str, tuple[str, ...]] = {
+    "apertus": ("apertus",), "cohere_command": ("cohere_command3",), "deepseek_v3": ("deepseek_v3",), "deepseek_v31": ("deepseek_v31",), "deepseek_v32": ("deepseek_v32",), "deepseek_v41": ("deepseek_v41",),
+    "functiongemma": ("functiongemma",), "gemma4": ("gemma4",), "gigachat3": ("gigachat3",), "glm45": ("glm45",), "granite": ("granite",), "granite_20b": ("granite-20b-fc",), "hermes": ("hermes", "granite4"),
+    "hunyuan": ("hy_v3",), "internlm": ("internlm",), "json": ("xlam",), "kimi_k2": ("kimi_k2",), "kimi_k3": ("kimi_k3",), "lfm2": ("lfm2",), "llama3_json": ("llama3_json",), "longcat": ("longcat",),
+    "minimax_m2": ("minimax_m2",), "minimax_m3": ("minimax_m3",), "mistral": ("mistral",), "mistral_old": ("mistral_old",), "muse": ("muse",), "olmo3": ("olmo3",), "phi4": ("phi4_mini_json",),
+    "pythonic": ("pythonic", "llama4_pythonic"), "qwen3_coder": ("qwen3_coder",), "seed_oss": ("seed_oss",), "step3": ("step3",), "tool_calls": ("jamba", "hunyuan_a13b"),
+}  # fmt: skip
+EMPTY = {"torch", "transformers", "xgrammar", "triton", "prometheus_client", "mistral_common", "openai_harmony"}
+PACKAGES = {
+    "vllm", "vllm.entrypoints", "vllm.entrypoints.generate", "vllm.entrypoints.generate.base", "vllm.entrypoints.cohere", "vllm.entrypoints.openai", "vllm.entrypoints.openai.chat_completion", "vllm.entrypoints.serve",
+    "vllm.entrypoints.serve.engine", "vllm.parser", "vllm.renderers", "vllm.renderers.chat_utils", "vllm.utils",
+}  # fmt: skip
+READ = (
+    "vllm.entrypoints.cohere.cohere_chat_message", "vllm.entrypoints.generate.base.protocol", "vllm.entrypoints.openai.chat_completion.protocol", "vllm.entrypoints.serve.engine.protocol", "vllm.envs", "vllm.exceptions", "vllm.parser.", "vllm.reasoning",
+    "vllm.renderers.chat_utils.tool_call", "vllm.tool_parsers", "vllm.utils.collection_utils",
+)  # fmt: skip
+LEFT_OUT = ("vllm.parser.metrics", "vllm.tool_parsers.structural_tag_registry")
+
+
+class EmptyType(type):
+    """The type of an empty class, in which every name is an empty class."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = empty(name, cls.__module__)
+        setattr(cls, name, made)
+        return made
+
+
+def empty(name: str, module: str) -> Any:
+    """Return an empty class, which pydantic takes as a field of any type."""
+    schema = classmethod(lambda *_: core_schema.any_schema())
+    return EmptyType(name, (), {"__module__": module, "__get_pydantic_core_schema__": schema})
+
+
+class Empty(types.ModuleType):
+    """A module in which every name is an empty class."""
+
+    __path__: ClassVar[list[str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = empty(name, self.__name__)
+        setattr(self, name, made)
+        return made
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds an empty module for each module that is not read."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
+        first = name.split(".", maxsplit=1)[0]
+        is_left_out = not name.startswith(READ) or name in LEFT_OUT
+        is_empty = is_left_out if first == "vllm" else first in EMPTY
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if is_empty else None
+
+    def create_module(self, spec: Any) -> types.ModuleType:
+        return Empty(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+class Logger(logging.Logger):
+    """A logger with the methods that vLLM adds."""
+
+    def warning_once(self, *_: Any, **__: Any) -> None:
+        """Do nothing."""
+
+    info_once = debug_once = warning_once
+
+
+class Tokenizer:
+    """A tokenizer of marks and single characters."""
+
+    is_fast = True
+    eos_token = END
+    eos_token_id = 0
+
+    def __init__(self, marks: Sequence[str]) -> None:
+        texts = [END, *dict.fromkeys(marks), *map(chr, range(0x250))]
+        self.ids = {text: at for at, text in enumerate(texts)}
+        self.texts = dict(enumerate(texts))
+        self.all_special_tokens = [END]
+        self.all_special_ids = [0]
+        self.init_kwargs: dict[str, Any] = {}
+        escaped = [re.escape(mark) for mark in sorted(marks, key=len, reverse=True)]
+        self.pattern = re.compile("|".join([*escaped, "."]), re.DOTALL)
+
+    def tokenize(self, text: str, **_: Any) -> list[str]:
+        """Return the texts of the tokens of a text."""
+        found: list[str] = self.pattern.findall(text)
+        for token in found:
+            if token not in self.ids:
+                self.texts[len(self.ids)] = token
+                self.ids[token] = len(self.ids)
+        return found
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return the id of each token."""
+        return self.ids
+
+    vocab = property(get_vocab)
+
+    def encode(self, text: str, **_: Any) -> list[int]:
+        """Return the ids of the tokens of a text."""
+        return [self.ids[token] for token in self.tokenize(text)]
+
+    def decode(self, ids: Any, **_: Any) -> str:
+        """Return the text of some ids."""
+        return "".join(self.texts[at] for at in ([ids] if isinstance(ids, int) else ids))
+
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """Return the id of a token, or the ids of some tokens."""
+        return self.ids.get(tokens) if isinstance(tokens, str) else [self.ids.get(token) for token in tokens]
+
+    def convert_ids_to_tokens(self, ids: Any, **_: Any) -> Any:
+        """Return the token of an id, or the tokens of some ids."""
+        return self.texts[ids] if isinstance(ids, int) else [self.texts[at] for at in ids]
+
+    def convert_tokens_to_string(self, tokens: Sequence[str]) -> str:
+        """Return the text of some tokens."""
+        return "".join(tokens)
+
+
+def load(folder: Path) -> None:
+    """Let vLLM's parsers be imported."""
+    logging.disable(logging.CRITICAL)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    sys.meta_path.insert(0, Finder())
+    for name in sorted(PACKAGES):
+        module = Empty(name)
+        module.__path__ = [str(folder / name.replace(".", "/"))]  # type: ignore[misc]
+        sys.modules[name] = module
+    made: dict[str, dict[str, Any]] = {
+        "vllm.logger": {"init_logger": Logger},
+        "vllm.parser.metrics": {"record_tool_parser_invocation": lambda **_: None},
+        "vllm.utils": {"random_uuid": lambda: uuid.uuid4().hex[:16]},
+        "vllm.utils.mistral": {"is_mistral_tokenizer": lambda _: False},
+        "vllm.renderers": {},
+    }
+    for name, members in made.items():
+        vars(sys.modules.setdefault(name, Empty(name))).update(members)
+    vars(sys.modules["vllm.renderers.chat_utils"]).update(
+        vars(importlib.import_module("vllm.renderers.chat_utils.tool_call"))
+    )
+    special = importlib.import_module("mistral_common.tokens.tokenizers.base").SpecialTokens
+    if isinstance(special, EmptyType):
+        for name, mark in MISTRAL.items():
+            setattr(special, name, types.SimpleNamespace(value=mark))
+
+
+@functools.cache
+def parser_of(name: str) -> Any:
+    """Return the class that parses a whole answer, as vLLM's ``ParserManager`` makes it."""
+    tool_parser = importlib.import_module("vllm.tool_parsers").ToolParserManager.get_tool_parser(
+        "mistral" if name == "mistral_old" else name
+    )
+    module, base = {
+        "kimi_k3": ("kimi_k3", "KimiK3Parser"),
+        "cohere_command3": ("cohere_command", "CohereCommandParser"),
+        "cohere_command4": ("cohere_command", "CohereCommandParser"),
+    }.get(name, ("abstract_parser", "DelegatingParser"))
+    parent = getattr(importlib.import_module(f"vllm.parser.{module}"), base)
+    return type(base, (parent,), {"tool_parser_cls": tool_parser})
+
+
+@functools.cache
+def tokenizer_of(name: str) -> Tokenizer:
+    """Return the tokenizer of the models of a parser."""
+    return Tokenizer(MARKS[name])
+
+
+def request_of(tools: list[Any]) -> Any:
+    """Return a request with tools."""
+    protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
+    request = protocol.ChatCompletionRequest(messages=[{"role": "user", "content": ""}], model="model")
+    request.tools = [protocol.ChatCompletionToolsParam(function=tool) for tool in tools] or None
+    request.tool_choice = "auto"
+    return request
+
+
+def with_whole_marks(name: str, pieces: list[str], *, are_alone: bool) -> list[str]:
+    """Return the pieces of a text, in which no special token is cut.
+
+    A cut inside a special token is moved behind it. If they are alone, each special token is a piece of its own.
+    """
+    said, at = "".join(pieces), 0
+    cuts = set(itertools.accumulate(map(len, pieces)))
+    marks = MARKS[name]
+    for token in tokenizer_of(name).tokenize(said):
+        start, at = at, at + len(token)
+        if token in marks:
+            inside = cuts & set(range(start + 1, at))
+            cuts -= inside
+            cuts |= {start, at} if are_alone else {at} if inside else set()
+    return [said[start:end] for start, end in itertools.pairwise(sorted({0, *cuts}))]
+
+
+def steps_of(name: str, pieces: list[str]) -> list[tuple[str, list[int]]]:
+    """Return each piece with the ids of the tokens that begin in it."""
+    tokenizer = tokenizer_of(name)
+    tokens, starts, at = tokenizer.tokenize("".join(pieces)), [], 0
+    for token in tokens:
+        starts.append(at)
+        at += len(token)
+    steps, at, token_at = [], 0, 0
+    for piece in pieces:
+        at, ids = at + len(piece), []
+        while token_at < len(tokens) and starts[token_at] < at:
+            ids.append(tokenizer.ids[tokens[token_at]])
+            token_at += 1
+        steps.append((piece, ids))
+    return steps
+
+
+def whole(name: str, said: str, ids: list[int], request: Any) -> list[list[Any]]:
+    """Return the calls in a whole text."""
+    parser = parser_of(name)(tokenizer_of(name), request.tools)
+    _, _, calls = parser.parse(said, request, enable_auto_tools=True, model_output_token_ids=ids)
+    return [[call.name, call.arguments] for call in calls or []]
+
+
+def streamed(name: str, steps: list[tuple[str, list[int]]], request: Any, end: str = "step") -> list[list[Any]]:
+    """Return the calls in a text that comes piece by piece, put together as a client does."""
+    parser = parser_of(name)(tokenizer_of(name), request.tools)
+    if end == "step":
+        steps = [*steps, ("", [0])]
+    names: dict[int, str] = {}
+    arguments: dict[int, str] = {}
+    for at, (piece, ids) in enumerate(steps):
+        message = parser.parse_delta(piece, ids, request, [], finished=at == len(steps) - 1)
+        for call in message.tool_calls if message is not None else []:
+            names.setdefault(call.index, "")
+            arguments.setdefault(call.index, "")
+            if call.function is not None:
+                names[call.index] += call.function.name or ""
+                arguments[call.index] += call.function.arguments or ""
+    return [[names[at], arguments[at]] for at in sorted(names)]
+
+
+def main() -> None:
+    """Read lines of JSON, and print an answer to each line."""
+    load(Path(sys.argv[1]))
+    for line in sys.stdin:
+        asked = json.loads(line)
+        shortest, calls = float("inf"), []
+        try:
+            name, pieces, request = asked["format"], asked["pieces"], request_of(asked["tools"])
+            if "marks" in asked:
+                pieces = with_whole_marks(name, pieces, are_alone=asked["marks"] == "alone")
+            steps = steps_of(name, pieces)
+            for _ in range(asked["repeats"]):
+                began = time.perf_counter()
+                if len(pieces) == 1:
+                    calls = whole(name, *steps[0], request)
+                else:
+                    calls = streamed(name, steps, request, asked.get("end", "step"))
+                shortest = min(shortest, time.perf_counter() - began)
+            print(json.dumps({"calls": calls, "seconds": shortest}), flush=True)
+        except Exception as error:
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
