@@ -114,7 +114,7 @@ class Peer:
         script: The script that runs them, beside this file.
         folder: The folder of the server's package.
         names: The server's names of formats, by ours.
-        options: Further keys of each request.
+        options: Further keys of a request with several pieces.
     """
 
     def __init__(self, python: str, script: str, folder: str, names: Mapping[str, str], **options: str) -> None:
@@ -129,7 +129,9 @@ class Peer:
         """Return the calls in a text that arrives in pieces, and the shortest time."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        request = {"format": self.names[name], "pieces": pieces, "tools": TOOLS, "repeats": repeats, **self.options}
+        request = {"format": self.names[name], "pieces": pieces, "tools": TOOLS, "repeats": repeats}
+        if len(pieces) > 1:
+            request |= self.options
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())

@@ -75,6 +75,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "llama3_json": ("<|python_tag|>",),
     "llama4_pythonic": ("<|python_start|>", "<|python_end|>"),
     "longcat": ("<longcat_tool_call>", "</longcat_tool_call>"),
+    "mimo": ("<tool_call>", "</tool_call>", *THINK),
     "minimax_m2": ("<minimax:tool_call>", "</minimax:tool_call>", *THINK),
     "minimax_m3": ("]<]minimax[>[",),
     "mistral": tuple(MISTRAL.values()),
@@ -90,9 +91,9 @@ MARKS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # The parsers of vLLM that read the formats of toolshape.
 PARSERS: dict[str, tuple[str, ...]] = {
-    "apertus": ("apertus",), "cohere_command": ("cohere_command3",), "deepseek_v3": ("deepseek_v3",), "deepseek_v31": ("deepseek_v31",), "deepseek_v32": ("deepseek_v32",), "deepseek_v41": ("deepseek_v41",),
+    "apertus": ("apertus",), "cohere_command": ("cohere_command3",), "deepseek_v3": ("deepseek_v3",), "deepseek_v31": ("deepseek_v31",), "deepseek_v32": ("deepseek_v32",), "deepseek_v41": ("deepseek_v41",), "dots": ("dots",),
     "functiongemma": ("functiongemma",), "gemma4": ("gemma4",), "gigachat3": ("gigachat3",), "glm45": ("glm45",), "granite": ("granite",), "granite_20b": ("granite-20b-fc",), "hermes": ("hermes", "granite4"),
-    "hunyuan": ("hy_v3",), "internlm": ("internlm",), "json": ("xlam",), "kimi_k2": ("kimi_k2",), "kimi_k3": ("kimi_k3",), "lfm2": ("lfm2",), "llama3_json": ("llama3_json",), "longcat": ("longcat",),
+    "hunyuan": ("hy_v3",), "internlm": ("internlm",), "json": ("xlam",), "kimi_k2": ("kimi_k2",), "kimi_k3": ("kimi_k3",), "lfm2": ("lfm2",), "llama3_json": ("llama3_json",), "longcat": ("longcat",), "mimo": ("mimo",),
     "minimax_m2": ("minimax_m2",), "minimax_m3": ("minimax_m3",), "mistral": ("mistral",), "mistral_old": ("mistral_old",), "muse": ("muse",), "olmo3": ("olmo3",), "phi4": ("phi4_mini_json",),
     "pythonic": ("pythonic", "llama4_pythonic"), "qwen3_coder": ("qwen3_coder",), "seed_oss": ("seed_oss",), "step3": ("step3",), "tool_calls": ("jamba", "hunyuan_a13b"),
 }  # fmt: skip
