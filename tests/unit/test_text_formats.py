@@ -337,6 +337,26 @@ def test_the_warning_comes_beside_calls_too():
     assert bound.dispatch({"choices": [{"message": {"role": "assistant", "content": None}}]}).warnings == ()
 
 
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_a_call_in_reasoning_is_warned_of_if_there_is_nothing_else(key: str, caplog: pytest.LogCaptureFixture):
+    """A model that forgets to end its reasoning seems to say nothing; beside an answer, its thoughts are its own."""
+    bound = Registry([refund]).bind("vllm")
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        results = bound.dispatch(completion("", **{key: f"I refund it. {text_of('hermes')}"}))
+    (warning,) = results.warnings
+    assert not results
+    assert (warning.rule, warning.text_format) == ("call_in_text", "hermes")
+    assert "only reasoning" in caplog.text
+    assert bound.dispatch(completion("Done.", **{key: text_of("hermes")})).warnings == ()
+
+
+def test_reasoning_that_does_not_end_is_warned_of():
+    """In a text, too: the mark that ends the reasoning is missing."""
+    results = Registry([refund]).bind("text:hermes").dispatch(f"<think>I refund it. {text_of('hermes')}")
+    assert not results
+    assert [warning.text_format for warning in results.warnings] == ["hermes"]
+
+
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "harmony", "mistral", "kimi_k2"])
 def test_calls_in_the_text_are_read_where_that_is_asked_for(name: str):
     """As if the server had parsed them, beside those that it did parse; whole and streamed."""
