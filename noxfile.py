@@ -263,7 +263,7 @@ def history_peers(session: nox.Session) -> None:
     session.install(".[sdks]")
     given: list[str] = []
     for option, packages in {
-        "litellm": ["litellm", "boto3"],
+        "litellm": ["litellm", "boto3", "mcp"],
         "pydantic-ai": ["pydantic-ai-slim[anthropic,bedrock,cohere,google,mistral,openai]"],
     }.items():
         place = Path(session.create_tmp(), option)
