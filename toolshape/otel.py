@@ -71,8 +71,8 @@ def instrument(
 
     Args:
         tools: The tools.
-        content: Whether spans include arguments, results, and the exceptions of tools with their messages. Values
-            marked as secret are masked.
+        content: Whether spans include arguments, results, and the exceptions of tools with their messages. Arguments
+            marked as secret are masked; results and exceptions are not searched for secrets.
         tracer_provider: The tracer provider. The default is OpenTelemetry's global tracer provider.
         meter_provider: The meter provider. The default is OpenTelemetry's global meter provider.
     """
