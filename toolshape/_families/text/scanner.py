@@ -64,6 +64,7 @@ class Scanner:
         "_format",
         "_has_ended",
         "_is_at_start",
+        "_json_errors",
         "_run",
         "_segments",
     )
@@ -85,6 +86,7 @@ class Scanner:
         self._call_text: list[str] | None = None  # the current call as far as it left the buffer
         self._call_from = 0  # where the rest of the current call begins in the buffer
         self._is_at_start = True
+        self._json_errors = 0
         self._run = self._scan()
         next(self._run)
 
@@ -400,12 +402,23 @@ class Scanner:
         yield from self._need(1)
         if self._buffer[self._at] not in "{[":
             raise _MissError
-        try:
-            _, end = _DECODE(self._buffer, self._at)
-        except (ValueError, RecursionError):
+        end = self._json_end()
+        if end is None:
             yield from self._brackets(step.field, fields, _json_brackets(step.ends))
         else:
             fields.append((step.field, self._take(end - self._at)))
+
+    def _json_end(self) -> int | None:
+        """Return where the JSON value at the position ends; ``None`` if Python's parser does not find its end.
+
+        Its error counts the lines of the buffer up to the position, so that many errors would take quadratic time.
+        """
+        if self._json_errors < _MOST_JSON_ERRORS:
+            try:
+                return _DECODE(self._buffer, self._at)[1]
+            except (ValueError, RecursionError):
+                self._json_errors += 1
+        return None
 
     def _brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
         """Take text until the brackets that it begins with close, or an end mark comes outside of a string.
@@ -525,6 +538,7 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
 
 _MOST_BLANK = 100  # characters of white space between an end mark and what must follow it
 _MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
+_MOST_JSON_ERRORS = 20  # of Python's parser in one text; after that, brackets are counted
 _BLANK = re.compile(r"\s*")
 _TOKENS = re.compile(r""""[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|[{}\[\]()"']""", re.DOTALL)
 _DECODE = json.JSONDecoder(strict=False).raw_decode
