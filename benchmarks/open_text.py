@@ -1,8 +1,8 @@
-"""Times how toolshape and the parsers of SGLang and vLLM read calls in the text of open models, and counts wrong splits.
+"""Times how toolshape, SGLang and vLLM read calls in the text of open models, and counts the splits that they misread.
 
-``nox -s open_text`` runs this benchmark, and writes benchmarks/results/open_text.md. Each text is read whole and as a
-stream. It is about a kilobyte: a sentence, and two calls. The floor of a whole text is one regular expression and
-``json.loads`` of each call.
+``nox -s open_text`` runs this benchmark, and writes benchmarks/results/open_text.md. Each text is about a kilobyte: a
+sentence, and two calls. Each text is read whole and as a stream. The floor is the time of one regular expression, and
+of ``json.loads`` for each call.
 """
 
 import argparse
@@ -55,13 +55,13 @@ SGLANG = {
     "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
 }  # fmt: skip
 BARE = {"llama3_json", "pythonic", "json"}  # formats whose calls are read only where the text begins
-STEP = 17  # characters from one cut into two pieces to the next cut
+STEP = 17  # characters between the positions at which a text is cut into two pieces
 PIECE = 4  # characters, about a token
 REPEATS = 50
 
 
 def shortest(work: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Return the shortest time of some work, in seconds."""
+    """Run some work several times; return the shortest time in seconds."""
     best_time = float("inf")
     for _ in range(repeats):
         started = time.perf_counter()
@@ -82,7 +82,7 @@ def read_stream(name: str, pieces: list[str]) -> list[Any]:
 
 
 def floor_of(said: str) -> float:
-    """Return the seconds of one regular expression and ``json.loads``, for a text of the same length."""
+    """Return the seconds that one regular expression and ``json.loads`` take for a text of this length."""
     hermes = text.write("hermes", CALLS)
     pattern = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
     seconds = shortest(lambda: [json.loads(found) for found in pattern.findall(hermes)])
@@ -96,7 +96,7 @@ def splits_of(said: str) -> list[list[str]]:
 
 
 def is_right(calls: list[Any]) -> bool:
-    """Return whether the calls are those that were written."""
+    """Return whether the calls equal ``CALLS``, which were written."""
     read_calls = []
     for name, arguments in calls:
         try:
@@ -111,10 +111,10 @@ class Peer:
 
     Args:
         python: The interpreter.
-        script: The script that runs them, beside this file.
+        script: The script that runs the parsers, in the folder of this file.
         folder: The folder of the server's package.
-        names: The server's names of formats, by ours.
-        options: Further keys of a request with several pieces.
+        names: The server's names of the formats, by toolshape's names.
+        options: Additional keys of a request with several pieces.
     """
 
     def __init__(self, python: str, script: str, folder: str, names: Mapping[str, str], **options: str) -> None:
@@ -126,7 +126,7 @@ class Peer:
         )
 
     def ask(self, name: str, pieces: list[str], repeats: int) -> Any:
-        """Return the calls in a text that arrives in pieces, and the shortest time."""
+        """Ask the script to read a text in pieces; return its answer with the calls and the shortest time."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         request = {"format": self.names[name], "pieces": pieces, "tools": TOOLS, "repeats": repeats}
@@ -137,7 +137,7 @@ class Peer:
         return json.loads(self.process.stdout.readline())
 
     def cells(self, name: str, sample: str) -> list[str]:
-        """Return the cells of a format: whole, streamed, and wrong splits."""
+        """Return this server's cells in the row of a format: whole, streamed, and wrong splits."""
         if name not in self.names:
             return ["-", "-", "-"]
         kilobytes = len(sample.encode()) / 1000
@@ -152,7 +152,7 @@ class Peer:
 
 
 def row(name: str, peers: Sequence[Peer]) -> str:
-    """Return the row of a format: microseconds for a kilobyte, and wrong splits."""
+    """Return the table row of a format: microseconds for each kilobyte, and wrong splits."""
     sample = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
     kilobytes = len(sample.encode()) / 1000
     pieces = pieces_of(sample)
@@ -168,7 +168,7 @@ def row(name: str, peers: Sequence[Peer]) -> str:
 
 
 def main() -> None:
-    """Print the table, and write it."""
+    """Print the table, and write it to ``RESULTS``."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", help="an interpreter with the packages that the parsers of the servers import")
     parser.add_argument("--sglang", help="the folder of an unpacked wheel of SGLang")

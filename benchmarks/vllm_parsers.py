@@ -1,14 +1,15 @@
 # ruff: noqa: RUF001 - special tokens of DeepSeek and Step have full-width bars
 """Runs vLLM's own tool parsers from an unpacked sdist, with empty modules in place of torch and other imports.
 
-``python benchmarks/vllm_parsers.py FOLDER`` reads lines of JSON, ``{format, pieces, tools, repeats}``. It answers each
-line with the calls and the shortest time in seconds. The format is the name of a parser of vLLM, and one piece is a
-whole text. With ``"marks": "whole"`` the cuts inside a special token are moved behind it, and with ``"alone"`` each
-special token is a piece of its own too, as when a server sends each token.
+``python benchmarks/vllm_parsers.py FOLDER`` reads lines of JSON, ``{format, pieces, tools, repeats}``. The script
+answers each line with the calls and the shortest time in seconds. The format is the name of a vLLM parser. If there is
+only one piece, the script parses it as a whole text. With ``"marks": "whole"``, a cut inside a special token is moved
+behind the token. With ``"alone"``, each special token is also a separate piece, as when a server sends one token at a
+time.
 
-Each text is parsed as vLLM's server parses it with ``tool_choice`` auto and no reasoning parser. A special token is a
-token, and every other character is one. A piece comes with the tokens that begin in it. The end of the text is a step
-of its own, with the token that ends a turn and without text. ``"end": "last"`` ends the text with the last piece.
+Each text is parsed as vLLM's server parses it with ``tool_choice`` auto and no reasoning parser. Each special token is
+one token, and so is each other character. A piece comes with the tokens that begin in it. The end of the text is a
+separate step without text, with the token that ends a turn. With ``"end": "last"``, the last piece ends the text.
 """
 
 import functools
@@ -45,7 +46,7 @@ MISTRAL = {
     "begin_think": "[THINK]",
     "end_think": "[/THINK]",
 }
-# The special tokens of the models of a parser, as their tokenizers have them.
+# For each parser, the special tokens in the tokenizers of its models.
 MARKS: dict[str, tuple[str, ...]] = {
     "apertus": ("<|tools_prefix|>", "<|tools_suffix|>"),
     "cohere_command3": ("<|START_ACTION|>", "<|END_ACTION|>", "<|START_THINKING|>", "<|END_THINKING|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
@@ -89,7 +90,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "step3": ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>", "<｜tool_call_begin｜>", "<｜tool_call_end｜>", "<｜tool_sep｜>", *THINK),
     "xlam": THINK,
 }  # fmt: skip
-# The parsers of vLLM that read the formats of toolshape.
+# For each format of toolshape, the vLLM parsers that read the format.
 PARSERS: dict[str, tuple[str, ...]] = {
     "apertus": ("apertus",), "cohere_command": ("cohere_command3",), "deepseek_v3": ("deepseek_v3",), "deepseek_v31": ("deepseek_v31",), "deepseek_v32": ("deepseek_v32",), "deepseek_v41": ("deepseek_v41",), "dots": ("dots",),
     "functiongemma": ("functiongemma",), "gemma4": ("gemma4",), "gigachat3": ("gigachat3",), "glm45": ("glm45",), "granite": ("granite",), "granite_20b": ("granite-20b-fc",), "hermes": ("hermes", "granite4"),
@@ -110,7 +111,7 @@ LEFT_OUT = ("vllm.parser.metrics", "vllm.tool_parsers.structural_tag_registry")
 
 
 class EmptyType(type):
-    """The type of an empty class, in which every name is an empty class."""
+    """The type of an empty class, whose attributes are all empty classes."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -121,13 +122,13 @@ class EmptyType(type):
 
 
 def empty(name: str, module: str) -> Any:
-    """Return an empty class, which pydantic takes as a field of any type."""
+    """Return an empty class, which pydantic accepts as a type that admits any value."""
     schema = classmethod(lambda *_: core_schema.any_schema())
     return EmptyType(name, (), {"__module__": module, "__get_pydantic_core_schema__": schema})
 
 
 class Empty(types.ModuleType):
-    """A module in which every name is an empty class."""
+    """A module whose attributes are all empty classes."""
 
     __path__: ClassVar[list[str]] = []
 
@@ -140,7 +141,7 @@ class Empty(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds an empty module for each module that is not read."""
+    """Provides an empty module in place of each module that the parsers do not need."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
         first = name.split(".", maxsplit=1)[0]
@@ -165,7 +166,7 @@ class Logger(logging.Logger):
 
 
 class Tokenizer:
-    """A tokenizer of marks and single characters."""
+    """A tokenizer whose tokens are marks and single characters."""
 
     is_fast = True
     eos_token = END
@@ -182,7 +183,7 @@ class Tokenizer:
         self.pattern = re.compile("|".join([*escaped, "."]), re.DOTALL)
 
     def tokenize(self, text: str, **_: Any) -> list[str]:
-        """Return the texts of the tokens of a text."""
+        """Split a text into tokens, and register new tokens."""
         found: list[str] = self.pattern.findall(text)
         for token in found:
             if token not in self.ids:
@@ -218,7 +219,7 @@ class Tokenizer:
 
 
 def load(folder: Path) -> None:
-    """Let vLLM's parsers be imported."""
+    """Prepare the import of vLLM's parsers from a folder."""
     logging.disable(logging.CRITICAL)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
@@ -247,7 +248,7 @@ def load(folder: Path) -> None:
 
 @functools.cache
 def parser_of(name: str) -> Any:
-    """Return the class that parses a whole answer, as vLLM's ``ParserManager`` makes it."""
+    """Return the class that parses a whole answer, as vLLM's ``ParserManager`` creates it."""
     tool_parser = importlib.import_module("vllm.tool_parsers").ToolParserManager.get_tool_parser(
         "mistral" if name == "mistral_old" else name
     )
@@ -262,12 +263,12 @@ def parser_of(name: str) -> Any:
 
 @functools.cache
 def tokenizer_of(name: str) -> Tokenizer:
-    """Return the tokenizer of the models of a parser."""
+    """Return a tokenizer with the special tokens of a parser's models."""
     return Tokenizer(MARKS[name])
 
 
 def request_of(tools: list[Any]) -> Any:
-    """Return a request with tools."""
+    """Return a vLLM chat request with some tools."""
     protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
     request = protocol.ChatCompletionRequest(messages=[{"role": "user", "content": ""}], model="model")
     request.tools = [protocol.ChatCompletionToolsParam(function=tool) for tool in tools] or None
@@ -276,9 +277,9 @@ def request_of(tools: list[Any]) -> Any:
 
 
 def with_whole_marks(name: str, pieces: list[str], *, are_alone: bool) -> list[str]:
-    """Return the pieces of a text, in which no special token is cut.
+    """Return the pieces of a text, with each cut inside a special token moved behind the token.
 
-    A cut inside a special token is moved behind it. If they are alone, each special token is a piece of its own.
+    If ``are_alone`` is true, each special token becomes a separate piece.
     """
     said, at = "".join(pieces), 0
     cuts = set(itertools.accumulate(map(len, pieces)))
@@ -310,14 +311,14 @@ def steps_of(name: str, pieces: list[str]) -> list[tuple[str, list[int]]]:
 
 
 def whole(name: str, said: str, ids: list[int], request: Any) -> list[list[Any]]:
-    """Return the calls in a whole text."""
+    """Parse a whole text, and return its calls."""
     parser = parser_of(name)(tokenizer_of(name), request.tools)
     _, _, calls = parser.parse(said, request, enable_auto_tools=True, model_output_token_ids=ids)
     return [[call.name, call.arguments] for call in calls or []]
 
 
 def streamed(name: str, steps: list[tuple[str, list[int]]], request: Any, end: str = "step") -> list[list[Any]]:
-    """Return the calls in a text that comes piece by piece, put together as a client does."""
+    """Parse a text that arrives piece by piece; return the calls that a client assembles from the deltas."""
     parser = parser_of(name)(tokenizer_of(name), request.tools)
     if end == "step":
         steps = [*steps, ("", [0])]

@@ -38,7 +38,7 @@ _MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": 
 _OTHER_WORDS: Mapping[Any, str] = {
     "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
 }  # fmt: skip
-"""Maps the providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to our words."""
+"""Maps the providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to toolshape's."""
 _MOST_NAMED = 10
 
 
@@ -47,8 +47,8 @@ class ObservedResponse(NamedTuple):
 
     ``response`` is the response as it was given, or the pieces of a stream. For a resumed plan, it is the assistant's
     message. ``stream`` says whether a stream has ``ended`` or is still ``open``. ``outcome`` holds the results, or the
-    error if the response could not be read. ``continues`` is whether observers saw the response before, when one of its
-    calls waited. ``notes`` holds further facts.
+    error if the response could not be read. ``continues`` tells whether observers saw the response before, when one of
+    its calls waited. ``notes`` holds further facts.
     """
 
     response: Any
@@ -212,8 +212,8 @@ class Bound:
         """Return the keyword arguments for a request: ``tools`` and the provider's form of the choice; empty without tools.
 
         With an output, the schema of the answer is included. If the answer is sent as a tool, ``choice`` defaults to
-        ``"required"`` where the provider supports that: each response then calls tools or gives the answer. ``"none"``
-        forces the answer.
+        ``"required"`` if the provider supports that choice: each response then calls tools or gives the answer.
+        ``"none"`` forces the answer.
 
         Args:
             choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names,
@@ -363,7 +363,7 @@ class Bound:
         """Run every call of a response and answer each call: the same as ``plan``, then ``run``.
 
         Args:
-            response: As for ``plan``.
+            response: The response, as for ``plan``.
             **options: How to run the calls; as for ``Registry.dispatch``.
         """
         bound_tools = self._bound_tools
@@ -487,7 +487,7 @@ class Bound:
         """Find the problems for which this provider would reject messages; nothing is changed.
 
         Args:
-            messages: As for ``read_messages``.
+            messages: The messages, as for ``read_messages``.
             model: The model of the request: some rules apply to some models only.
 
         Returns:
@@ -509,7 +509,7 @@ class Bound:
         Calls of the last turn may still wait for results. A message without a fault is returned as the same object.
 
         Args:
-            messages: As for ``read_messages``.
+            messages: The messages, as for ``read_messages``.
             model: The model of the request: some rules apply to some models only.
             repairs: Rules to switch off, such as ``{"blank_text": False}``. ``False`` switches off all rules of the
                 provider.

@@ -451,10 +451,10 @@ class Conversation:
 
         Args:
             token: The token from ``pause``.
-            key: As for ``Registry.resume``.
-            decisions: As for ``Registry.resume``.
-            audience: As for ``Registry.resume``.
-            ledger: As for ``Registry.resume``.
+            key: The key that signed the token.
+            decisions: The decisions by call id, as for ``Registry.resume``.
+            audience: The audience that the token was made for.
+            ledger: The ledger, as for ``Registry.resume``.
             **options: ``inject``, ``limit`` and ``on_progress``, as for ``Registry.resume``.
 
         Raises:
@@ -553,20 +553,20 @@ class Conversation:
         repairs: Mapping[str, bool] | bool | None = None,
         **keywords: Any,
     ) -> JsonObject:
-        """Return all keyword arguments for the SDK's next call: messages, tools, system prompt, model, your keywords.
+        """Return all keyword arguments for the SDK's next call: messages, tools, system prompt, model and ``keywords``.
 
         You can change the lists in the request, but not the messages in them: later requests share the messages.
 
         Args:
             provider: The provider that the request is for.
             model: The model. It is part of the request, and decides which repair rules apply.
-            choice: As for ``Bound.request``.
-            parallel: As for ``Bound.request``.
-            strict: As for ``Registry.bind``.
+            choice: The tools that the model may or must call, as for ``Bound.request``.
+            parallel: Whether one response may hold several calls.
+            strict: Whether the provider must constrain arguments to the schema, as for ``Registry.bind``.
             native: The provider's own tools. They are sent in addition to the tools of this conversation, and count
                 toward the same limits.
-            output: As for ``Registry.bind``: the results of the response hold the answer. If the answer is wrong, the
-                conversation appends a message that tells the model what to correct.
+            output: The type of the answer, as for ``Registry.bind``. The results of the response hold the answer. If
+                the answer is wrong, the conversation appends a message that tells the model what to correct.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
             **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
                 ``config``, is merged with the conversation's own value.
@@ -641,8 +641,8 @@ class Conversation:
         """Read and validate the calls of a response without running them. ``+= plan.results`` appends the response.
 
         Args:
-            response: As for ``dispatch``. Without a response, the plan has the calls of the open turn.
-            provider: As for ``dispatch``.
+            response: The response, as for ``dispatch``. Without a response, the plan has the calls of the open turn.
+            provider: The provider of the response, as for ``dispatch``.
 
         Raises:
             ResponseError: The response is not in the provider's format.

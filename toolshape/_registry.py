@@ -127,12 +127,12 @@ class Registry:
         """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
 
         Args:
-            given: A list of definitions, or an object that contains such a list: a request, MCP's list of tools,
-                Gemini's declarations. Or the JSON text of either.
+            given: A list of definitions, or an object that contains such a list (a request, MCP's list of tools,
+                Gemini's declarations), or the JSON text of such a list or object.
             functions: The functions that run the calls, by the names in the definitions. A tool without a function is
                 sent, but its calls cannot run.
             verbatim: Whether to send the definitions unchanged to providers that use their format.
-            **options: As for ``tool``, for all of these tools.
+            **options: The options of ``tool``, which apply to all of these tools.
 
         Returns:
             The tools.
@@ -188,10 +188,10 @@ class Registry:
         - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
 
         Args:
-            hook: ``def hook(context, proceed)``, for ``run`` and ``dispatch``. Or ``async def``, which awaits
-                ``proceed()``, for ``run``, ``dispatch``, ``arun`` and ``adispatch``. Under ``run``, a ``def`` hook
-                makes all calls run one after another; if all hooks are async, plain tools run in threads of one event
-                loop.
+            hook: A function ``hook(context, proceed)``. A ``def`` hook works under ``run`` and ``dispatch``. An
+                ``async def`` hook awaits ``proceed()``, and works under ``run``, ``dispatch``, ``arun`` and
+                ``adispatch``. Under ``run``, a ``def`` hook makes all calls run one after another; if all hooks are
+                async, plain tools run in threads of one event loop.
 
         Returns:
             The hook itself, so that ``around`` works as a decorator.
@@ -492,7 +492,7 @@ class Registry:
         provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Like ``dispatch``, for a running event loop: in parallel, async tools in the loop and others in threads."""
+        """Like ``dispatch``, in a running event loop: in parallel, async tools in the loop and others in threads."""
         bound, readable_response = self._bindings.reader_of(response, provider)
         return await bound.adispatch(readable_response, **options)
 
@@ -549,7 +549,7 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
     ) -> Results:
-        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, the ledger in threads."""
+        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and threads access the ledger."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
         arguments = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress

@@ -1,6 +1,7 @@
 """Reads and writes tool calls in the text of open models, without tools or a provider.
 
-``bind("text:hermes")`` reads such texts by your tools. This module names the formats, and reads a text by its format alone.
+``bind("text:hermes")`` reads such text for your tools. This module lists the formats, and reads or writes text in the
+format that you name.
 """
 
 import re
@@ -23,16 +24,17 @@ def formats() -> tuple[TextFormat, ...]:
 
 
 def format_for(model: str) -> str:
-    """Return the name of the format that a model family writes: ``bind(f"text:{format_for(model)}")``.
+    """Return the name of the format that a model writes, as in ``bind(f"text:{format_for(model)}")``.
 
     Args:
         model: The name of the model, as on Hugging Face: ``"Qwen/Qwen3-8B"``.
 
     Raises:
-        UsageError: The family is not known.
+        UsageError: No known format matches the name of the model.
     """
     name = model.rpartition("/")[2].lower()
-    # A model is named by its family first, and by what it was made from after that: Hermes-3-Llama-3.1-8B.
+    # A name begins with the model's family; the model that it was made from comes later: Hermes-3-Llama-3.1-8B. So the
+    # earliest match decides, and the longest of several matches at one position.
     found = [
         (-match.start(), len(match[0]), text_format.name)
         for text_format in FORMATS.values()
@@ -57,13 +59,13 @@ def _format(name: str) -> TextFormat:
 
 
 def read(format: str, text: str, schemas: Mapping[str, Any] | None = None) -> TextReading:  # noqa: A002 - its name
-    """Read a whole text: the text around the calls, the reasoning, and the calls.
+    """Read the whole text of a model: the text around the calls, the reasoning, and the calls.
 
     Args:
         format: The name of the format.
         text: The text that the model wrote.
-        schemas: JSON Schemas of the tools' parameters, by name. Formats without types need them: else every argument is
-            a text.
+        schemas: JSON Schemas of the tools' parameters, by tool name. Formats without types need them: without a schema,
+            every argument is a string.
 
     Raises:
         UsageError: There is no such format.
@@ -77,10 +79,10 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
     Args:
         format: The name of the format.
         calls: Pairs of a tool's name and its arguments.
-        schemas: As for ``read``.
+        schemas: The schemas of the tools, as for ``read``.
 
     Raises:
-        UsageError: There is no such format, or it cannot hold a call: read again, the text would give another.
+        UsageError: There is no such format, or the format cannot hold a call: the text would be read as another call.
     """
     text_format = _format(format)
     numbered = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
@@ -88,13 +90,13 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
 
 
 class Reader:
-    """Reads a text that arrives in pieces: any split gives what the whole text gives.
+    """Reads a text that arrives in pieces; the calls do not depend on how the text is split.
 
-    ``text`` and ``reasoning`` are what the last piece brought.
+    After each ``feed`` or ``close``, ``text`` and ``reasoning`` hold the new text around calls and the new reasoning.
 
     Args:
         format: The name of the format.
-        schemas: As for ``read``.
+        schemas: The schemas of the tools, as for ``read``.
 
     Raises:
         UsageError: There is no such format.
@@ -108,17 +110,17 @@ class Reader:
         self.text = self.reasoning = ""
 
     def feed(self, piece: str) -> list[TextCall]:
-        """Take a piece; return the calls that are complete with it.
+        """Read a piece, and return the calls that it completes.
 
         Raises:
-            UsageError: The text has ended.
+            UsageError: The text has ended, because ``close`` was called.
         """
         if self._has_ended:
-            raise UsageError("the text has ended: make another Reader for another text")
+            raise UsageError("the text has ended: create another Reader to read another text")
         return self._taken(self._scanner.feed(piece))
 
     def close(self) -> list[TextCall]:
-        """End the text; return the calls that were left, the last perhaps cut off."""
+        """End the text, and return the remaining calls; the last call may be cut off."""
         self._has_ended = True
         return self._taken(self._scanner.close())
 

@@ -125,7 +125,7 @@ def test_an_edit_is_validated_and_asked_of_anew(how):
     assert [item.id for item in plan.pending] == ["call_0", "call_2"]
     assert plan.pending[1].arguments == {"amount": 700, "to": "bob"}
     for old in (before, small):
-        with pytest.raises(UsageError, match="no call of this plan"):
+        with pytest.raises(UsageError, match="not a call of this plan"):
             plan.approve(old)
     plan.approve(large)
     results = run(plan, how)
@@ -191,14 +191,14 @@ def test_a_hook_that_calls_on_twice_runs_what_was_edited():
 @pytest.mark.parametrize(
     ("decide", "said"),
     [
-        (lambda plan: plan.approve("call_9"), "no call of this plan"),
+        (lambda plan: plan.approve("call_9"), "not a call of this plan"),
         (lambda plan: plan.approve(5), "takes calls of plan.calls"),
         (lambda plan: plan.approve("call_4"), "which is answered"),
         (lambda plan: plan.deny("call_4"), "which is answered"),
         (lambda plan: plan.deny("call_0", None), "takes the reason for the model as a string"),
         (lambda plan: plan.edit("call_4", {}), "which is answered"),
         (lambda plan: plan.edit(["call_0", "call_2"], {"name": "y"}), "takes one call"),
-        (lambda plan: plan.approve(TOOLS.plan(BODY).pending), "no call of this plan"),
+        (lambda plan: plan.approve(TOOLS.plan(BODY).pending), "not a call of this plan"),
     ],
 )
 def test_a_decision_that_cannot_be_meant_is_refused(decide, said):

@@ -283,12 +283,12 @@ MISTAKES = {
     "a call to run that is not there": (
         lambda: Registry([add]).bind("openai").plan({"choices": [{"message": {"role": "assistant"}}]}).run(only=["c1"]),
         UsageError,
-        "only= names 'c1', which is no call of this plan",
+        "only= names 'c1', which is not a call of this plan",
     ),
     "a limit for a response that is none": (
         lambda: Registry([add]).dispatch({"name": "add", "arguments": {}}, limit=0),
         UsageError,
-        "limit= is how many calls run at once, 1 or more, not 0",
+        "limit= must be the number of calls that run at once, 1 or more, not 0",
     ),
     "the stream of another provider": (
         lambda: collected({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}),

@@ -550,7 +550,7 @@ def test_only_some_calls_run(by, way):
 def test_only_names_calls_of_the_plan():
     """Nothing was run."""
     plan = Registry([double, later]).bind("openai").plan(CALLS)
-    with pytest.raises(UsageError, match="which is no call of this plan"):
+    with pytest.raises(UsageError, match="which is not a call of this plan"):
         plan.run(only=["c1", "c9"])
     assert codes(plan.results) == ["not_run", "not_run", "invalid_arguments", "unknown_tool"]
 

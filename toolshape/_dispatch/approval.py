@@ -39,7 +39,7 @@ class Deny:
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
 """``True`` approves a call, ``Deny(text)`` or ``False`` denies it, and a dict of other arguments edits it."""
-_STARS = "**********"  # what pydantic shows in place of a secret
+_STARS = "**********"  # the mask that pydantic shows in place of a secret
 
 
 def hold(results: Results, entries: Iterable[Ready]) -> None:

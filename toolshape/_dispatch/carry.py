@@ -199,6 +199,6 @@ def _merge_in_turn(last: Message, message: Message, apart: Collection[int]) -> M
     are_converted = last.raw is None and message.raw is None and id(message) not in apart
     if not are_converted or last.role != message.role or message.role not in ("assistant", "tool"):
         return None
-    # The parts keep their original paths, because repairs name them.
+    # The parts keep their original paths, because repairs refer to these paths.
     parts = (replace(part, path=part_path(message, part)) for part in message.parts)
     return replace(last, parts=(*last.parts, *parts), finish=message.finish)

@@ -50,7 +50,7 @@ def claim_calls(
     """
     limit_value: Any = limit
     if limit_value is not None and not (type(limit_value) is int and limit_value > 0):
-        raise UsageError(f"limit= is how many calls run at once, 1 or more, not {limit!r}")
+        raise UsageError(f"limit= must be the number of calls that run at once, 1 or more, not {limit!r}")
     for unasked in state.unasked_entries(results):
         state.record_rule_decision(results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject))
     if only is None:
@@ -77,7 +77,7 @@ def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
         call_positions = _positions_of(results, call.call if isinstance(call, PendingCall) else call)
         if not call_positions:
             raise UsageError(
-                f"{what} names {call!r}, which is no call of this plan, or was edited since: "
+                f"{what} names {call!r}, which is not a call of this plan, or was edited since: "
                 "pass calls of plan.calls or plan.pending, or ids"
             )
         positions.update(call_positions)
@@ -125,12 +125,12 @@ def release_on_error(results: Results, ready: Iterable[Ready]) -> Generator[None
 
 
 def calls_still_to_run(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
-    """Return, lazily, the calls that run after the call at a position: later calls, and all calls that run last."""
+    """Iterate over the calls that run after the call at a position: later calls, and all calls that run last."""
     return (entry for entry in ready if entry[0] > position or entry[2].runs_last)
 
 
 def group_stages(ready: Sequence[Ready]) -> list[Stage]:
-    """Group calls into stages that are run one after another: a call that writes or destroys is a stage by itself."""
+    """Group calls into stages that run one after another; a call that writes or destroys is a stage of its own."""
     groups: list[Stage] = []
     is_open = False
     for entry in ready:
@@ -147,5 +147,5 @@ def is_mixed(ready: Sequence[Ready]) -> bool:
 
 
 def calls_after(groups: Sequence[Stage], number: int) -> Iterator[Ready]:
-    """Return, lazily, the calls of all stages after this stage."""
+    """Iterate over the calls of all stages after this stage."""
     return (entry for group in itertools.islice(groups, number + 1, None) for entry in group)

@@ -190,7 +190,8 @@ class Collector:
     def _is_of_this_provider(self) -> bool:
         """Whether the events may be of this provider.
 
-        They are not if they had no effect, and the last one is an error or would have an effect at another provider.
+        Events are foreign if none of them had an effect, and the last event is an error or would have an effect at
+        another provider.
         """
         last_event = self._last
         if self._complete or not isinstance(last_event, dict) or self._response != _apply_event(self._provider, {}):

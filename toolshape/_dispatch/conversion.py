@@ -133,7 +133,8 @@ class Conversion:
     def _carry_all(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
         """Convert every message for the target provider.
 
-        If reasoning is left out, the items of its turn lose their ids, because an id makes the provider require it.
+        If reasoning is left out, the items of its turn lose their ids, because with an id the provider requires the
+        reasoning.
 
         Returns:
             The messages, and the ``id()`` of each message whose preceding system or user message was left out.

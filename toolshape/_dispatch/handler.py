@@ -28,17 +28,17 @@ class Handler:
         bound_strict: The strictness that ``bind`` was given.
         check_output: Rejects a result that the output schema does not admit; ``None`` if results are not checked.
         group: All handlers of the bound tools.
-        has_needs: A call needs injected values, or the tool has no function.
-        is_awaited: The tool is a coroutine function without a timeout.
-        is_controlled: The tool has hooks or a limit, or takes a ``CallContext``.
-        is_guarded: The outermost hook asks a ledger.
-        is_indirect: The tool is async or controlled.
-        is_looked_at: Results are checked, cut or marked as untrusted.
-        is_plain: The tool has no needs and no approval, and is called directly.
-        is_plain_async: The tool has no needs and no approval, and is awaited.
-        runs_alone: The tool writes or destroys, so a call runs after all earlier and before all later calls.
-        runs_last: The tool is async, or a hook does not work with both drivers; ``run`` calls such tools last.
-        says_text: A string result is sent verbatim.
+        has_needs: Whether a call needs injected values, or the tool has no function.
+        is_awaited: Whether the tool is a coroutine function without a timeout.
+        is_controlled: Whether the tool has hooks or a limit, or takes a ``CallContext``.
+        is_guarded: Whether the outermost hook asks a ledger.
+        is_indirect: Whether the tool is async or controlled.
+        is_looked_at: Whether results are checked, cut or marked as untrusted.
+        is_plain: Whether the tool has no needs and no approval, and is called directly.
+        is_plain_async: Whether the tool has no needs and no approval, and is awaited.
+        runs_alone: Whether the tool writes or destroys; a call then runs after all earlier and before all later calls.
+        runs_last: Whether the tool is async, or a hook does not work with both drivers; ``run`` calls such tools last.
+        says_text: Whether a string result is sent verbatim.
         shape, record: The sources that the handler was compiled from.
     """
 

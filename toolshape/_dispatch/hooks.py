@@ -1,4 +1,4 @@
-"""Runs a call under hooks, limits or a ``CallContext``, and answers it with one result, whatever the hooks do."""
+"""Runs a call under hooks, limits or a ``CallContext``; every call gets exactly one result, even if a hook fails."""
 
 import copy
 import inspect

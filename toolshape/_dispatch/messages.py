@@ -117,7 +117,8 @@ def response_messages(
     if len(parts) != len(calls) or any(
         part.has_id and part.id != call.id for part, call in zip(parts, calls, strict=True)
     ):
-        # The messages have other calls than the response. The dispatched calls are answered, so these are kept.
+        # The calls in the messages differ from the calls in the response. The message gets the dispatched calls,
+        # because these calls are answered.
         call_parts = [
             ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls
         ]

@@ -59,7 +59,7 @@ class Plan:
         """Deny one or more calls, which are then answered as ``denied``; other calls do not change.
 
         Args:
-            call: As for ``approve``.
+            call: The calls to deny, as for ``approve``.
             why: The reason, which the model reads.
 
         Raises:
@@ -70,10 +70,11 @@ class Plan:
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
         """Give a call new arguments, which are validated; if these arguments need approval, the call waits again.
 
-        The model's own message does not change, and the model does not learn of the edit: say so in a message if it matters.
+        The model's own message does not change, and the model does not learn of the edit. If the edit matters to the
+        model, tell the model in a message.
 
         Args:
-            call: As for ``approve``.
+            call: One call, as for ``approve``.
             arguments: All arguments, in canonical form.
 
         Returns:
@@ -113,7 +114,7 @@ class Plan:
             audience: Who may resume the plan, for example a user and a conversation. ``resume`` needs the same string.
             expires: How long the token is valid.
             ledger: Stores the model's messages if a tool takes secrets: a token never contains secrets.
-            scope: As for ``run``; for the ledger that ``resume`` uses. By default, the scope of an earlier run.
+            scope: The scope for the ledger that ``resume`` uses; see ``run``. By default, the scope of an earlier run.
 
         Raises:
             UsageError: The key is too short, every call is answered, or a tool takes secrets and there is no ledger; or
@@ -205,8 +206,8 @@ class Plan:
             only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
             limit: How many calls run at once, in the loop and in threads together.
             on_progress: Called in the loop's thread or the tool's, with each ``Progress`` that a tool reports.
-            ledger: As for ``run``; threads read and write the ledger.
-            scope: As for ``run``.
+            ledger: The ledger, as for ``run``; threads read and write the ledger.
+            scope: The scope of the ids, as for ``run``.
 
         Raises:
             UsageError: An injected value is missing, a hook is not async, or ``only`` names a call that is not in this

@@ -40,7 +40,7 @@ def receive_arguments(
 
 
 def resolve_call(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """Resolve a call of a response to its tool. ``planned`` contains the same steps."""
+    """Resolve a call of a response to its tool. ``plan_calls`` contains the same steps."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)
@@ -61,7 +61,7 @@ def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
 
 
 def _is_whole(arguments: Any) -> bool:
-    """Whether the arguments of a cut-off response are complete. Only JSON text can tell: an object may lack fields."""
+    """Whether the arguments of a cut-off response are complete. Only text can be checked: an object may lack fields."""
     if not isinstance(arguments, (str, bytes)):
         return False
     try:

@@ -8,7 +8,8 @@ from toolshape._wire.content import visible_text
 def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ...]:
     """Return a warning if the text of a message contains the opening mark of a call.
 
-    If a message has neither text nor calls, its reasoning is searched: models forget to close it before a call.
+    If a message has neither text nor calls, this function searches its reasoning, because models forget to close their
+    reasoning before a call.
     """
     text = visible_text(message)
     is_reasoning = not text.strip() and not message.get("tool_calls")
@@ -21,4 +22,5 @@ def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ..
     return left_in_text(text, provider, is_reasoning=is_reasoning)
 
 
-_REASONING = ("reasoning_content", "reasoning", "thinking")  # of vLLM, of OpenRouter and vLLM from 0.12 on, of Ollama
+# The keys of vLLM, of OpenRouter and vLLM from 0.12 on, and of Ollama.
+_REASONING = ("reasoning_content", "reasoning", "thinking")

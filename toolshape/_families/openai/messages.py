@@ -375,7 +375,7 @@ HISTORIES = Histories(
 )
 _HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
 VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
-"""What all vendors refuse. Only OpenAI limits ids, and images in results: other vendors accepted both in 2026."""
+"""The histories of all other vendors. Only OpenAI limits ids and images in results; others accepted both in 2026."""
 WITH_VIDEO = replace(
     VENDOR_HISTORIES,
     input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},

@@ -21,7 +21,7 @@ _NOTHING_CUT = frozenset[int]()
 
 
 def as_completion(body: Any) -> Any:
-    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
+    """Return a response, or wrap a message or a single call in a response; return ``None`` for any other body."""
     if isinstance(member(body, "choices"), list):
         return body
     is_plain = isinstance(member(body, "content"), str) or member(body, "function_call") is not None
@@ -67,13 +67,13 @@ def _read_any(body: Any) -> Reading | None:
     message = member(choices[0], "message") if choices else None
     if message is None:
         raise ResponseError("the chat completion has no choices[0].message", body=body)
-    # Calls are read whatever finish_reason says: a forced call has arrived with "stop".
+    # Calls are read with any finish_reason, because forced calls have arrived with "stop".
     raw_calls = member(message, "tool_calls")
     listed_calls = [read_call(call) for call in raw_calls] if isinstance(raw_calls, list) else []
     finish, legacy_call = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: ignore the call, and do not send it back.
     calls = [call for call in listed_calls if not is_stray(call)]
-    if not calls and legacy_call is not None and member(legacy_call, "name"):  # some send an empty name
+    if not calls and legacy_call is not None and member(legacy_call, "name"):  # some servers send an empty name
         calls = [WireCall("", member(legacy_call, "name"), member(legacy_call, "arguments"), legacy_call)]
     assistant = as_assistant(_sendable_message(message))
     if len(calls) < len(listed_calls):

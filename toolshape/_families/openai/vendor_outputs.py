@@ -1,4 +1,4 @@
-"""Defines how to ask each vendor of OpenAI's Chat Completions for an answer in a schema, by its differences.
+"""Defines how each vendor of OpenAI's Chat Completions accepts a schema for the answer, as differences from OpenAI.
 
 The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers that compile each
 schema to a grammar constrain every answer, with or without the flag ``strict``. They silently leave out what their

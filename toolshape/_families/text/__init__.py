@@ -1,4 +1,4 @@
-"""Defines the providers of models that write their calls as text, one for each format."""
+"""Defines a provider for each format in which models write their calls as text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,17 +21,17 @@ FAMILY = "text"
 
 
 def _with_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
-    """Report what a format without types cannot hold; the schema stays as it is."""
+    """Return the schema unchanged, and report the values that a format without types cannot hold."""
     properties = schema.get("properties", {})
     resolve = resolver(schema)
     closing = text_format.layout.parameter.partition("{value}")[2].strip()
-    losses = [Loss(path="", keyword="type", kind="narrowed", note=f"a text that holds {closing} cannot be written")]
+    losses = [Loss(path="", keyword="type", kind="narrowed", note=f"a string that holds {closing} cannot be written")]
     losses += [
         Loss(
             path=str(node.get(PATH, key)) if isinstance(node, dict) else key,
             keyword="anyOf",
             kind="narrowed",
-            note="a text that reads as another type cannot be written",
+            note="a string that reads as another type cannot be written",
         )
         for key, node in properties.items()
         if admits_texts_and_others(node, resolve)
@@ -40,7 +40,7 @@ def _with_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
 
 
 def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[WireMessage]:
-    """Write calls with arguments as objects; with ids where the template needs them or the format has them."""
+    """Write calls with arguments as objects, and with ids if the chat template or the format needs ids."""
     if text_format.id_form:
         calls = [
             call._replace(id=call.id or text_format.id_form.format(name=call.wire_name, number=number))
@@ -79,21 +79,21 @@ def _provider(text_format: TextFormat) -> Provider:
         server=None,
         output=None,
         facts=Facts(
-            arguments="texts, typed by the schema"
+            arguments="strings, typed by the schema"
             if text_format.is_untyped
             else "JSON"
             if not text_format.is_python
             else "Python literals",
             malformed="the text as the model wrote it",
             declined="no call in the text",
-            strict="by a grammar alone",
-            needs="a server or a library that leaves the text as it is; a chat template that knows tools",
+            strict="only with a grammar",
+            needs="a server or a library that does not change the text; a chat template that supports tools",
         ),
     )
 
 
 def _form_of_results(text_format: TextFormat) -> openai_messages.VendorForm:
-    """Return the form of results: with the id of the call where the template needs one."""
+    """Return the form of tool results; results contain the call's id if the chat template needs ids."""
     return huggingface.FORM._replace(sends_made_up_ids=text_format.needs_ids)
 
 

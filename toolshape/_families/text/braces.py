@@ -1,7 +1,8 @@
-"""Reads and writes values in braces whose strings stand between two of a mark, as Gemma writes arguments.
+"""Reads and writes values in braces whose strings have a mark on both sides, as Gemma writes arguments.
 
-``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models forget quotes: a word
-that is neither quoted nor JSON is a string, and so is the value of a key that has only its closing quote (sglang#39240).
+``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models leave
+quotes out: a word that is neither quoted nor JSON is a string, and so is a value with only its closing quote
+(sglang#39240).
 """
 
 import re
@@ -56,7 +57,7 @@ def _after_blank(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int, quote: str) -> tuple[Any, int]:
-    """Return the value at a position, and where the blank after it ends."""
+    """Return the value at a position, and the position after the value and its white space."""
     if text.startswith("{", at):
         pairs, at = _items(text, at, "}", lambda at: _pair(text, at, quote))
         return object_of(pairs), at
@@ -72,7 +73,7 @@ def _value(text: str, at: int, quote: str) -> tuple[Any, int]:
 
 
 def _items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
-    """Return the items between brackets, and where the blank after them ends; a comma may follow the last."""
+    """Return the items between brackets, and the position after the closing bracket; a trailing comma is allowed."""
     items: list[Any] = []
     at = _after_blank(text, at + 1)
     while not text.startswith(closing, at):
@@ -96,7 +97,7 @@ def _pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
 
 
 def write_braces(value: Any, quote: str, write: Callable[[Any], str]) -> str:
-    """Write a value; ``write`` writes numbers and JSON's constants. Keys are not quoted, as in Gemma's chat template."""
+    """Write a value without quotes around keys, as Gemma's template does; ``write`` writes numbers and constants."""
     if isinstance(value, str):
         return f"{quote}{value}{quote}"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Makes calls of what the scanner kept: names, ids and arguments."""
+"""Builds calls from the fields that the scanner recorded: names, ids and arguments."""
 
 import ast
 import json
@@ -18,7 +18,7 @@ _IDS = ("id", "tool_call_id", "call_id")
 
 
 def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -> tuple[TextCall, ...]:
-    """Return the calls that fields make; none if they make no call, as where a name is missing."""
+    """Return the calls in some fields; no calls if the fields are not a call, for example because a name is missing."""
     calls: list[TextCall] = []
     is_bare = ("bare", "") in fields
     for field, text in fields:
@@ -42,8 +42,8 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
 def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
-    Parameters are pairs of a key and a value. Until its value comes, a key has a function: the one that reads the value
-    as the model declared it, or ``_as_it_came``.
+    Parameters are pairs of a key and a value. Until the value of a key arrives, the pair holds the function that will
+    read the value: the reader of the type that the model declared, or ``_as_it_came``.
     """
     if field == "id":
         return call._replace(id=text.strip())
@@ -67,7 +67,7 @@ def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str, 
 
 
 def _or_text(read: Callable[[str], Any], text: str) -> Any:
-    """Return arguments as they are read; the text itself if they are malformed, so that the model writes them again."""
+    """Read arguments; if they are malformed, return the text itself, so that the model is asked to write them again."""
     try:
         return read(text)
     except ValueError:
@@ -79,7 +79,7 @@ def _as_it_came(value: str) -> str:
 
 
 class SaidText(str):
-    """A value that the model itself declared to be a text."""
+    """A value that the model declared as a string."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {"json": as_json, "text": SaidTex
 
 
 def _object(arguments: Any) -> Any:
-    """Return pairs as an object; a key without its value was cut off."""
+    """Return pairs as an object, without a key whose value was cut off."""
     if not isinstance(arguments, list) or isinstance(arguments, Elements):
         return arguments
     pairs = [(key, value) for key, value in arguments if not callable(value)]
@@ -96,19 +96,19 @@ def _object(arguments: Any) -> Any:
 
 
 def _name_in(text_format: TextFormat, text: str) -> str:
-    """Return the tool's name in the text that names a call."""
+    """Return the tool's name from the text that names a call."""
     text = text.strip("\"'")
     found = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
     return _plain(text_format, text if found is None else found["name"])
 
 
 def _plain(text_format: TextFormat, text: str) -> str:
-    """Return a name or a key without the entities of an attribute."""
+    """Decode the entities in a name or a key, if the format writes names and keys as attributes."""
     return text.replace("&quot;", '"').replace("&amp;", "&") if text_format.has_entities else text
 
 
 def _without_line_ends(text: str) -> str:
-    """Return a value without the line ends of the template, which writes them on both sides or, in some models, on none."""
+    """Strip the line ends that a template writes on both sides of a value; some models write none."""
     return text[1:].removesuffix("\n") if text.startswith("\n") else text
 
 
@@ -128,7 +128,7 @@ def _calls_of_json(text_format: TextFormat, text: str, *, is_cut: bool, is_bare:
 
 
 def _are_by_name(text_format: TextFormat, items: Sequence[Any]) -> bool:
-    """Return whether each object holds arguments under the name of a tool, where the format writes that."""
+    """Return whether the format keys arguments by tool name, and each item is an object of this form."""
     return text_format.is_keyed_by_name and all(
         isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict) for item in items
     )
@@ -138,7 +138,7 @@ def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
     if not isinstance(item, dict):
         return None
     inner = item.get("function")
-    if isinstance(inner, dict):  # an entry as in a message
+    if isinstance(inner, dict):  # an entry of ``tool_calls``, as in a message
         item = {**item, **inner}
         del item["function"]
     name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
@@ -150,7 +150,7 @@ def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
 
 
 def _may_lack_arguments(item: Mapping[str, Any]) -> bool:
-    """Return whether an object without arguments is a call: if it holds nothing else, or arguments that are null."""
+    """Return whether an object without arguments is a call: every key of the object must be a key of a call."""
     return set(item) <= {*_NAMES, *_IDS, *_ARGUMENTS, "type"}
 
 
@@ -160,9 +160,10 @@ _BEFORE_ARGUMENTS = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
 def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool) -> Sequence[TextCall]:
-    """Return the call whose JSON cannot be parsed, with the arguments as they were written; of a list, all calls in one.
+    """Return the call in JSON that cannot be parsed, with the arguments as the model wrote them.
 
-    Such a call is answered as malformed or cut off, and the model writes it again.
+    This call is answered as malformed or cut off, and the model writes it again. In a list, the objects before the
+    error become separate calls, and the rest of the list becomes one call.
     """
     calls: list[TextCall] = []
     for part in _parts_of_list(text):
@@ -187,7 +188,7 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
 
 
 def _parts_of_list(text: str) -> list[str]:
-    """Split a list of objects that cannot be parsed: each object that can be, and the rest."""
+    """Split a list that cannot be parsed into the objects before the error and the rest."""
     stripped = text.lstrip()
     if not stripped.startswith("["):
         return [text]
@@ -208,7 +209,7 @@ def _parts_of_list(text: str) -> list[str]:
 
 
 def _calls_of_python(text: str) -> Sequence[TextCall]:
-    """Parse a Python call, or a list of them; nothing is evaluated."""
+    """Parse a Python call, or a list of Python calls, without evaluating anything."""
     try:
         tree = _parse_python(text)
         nodes = tree.elts if isinstance(tree, ast.List) else [tree]
@@ -222,9 +223,9 @@ _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 
 
 def _parse_python(text: str) -> ast.expr:
-    """Parse an expression; if it is none, with the repairs that models need.
+    """Parse an expression; if that fails, repair the text and parse it again.
 
-    They write line ends and other control characters into strings in one pair of quotes, and dates as ``month=07``.
+    Models write line ends and other control characters into strings with one pair of quotes, and dates as ``month=07``.
     """
     text = _with_right_escapes(text.strip())
     try:
@@ -246,10 +247,10 @@ def _repair(match: re.Match[str]) -> str:
 
 def _call_of_node(node: ast.expr) -> TextCall:
     if not isinstance(node, ast.Call):
-        raise ValueError("not a call")  # noqa: TRY004 - as for all that is no list of calls
+        raise ValueError("not a call")  # noqa: TRY004 - ValueError, as for all malformed text
     name = ast.unparse(node.func)
     if node.args or any(keyword.arg is None for keyword in node.keywords):
-        return TextCall(name, ast.unparse(node))  # positional: no parameter is named, so it is malformed
+        return TextCall(name, ast.unparse(node))  # malformed: a positional argument names no parameter
     pairs = [(str(keyword.arg), _literal(keyword.value)) for keyword in node.keywords]
     return TextCall(name, pairs)
 
@@ -258,12 +259,13 @@ _JSON_NAMES: Mapping[str, Any] = {"true": True, "false": False, "null": None}
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return the JSON value of a literal. The names of JSON's constants, which models write among Python's, are literals, too.
+    """Return the JSON value of a literal.
 
-    Tuples and sets become lists, and keys that are no strings their JSON text, as ``json.dumps`` writes them.
+    ``true``, ``false`` and ``null`` are literals here, because models mix them with Python's constants. Tuples and sets
+    become lists. A key that is not a string becomes its JSON text, as ``json.dumps`` writes it.
 
     Raises:
-        ValueError: The expression is no literal that JSON can hold.
+        ValueError: The expression is not a literal that JSON can hold.
     """
     if isinstance(node, ast.Constant):
         if node.value is None or isinstance(node.value, (str, bool, int, float)):
@@ -289,7 +291,7 @@ def _key(node: ast.expr | None) -> str:
 
 
 def python_literal(text: str) -> Any:
-    """Parse a Python literal; nothing is evaluated.
+    """Parse a Python literal without evaluating anything.
 
     Raises:
         ValueError: The text is not a literal that JSON can hold.
@@ -304,15 +306,15 @@ _ESCAPE = re.compile(r"\\(?:[\\'\"abfnrtvxuUN\n0-3]|(.))", re.DOTALL)
 
 
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_DIGIT_AND_LETTER = re.compile(r"[0-9]\.?[A-Za-z_]")  # most texts have none, and this is found faster
+_DIGIT_AND_LETTER = re.compile(r"[0-9]\.?[A-Za-z_]")  # a cheap test first: few texts match it
 _NUMBER_AND_WORD = re.compile(r"(?<![\w.])\d[\d.]*(?![eE][+-]?\d)[A-Za-z_]")
 
 
 def _with_right_escapes(text: str) -> str:
-    """Double each backslash that begins no escape of Python: Python warns of it, and keeps it as it stands.
+    """Double each backslash that begins no Python escape; Python would keep this backslash, but emit a warning.
 
     Raises:
-        ValueError: A word follows a number directly, which Python warns of, too; it is no literal.
+        ValueError: A word directly follows a number. This is not a literal, and Python would emit a warning for it.
     """
     if _DIGIT_AND_LETTER.search(text) and _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
         raise ValueError("a number and a word without a space")

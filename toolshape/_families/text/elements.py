@@ -1,6 +1,7 @@
-"""Reads and writes arguments as nested elements, as MiniMax M3 writes them: ``<city>Rome</city>``, with a mark before each tag.
+"""Reads and writes arguments as nested elements, as MiniMax M3 does, with a mark before each tag.
 
-An element that holds elements is an object or, where the schema says so, an array; those of an array are called ``item``.
+``<city>Rome</city>`` is the argument ``city``. An element that contains elements is an object, or an array if the
+schema says so. The elements of an array are called ``item``.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ ITEM = "item"
 
 
 class Elements(list[tuple[str, Any]]):
-    """The children of an element, by name: strings or further elements. Without children, the element is empty."""
+    """The children of an element: pairs of a name and a string or further elements; empty for an empty element."""
 
     __slots__ = ()
 
@@ -21,10 +22,10 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
     Args:
         text: The text between the tags of the call.
         mark: The mark before each tag.
-        is_cut: Whether the text ends too early: then an element that is not complete is left out.
+        is_cut: Whether the text was cut off; an incomplete element is then left out.
 
     Raises:
-        ValueError: A tag is not closed, or text stands beside elements.
+        ValueError: A tag is not closed, or there is text beside elements.
     """
     first, *tags = text.split(mark)
     open_elements: list[tuple[str, Elements, list[str]]] = [("", Elements(), [first])]
@@ -45,16 +46,16 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
         around.append(rest)
     _, elements, texts = open_elements[0]
     if "".join(texts).strip() or (len(open_elements) > 1 and not is_cut):
-        raise ValueError("a tag is not closed, or text stands beside elements")
+        raise ValueError("a tag is not closed, or there is text beside elements")
     return elements
 
 
 def _content(children: Elements, text: str) -> Any:
-    """Return what an element holds: its children or its text."""
+    """Return the content of an element: its children or its text."""
     if not children:
         return text or children
     if text.strip():
-        raise ValueError("text stands beside elements")
+        raise ValueError("there is text beside elements")
     return children
 
 
@@ -64,7 +65,7 @@ def is_list(elements: Elements) -> bool:
 
 
 def write_content(value: Any, mark: str, write: Callable[[Any], str]) -> str:
-    """Write what an element holds; ``write`` writes numbers and JSON's constants."""
+    """Write the content of an element; ``write`` writes numbers and JSON's constants."""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):

@@ -7,11 +7,11 @@ from toolshape._families.text.steps import Layout, Step
 
 Steps: TypeAlias = tuple[Step, ...]
 Fields: TypeAlias = list[tuple[str, str]]
-"""What the steps of a call kept: names of fields and texts, in the order of the text."""
+"""The fields that the steps of a call recorded: pairs of a field's name and its text, in the order of the text."""
 
 
 class TextCall(NamedTuple):
-    """A call in a text: ``arguments`` are an object, or the text that the model wrote for one."""
+    """A call in a text; ``arguments`` is an object, or the string that the model wrote instead of an object."""
 
     name: str
     arguments: Any
@@ -25,29 +25,31 @@ class TextFormat:
 
     Args:
         name: The name, as in ``bind("text:hermes")``.
-        models: Patterns of the names of models that write it, as they are called on Hugging Face.
-        evidence: Where the format is defined, and when that was read.
-        openings: The marks that begin a call, and the steps after each.
-        bare: What a call begins with that has no mark and begins the text, and its steps, from there on.
-        quiet: Marks that belong to no call and to no text: they are left out.
-        reasoning: The pairs of marks around reasoning, in which nothing is a call.
+        models: Patterns for the Hugging Face names of the models that write this format.
+        evidence: The sources that define the format, and the date on which they were read.
+        openings: The marks that begin a call, each with the steps after the mark.
+        bare: The beginnings of calls without a mark, each with the steps that read the call from there. Such calls are
+            read only at the start of the text.
+        quiet: Marks that belong to no call and to no text; the scanner drops them.
+        reasoning: The pairs of marks around reasoning; the scanner reads no calls in reasoning.
         layout: How calls are written.
-        is_keyed_by_name: A call is an object with one key, the name, that holds the arguments.
-        is_untyped: The arguments are texts without types: the schema of the tool says what each one is.
-        quote: The mark on both sides of a string, where arguments are written in braces.
-        has_entities: Names and keys are written as attributes, with ``&amp;`` and ``&quot;``.
-        wrappers: Names of a parameter in which models put all arguments, if the tool has no parameter of this name.
-        doubles_names: Models write ``pay.pay`` for the tool ``pay``.
-        tag_mark: The mark before each tag, where arguments are written as nested elements.
-        has_line_ends: The template puts one line end on each side of an untyped argument.
-        name_pattern: A pattern of the text that names a call, with the group ``name``.
-        id_form: The id of a call, with ``{name}`` and ``{number}``, where the text that names a call is its id, too.
-        declared: What the model may write of a value, and whether the value is then a ``"text"`` or ``"json"``.
-        xml_style: The style of parameters in tags, by xgrammar's name; empty if it has none for this format.
+        is_keyed_by_name: Whether a call is an object with one key: the key is the tool's name, and its value holds the
+            arguments.
+        is_untyped: Whether arguments are strings without types; the schema of the tool then defines their types.
+        quote: The mark on both sides of a string, if arguments are written in braces.
+        has_entities: Whether names and keys are written as attributes, with ``&amp;`` and ``&quot;``.
+        wrappers: Names of parameters in which models put all arguments, although the tool has no such parameter.
+        doubles_names: Whether models write ``pay.pay`` for the tool ``pay``.
+        tag_mark: The mark before each tag, if arguments are written as nested elements.
+        has_line_ends: Whether the chat template puts one line end on each side of an untyped argument.
+        name_pattern: A pattern for the text that names a call; its group ``name`` is the tool's name.
+        id_form: The form of a call's id, with ``{name}`` and ``{number}``, if the text that names a call is its id too.
+        declared: Pairs of a text in a value's tag, and the kind of value that it declares: ``"text"`` or ``"json"``.
+        xml_style: xgrammar's name for the style of parameters in tags; empty if xgrammar has no style for the format.
         names: The pattern of tool names that the format can hold.
-        needs_ids: The chat template wants an id of each call, also where the model wrote none.
-        begins_in_reasoning: The chat template writes the opening mark of the reasoning into the prompt, so that the
-            model's text lacks it; give it with the text.
+        needs_ids: Whether the chat template needs an id for each call, even if the model wrote no id.
+        begins_in_reasoning: Whether the chat template writes the opening mark of the reasoning into the prompt. The
+            model's text then lacks the mark, and the caller must put it before the text.
     """
 
     name: str

@@ -1,7 +1,8 @@
-"""The formats in which open models write tool calls, read in their chat templates and in parsers of servers.
+"""Defines the formats in which open models write tool calls; the sources are chat templates and the parsers of servers.
 
-The templates are those of llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), of vLLM 0.33.0 (``examples``), and of
-Ollama's renderers, each rendered with the same messages on 2026-11-25. Parsers are vLLM 0.33.0's and SGLang 0.5.23's.
+The templates come from llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), from vLLM 0.33.0
+(``examples``), and from Ollama's renderers. All were rendered with the same messages on 2026-11-25. The parsers come
+from vLLM 0.33.0 and SGLang 0.5.23.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ _READ_SOURCES = "2026-11-26"
 
 
 def _json(*ends: str) -> Steps:
-    """A JSON object or list, and the mark that ends it, if it comes."""
+    """Return the steps for a JSON object or list and its end mark, which may be missing."""
     closing: Steps = (Optional((Mark(ends[0]),)),) if ends else ()
     return (Blank(), JsonValue("json", ends), Blank(), *closing)
 
@@ -51,7 +52,7 @@ HERMES = TextFormat(
     ),
     evidence=f"templates of Qwen2.5, Qwen3, Hermes 3 and Granite 4; vLLM's hermes_tool_parser, {_READ}",
     openings=(("<tool_call>", _json("</tool_call>")),),
-    bare=(("{", _BARE_JSON),),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and kin)
+    bare=(("{", _BARE_JSON),),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues)
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
     reasoning=_THINK,
     layout=Layout(call=f"<tool_call>\n{_OBJECT}\n</tool_call>", between="\n"),
@@ -67,11 +68,11 @@ def _parameter(
     kind_end: str = "",
     is_special: bool = False,
 ) -> Steps:
-    """A parameter in tags: its value ends at the closing tag, if another parameter or the end of the call follows it.
+    """Return the steps for a parameter in tags; a closing tag counts if a parameter or the end of the call follows.
 
-    Models leave closing tags out. Then the value ends before the next tag that begins a line, or, if tags are special
-    tokens, before any next tag; and ``ends``, the ends of all calls, may follow a parameter. With ``kind_end``, the tag
-    declares the type of the value, up to that mark.
+    Models leave closing tags out. Then the value ends before the next tag at the start of a line, or, if tags are
+    special tokens, before the next tag anywhere. ``ends`` are the end marks of all calls, which may also follow a
+    parameter. With ``kind_end``, the tag declares the type of the value before this mark.
     """
     kind: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
     following = followers if is_special else tuple(f"\n{follower}" for follower in followers)
@@ -80,7 +81,7 @@ def _parameter(
 
 
 def _function(end: str) -> Steps:
-    """A call in ``function`` tags, after ``<function=``; ``end`` is the mark that ends it."""
+    """Return the steps for a call in ``function`` tags after ``<function=``; ``end`` is the mark that ends the call."""
     parameter = _parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
     return (
         TextUntil((">",), "name", excludes="\n< "),
@@ -312,12 +313,12 @@ DEEPSEEK_V31 = TextFormat(
 
 
 def _invoke(*ends: str, prefix: str = "", is_special: bool = False) -> Steps:
-    """A call in ``invoke`` tags, after ``<invoke name=``.
+    """Return the steps for a call in ``invoke`` tags after ``<invoke name=``.
 
     Args:
         *ends: The marks that end all calls.
-        prefix: The text before each name of a tag.
-        is_special: Whether the tags are special tokens, which declare the types of values.
+        prefix: The text before the name of each tag.
+        is_special: Whether the tags are special tokens that declare the types of values.
     """
     parameter, closing = f"<{prefix}parameter name=", f"</{prefix}parameter>"
     key_end = '"' if is_special else ">"
@@ -471,7 +472,7 @@ MUSE = TextFormat(
         ("<|start|>assistant to=", _ATEM_CALL),
         ("<atem:invoke name=", _invoke("</atem:function_calls>", prefix="atem:")),
     ),
-    bare=(("to=", _ATEM_CALL),),  # the template has written the beginning of the first message
+    bare=(("to=", _ATEM_CALL),),  # the template already wrote the start of the first message
     quiet=(
         *(
             f"{start}to={recipient}<|message|>"
@@ -621,7 +622,7 @@ _GEMMA_QUOTE, _ESCAPE = '<|"|>', "<escape>"
 
 
 def _braced_call(quote: str, closing: str) -> Steps:
-    """A call with its arguments in braces, and the mark that ends it, if it comes."""
+    """Return the steps for a call with arguments in braces, and for its end mark, which may be missing."""
     return (
         Blank(),
         Optional((Mark("call"),)),

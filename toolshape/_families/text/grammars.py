@@ -1,6 +1,7 @@
-"""Makes grammars that constrain a model's text to calls of some tools: structural tags, and Lark for llguidance.
+"""Builds grammars that constrain a model's text to calls of some tools: structural tags, and Lark for llguidance.
 
-Structural tags are read in xgrammar 53da3ff8 (2026-08-17), as vLLM and SGLang take them; Lark in llguidance 1.9 (2026-11).
+The sources are xgrammar 53da3ff8 (2026-08-17) for structural tags, which vLLM and SGLang accept, and llguidance 1.9
+(2026-11) for Lark.
 """
 
 import json
@@ -18,7 +19,7 @@ from toolshape._families.text.writing import kind_holes, write_spaced
 from toolshape._schema.references import resolver
 from toolshape._schema.values import kind_of
 
-# Characters in place of the parts of a call that a grammar fills, and the patterns of some.
+# Placeholders for the parts of a call that a grammar fills in, and the patterns for some of these parts.
 _HOLE, _ID_HOLE, _NUMBER_HOLE, _KEY_HOLE = "\x00", "\x01", "\x02", "\x03"
 _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-zA-Z0-9_.-]+"}
 
@@ -26,16 +27,16 @@ _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-
 def structural_tag(
     text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool
 ) -> JsonObject:
-    """Return a structural tag: text until an opening mark, then calls of the tools.
+    """Return a structural tag: text up to an opening mark, then calls of the tools.
 
     Args:
         text_format: The format.
-        schemas: The schemas of the tools' parameters that may be called, by wire name.
+        schemas: The parameter schemas of the tools that may be called, by wire name.
         forced: Whether the text must be a call.
         parallel: Whether several calls may follow one another.
 
     Raises:
-        UsageError: The format has parameters in tags that are no structural tag, or no mark that begins a call.
+        UsageError: No structural tag can describe the format's parameters, or no mark begins a call in the format.
     """
     layout = text_format.layout
     if layout.parameter and not text_format.xml_style:
@@ -77,13 +78,13 @@ def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
     if text_format.xml_style:
         content["style"] = text_format.xml_style
     *after, end = ends
-    if between or after:  # ids stand in the middle of a call
+    if between or after:  # the call also contains ids or numbers
         content = {"type": "sequence", "elements": [*_elements(between, 0), content, *_elements(after, 1)]}
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
 
 def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
-    """Return texts and patterns, by turns, as elements of a sequence; ``first`` is 0 if a pattern comes first."""
+    """Return alternating texts and patterns as elements of a sequence; ``first`` is 0 if a pattern comes first."""
     return [
         {"type": "const_string", "value": piece} if at % 2 else {"type": "regex", "pattern": piece}
         for at, piece in enumerate(pieces, first)
@@ -91,7 +92,7 @@ def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
 
 
 def _around(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
-    """Return what stands before and after the arguments of a call: texts and patterns of ids by turns, a text first."""
+    """Return the parts before and after a call's arguments: a text first, then alternately patterns and texts."""
     text = text_format.layout.call.format(
         name=name,
         id=_ID_HOLE,
@@ -105,7 +106,7 @@ def _around(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
 
 
 def _split_at_holes(text: str) -> list[str]:
-    """Return texts and the patterns of holes between them, by turns."""
+    """Split a text at its placeholders; return the texts, and between them the patterns for the placeholders."""
     return [_PATTERNS.get(piece, piece) for piece in re.split(f"([{''.join(_PATTERNS)}])", text)]
 
 
@@ -127,12 +128,12 @@ def _common(texts: Sequence[str]) -> str:
 
 
 def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool) -> str:
-    """Return a Lark grammar for llguidance; arguments as for ``structural_tag``.
+    """Return a Lark grammar for llguidance; the arguments are those of ``structural_tag``.
 
-    Free text before a call cannot hold the mark that begins one.
+    Free text before a call cannot contain the mark that begins a call.
 
     Raises:
-        UsageError: The format has no mark that begins a call, and a call is not forced.
+        UsageError: No mark begins a call in the format, and ``forced`` is false.
     """
     layout = text_format.layout
     rules: list[str] = []
@@ -148,7 +149,7 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
     if forced:
         rules.append(f"start: {_quoted(layout.before)} call {further} {_quoted(layout.after)}")
         return "\n".join(["%llguidance {}", *rules, ""])
-    # The text before a call ends with its opening mark, so that the mark belongs to no other text.
+    # The rule for the text before a call includes the opening mark, so that other text cannot contain the mark.
     begins = [layout.before] if layout.before else [_around(text_format, name)[0][0] for name in schemas]
     mark = _trigger(text_format, begins)
     if layout.before:
@@ -183,7 +184,7 @@ def _quoted(text: str) -> str:
 
 
 def _json(schema: Any) -> str:
-    """Return the rule of a schema. What llguidance does not know of it is left out: arguments are validated anyway."""
+    """Return the rule for a schema; llguidance may ignore unknown keywords, because arguments are validated anyway."""
     schema = schema if isinstance(schema, dict) else {}
     return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
 
@@ -209,9 +210,9 @@ def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: li
 
 
 def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]) -> list[str]:
-    """Return the expressions of a parameter in tags: one for each way in which its tag declares the type of the value.
+    """Return the expressions for a parameter in tags: one for each way in which its tag declares the value's type.
 
-    Texts are not quoted, so that a parameter that admits texts takes any text up to the closing tag.
+    Strings are not quoted, so a parameter that admits strings accepts any text up to the closing tag.
     """
     kinds_by_text: dict[str, set[str]] = {}
     for kind in sorted(kinds_of(node, resolver(schema))):
@@ -223,7 +224,7 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
         choices = _choices(node, kinds)
         if choices:
             value = f"({' | '.join(map(_quoted, choices))}) {_quoted(end)}"
-        elif "string" in kinds:  # the closing tag belongs to the rule of the text
+        elif "string" in kinds:  # the rule for the text includes the closing tag
             value = f"{name}_text{number}"
             rules.append(f"{value}[suffix={_quoted(end)}]: /(?s:.*)/")
         else:
@@ -234,7 +235,7 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
 
 
 def _choices(node: Any, kinds: Collection[str]) -> list[str]:
-    """Return the texts of a parameter's choices of some JSON types, if it is limited to choices."""
+    """Return the choices of a parameter that have one of some JSON types, as text; empty if it has no choices."""
     if not isinstance(node, dict) or not ("const" in node or isinstance(node.get("enum"), list)):
         return []
     values = [node["const"]] if "const" in node else node["enum"]
@@ -244,7 +245,7 @@ def _choices(node: Any, kinds: Collection[str]) -> list[str]:
 def grammar(
     provider: str, kind: str, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool
 ) -> JsonObject | str:
-    """Return the grammar of a provider that is ``text:`` and a format, or has ``+`` and a format after its name.
+    """Return the grammar for a provider such as ``text:hermes`` or ``openai+hermes``.
 
     Raises:
         UsageError: The provider has no text format, the kind is unknown, or the format has no grammar of this kind.
@@ -253,7 +254,7 @@ def grammar(
         provider.removeprefix("text:") if provider.startswith("text:") else provider.partition("+")[2]
     )
     if text_format is None:
-        raise UsageError(f'tools at {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
+        raise UsageError(f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
     if not schemas:
         raise UsageError("there are no tools to write a grammar for")
     schemas = {name: _with_null_types(schema) for name, schema in schemas.items()}
@@ -265,7 +266,7 @@ def grammar(
 
 
 def _with_null_types(node: Any) -> Any:
-    """Return a schema with ``nullable``, which chat templates show to models, as JSON Schema says it: as the type null."""
+    """Replace ``nullable``, which chat templates show to models, by the type ``null`` of JSON Schema."""
     if isinstance(node, list):
         return [_with_null_types(item) for item in node]
     if not isinstance(node, dict):

@@ -5,14 +5,15 @@ from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import read_text
 from toolshape._results import ResponseWarning
 
-# Searching each mark takes a fifth of the time of one pattern for all: most texts hold none.
+# One search for each mark takes a fifth of the time of one pattern for all marks, because most texts contain no mark.
 _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
 
 
 def left_in_text(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
     """Return a warning if a text contains the opening mark of a known format.
 
-    A model may only quote the call, so nothing is run: a caller who knows the model binds with ``text_calls=``.
+    The model may only be quoting a call, so toolshape runs nothing. A caller who knows the model can bind with
+    ``text_calls=``.
 
     Args:
         text: The text of a response, or its reasoning.
@@ -22,7 +23,7 @@ def left_in_text(text: str, provider: str, *, is_reasoning: bool = False) -> tup
     positions = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
     if not positions:
         return ()
-    _, _, first_mark = min(positions)  # of two marks at one position, the longer
+    _, _, first_mark = min(positions)  # the longer mark, if two begin at one position
     candidates = [text_format for text_format in FORMATS.values() if first_mark in text_format.marks]
     text_format = next((candidate for candidate in candidates if _reads(candidate, text)), candidates[0])
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"

@@ -1,4 +1,4 @@
-"""Reads calls that a server left in the text of its response, beside those that it parsed."""
+"""Reads calls that a server left in the text of its response, in addition to the calls that it parsed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,10 @@ from toolshape._wire.provider import Codec, Completed, Provider, Read, ResponseF
 
 
 def with_text_calls(provider: Provider, name: str) -> Provider | None:
-    """Return the provider whose calls in the text are read; ``None`` if there is no such format, or no text is searched."""
+    """Return a provider that also reads calls in the text of its responses.
+
+    Returns ``None`` if there is no such format, or if the provider's servers leave no calls in the text.
+    """
     text_format = FORMATS.get(name)
     if text_format is None or provider.response.left_calls is None or provider.response.takes_text:
         return None
@@ -33,7 +36,7 @@ def _form(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
 
 
 def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
-    """Read the calls in the text, and then those that the server parsed: a text is written before its calls."""
+    """Read the calls in the text, and then the calls that the server parsed, because a model writes its text first."""
     reading = base.read(body)
     if reading is None:
         return None
@@ -65,9 +68,10 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
 def _fold(
     base: ResponseForm, text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject
 ) -> Iterable[Completed]:
-    """Merge an event: calls in the text are complete where they end, those of the server when the response ends.
+    """Merge an event, and return the calls that it completes.
 
-    The server's calls come after those in the text, so their positions are known at the end alone.
+    A call in the text is complete where it ends. The server's calls come after the calls in the text, so their
+    positions are known only when the response ends.
     """
     held: list[Completed] = body.setdefault("x-server-calls", [])
     held += base.fold(body, event)

@@ -10,11 +10,11 @@ from toolshape._families.text.scanner import Scanner, Segment
 from toolshape._families.text.values import typed_arguments, unwrapped
 
 Schemas = Mapping[str, JsonSchema]
-"""The schemas of parameters as they were sent, by the wire name of the tool."""
+"""The schemas of the tools' parameters as toolshape sent them, by wire name."""
 
 
 class TextReading(NamedTuple):
-    """What a model's text holds. ``calls`` are in the order of the text; a cut-off call is the last."""
+    """The contents of a model's text; ``calls`` are in the order of the text, and only the last can be cut off."""
 
     text: str
     reasoning: str
@@ -22,7 +22,7 @@ class TextReading(NamedTuple):
 
 
 def scanner_of(text_format: TextFormat, schemas: Schemas) -> Scanner:
-    """Return a scanner of the format, whose calls have typed arguments where the schema of the tool is known."""
+    """Return a scanner for the format; it types the arguments of a call if the tool's schema is known."""
 
     def calls_of(fields: Fields, is_cut: bool) -> tuple[TextCall, ...]:
         calls = calls_in(text_format, fields, is_cut=is_cut)
@@ -47,14 +47,14 @@ def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None
     Args:
         text_format: The format.
         text: The text of the model.
-        schemas: The schemas of the tools' parameters, by which untyped arguments are typed.
+        schemas: The schemas of the tools' parameters, which define the types of untyped arguments.
     """
     scanner = scanner_of(text_format, schemas or {})
     return gathered([*scanner.feed(text), *scanner.close()])
 
 
 def gathered(segments: Sequence[Segment]) -> TextReading:
-    """Return what segments hold together; most pieces of a stream bring one segment or none."""
+    """Join segments into one reading; most pieces of a stream bring one segment or none."""
     if not segments:
         return _NOTHING
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Reads a model's text as a response: plain text, token pieces, or a message or a server's body that holds the text."""
+"""Reads responses that hold a model's text: a string, the pieces of a stream, a message, or a server's body."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from toolshape._families.text.scanner import Scanner
 
 PIECES = "text_pieces"
-"""The key of a streamed response that holds the pieces of its text."""
+"""The key under which an assembled stream holds the pieces of its text."""
 
 
 def text_in(body: Any) -> tuple[str | None, Any, str | None]:
-    """Return the text in a body, the message that holds it, if any, and the finish reason.
+    """Return the text in a body, the message that holds the text (if there is one), and the finish reason.
 
-    Bodies are a text, a stream that was assembled, a message, a chat completion, a completion, what transformers'
-    pipelines and text-generation-inference return, or an answer of Ollama.
+    A body is a string, an assembled stream, a message, a chat completion, a completion, the result of a transformers
+    pipeline or of text-generation-inference, or an answer of Ollama.
     """
     if isinstance(body, (str, list)):
         return _text_in_list(body) if isinstance(body, list) else (body, None, None)
@@ -47,7 +47,7 @@ def text_in(body: Any) -> tuple[str | None, Any, str | None]:
 
 
 def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
-    """Return the text of what a pipeline returns, a list of a text or of messages, or of a list of messages."""
+    """Return the text in a list: the result of a pipeline, which holds a string or messages, or a list of messages."""
     if not body:
         return None, None, None
     generated = member(body[0], "generated_text")
@@ -62,7 +62,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
-    """Read the calls in the text, or those that a tokenizer has parsed."""
+    """Read the calls in the text, or the calls that a tokenizer already parsed into ``tool_calls``."""
     text, message, finish = text_in(body)
     if text is None:
         return None
@@ -73,15 +73,15 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
     own = {} if message is None else to_plain_json(message)
     assistant, calls = as_message(text_format, found, own)
     cut = frozenset(at for at, call in enumerate(found.calls) if call.is_cut)
-    if finish is None or str(finish) in ("eos_token", "stop_sequence"):  # the words of text-generation-inference
+    if finish is None or str(finish) in ("eos_token", "stop_sequence"):  # from text-generation-inference
         finish = "length" if cut else "tool_calls" if calls else "stop"
     return [assistant], calls, finish, cut, bool(cut)
 
 
 def as_message(text_format: TextFormat, found: TextReading, message: WireMessage) -> tuple[WireMessage, list[WireCall]]:
-    """Return what was read as the message that a chat template takes, and its calls.
+    """Return a message for the chat template that holds the text, the reasoning and the calls; and return its calls.
 
-    Templates write calls from ``tool_calls`` with arguments as objects, and fail without a content.
+    Chat templates need the arguments in ``tool_calls`` as objects, and fail if a message has no content.
     """
     kept = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
     content = found.text.strip() if found.calls else found.text
@@ -107,17 +107,17 @@ def as_message(text_format: TextFormat, found: TextReading, message: WireMessage
 
 
 def tool_call(call: TextCall) -> JsonObject:
-    """Return a call as chat templates take it."""
+    """Return a call as an entry of ``tool_calls``, in the form that chat templates accept."""
     arguments = as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
     made: JsonObject = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
     return {**made, "id": call.id} if call.id else made
 
 
 def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Take a piece of the text; return the calls that are complete with it.
+    """Read a piece of the text, and return the calls that it completes.
 
     Raises:
-        ResponseError: The event holds no piece of a text.
+        ResponseError: The event contains no piece of text.
     """
     piece, reasoning, finish = piece_in(event)
     if piece is None:
@@ -134,9 +134,9 @@ def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: Jso
 def advanced(
     body: JsonObject, text_format: TextFormat, schemas: Schemas, piece: str, *, has_ended: bool
 ) -> tuple[TextReading, list[Completed]]:
-    """Scan a piece of a streamed text; return what it brings, and the calls that are complete with it.
+    """Scan a piece of a streamed text; return the new text, reasoning and calls, and the calls that are complete.
 
-    What follows the end of a text is left out. The scanner and the number of calls are kept in the response so far.
+    Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls.
     """
     if "x-scanner" not in body:
         body.update({"x-scanner": scanner_of(text_format, schemas), "x-calls": 0, "x-has-ended": False})
@@ -156,7 +156,7 @@ def advanced(
 
 
 def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
-    """Return the piece of the text in an event, its visible reasoning, and the finish reason."""
+    """Return the piece of text in an event, the reasoning that the server separated from it, and the finish reason."""
     if isinstance(event.get("text"), str):
         return event["text"], "", None
     choices = event.get("choices")
@@ -176,7 +176,7 @@ def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
 
 
 def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
-    """Return how responses of a format are read, with the schemas that type untyped arguments."""
+    """Return the response form of a format; ``schemas`` define the types of untyped arguments."""
     return ResponseForm(
         recognises=recognises,
         read=partial(read, text_format, schemas),

@@ -1,4 +1,4 @@
-"""Reads a model's text piece by piece: text, reasoning, and calls. Any split of a text gives what the whole gives."""
+"""Scans a model's text, piece by piece, for text, reasoning and calls; the result does not depend on the pieces."""
 
 import json
 import re
@@ -24,9 +24,9 @@ from toolshape._families.text.steps import (
 
 
 class Segment(NamedTuple):
-    """A part of a model's text: text, reasoning, or calls, of which the last may be cut off by the end of the text.
+    """A part of a model's text: text, reasoning or calls; the end of the text may cut off the last call.
 
-    ``text`` is the part as it was written; of text and reasoning, without marks.
+    ``text`` holds calls exactly as the model wrote them, and text and reasoning without marks.
     """
 
     kind: Literal["text", "reasoning", "calls"]
@@ -35,7 +35,7 @@ class Segment(NamedTuple):
 
 
 class _MissError(Exception):
-    """What follows an opening mark is no call."""
+    """The text after an opening mark is not a call."""
 
 
 class _CutError(Exception):
@@ -47,12 +47,12 @@ _OPENERS, _CLOSERS = "{[(", "}])"
 
 
 class Scanner:
-    """Scans one text. Each character is looked at a fixed number of times, however the text is split.
+    """Scans one text; it looks at each character a fixed number of times, however the text is split.
 
-    The scan is a generator that waits wherever the next character decides and is not there yet. It must decide by the
-    characters alone, never by where a piece ends: a mark is searched in what has come, and of what may be the beginning
-    of a mark nothing is given out. Inside a call every consumed character is kept, so that a call that turns out to be none
-    becomes text again, as it was written.
+    The scan is a generator that yields when it needs a character that has not arrived. The scan must decide by the
+    characters alone, never by where a piece ends. So it searches the whole buffer for marks. If the end of the buffer
+    may be the beginning of a mark, the scan holds this end back. Inside a call, the scanner keeps every consumed
+    character. If the supposed call turns out not to be a call, these characters become text again.
     """
 
     __slots__ = (
@@ -74,16 +74,16 @@ class Scanner:
 
         Args:
             text_format: The format.
-            calls_in: Returns the calls that fields make, and takes whether the text was cut off there. If there are none,
-                what looked like a call is text.
+            calls_in: Returns the calls in some fields; its second argument is whether the text was cut off. If it
+                returns no calls, the scanner treats the supposed call as text.
         """
         self._format = text_format
         self._calls_in = calls_in
         self._buffer = ""
-        self._at = 0  # what is before this position in the buffer is consumed
+        self._at = 0  # the scan has consumed the buffer before this position
         self._has_ended = False
         self._segments: list[Segment] = []
-        self._call_text: list[str] | None = None  # the current call as far as it left the buffer
+        self._call_text: list[str] | None = None  # the parts of the current call that are no longer in the buffer
         self._call_from = 0  # where the rest of the current call begins in the buffer
         self._is_at_start = True
         self._json_errors = 0
@@ -91,10 +91,10 @@ class Scanner:
         next(self._run)
 
     def feed(self, piece: str) -> list[Segment]:
-        """Take a piece of the text; return the parts that are decided with it."""
+        """Read a piece of the text, and return the segments that are now certain."""
         if piece:
             if self._call_text is not None:
-                whole = not self._call_from and self._at == len(self._buffer)  # most pieces of a stream
+                whole = not self._call_from and self._at == len(self._buffer)  # true for most pieces
                 self._call_text.append(self._buffer if whole else self._buffer[self._call_from : self._at])
                 self._call_from = 0
             self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
@@ -103,7 +103,7 @@ class Scanner:
         return self._taken()
 
     def close(self) -> list[Segment]:
-        """End the text; return what was left."""
+        """End the text, and return the remaining segments."""
         self._has_ended = True
         for _ in self._run:
             pass
@@ -132,7 +132,7 @@ class Scanner:
                 return
 
     def _text(self, marks: tuple[str, ...], kind: Literal["text", "reasoning"]) -> Generator[None, None, str | None]:
-        """Give out text until a mark, which is consumed and returned; ``None`` if the text ends."""
+        """Emit the text before a mark; consume and return the mark, or return ``None`` if the text ends without one."""
         if not marks:
             while not self._has_ended:
                 self._say(self._take(len(self._buffer) - self._at), kind)
@@ -163,7 +163,7 @@ class Scanner:
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def _bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
-        """Try to read a call where the text begins, unless it begins with a mark; return whether one was tried."""
+        """Try to read a call without a mark at the start of the text; return whether the text began like a call."""
         while True:
             at = _blank_end(self._buffer, self._at)
             self._say(self._take(at - self._at), "text")
@@ -174,7 +174,7 @@ class Scanner:
             yield
         bare = dict(self._format.bare)
         begins = sorted((*marks, *bare), key=len, reverse=True)
-        while True:  # a bare call may begin like a mark: the longest that is there decides
+        while True:  # a bare call may begin like a mark: the longest match decides
             rest = self._buffer[self._at : self._at + len(begins[0])]
             first = next((begin for begin in begins if rest.startswith(begin) or begin.startswith(rest)), None)
             if first is None or rest.startswith(first):
@@ -209,7 +209,7 @@ class Scanner:
             self._say(text, "text")
 
     def _steps(self, steps: Steps, fields: Fields) -> _Run:
-        """Take the steps of a call. What is wholly there is taken at once, without a generator for each step."""
+        """Run the steps of a call; a mark, a blank or a text that has fully arrived needs no generator of its own."""
         for step in steps:
             if isinstance(step, Mark):
                 if not self._skips(step.text):
@@ -256,7 +256,7 @@ class Scanner:
                 return
 
     def _follows(self, first: Step, *, may_be_cut: bool) -> Generator[None, None, bool]:
-        """Return whether optional steps follow, by the first of them: a mark, a JSON object or a Python call."""
+        """Return whether optional steps follow; the first step decides: a mark, a JSON object or a Python call."""
         if isinstance(first, PythonCall):
             while self._at == len(self._buffer) and not self._has_ended:
                 yield
@@ -274,7 +274,7 @@ class Scanner:
                 return
         raise _MissError
 
-    # --- single steps, taken at once --------------------------------------------------------------------------------
+    # --- single steps that never wait -------------------------------------------------------------------------------
 
     def _take(self, count: int) -> str:
         text = self._buffer[self._at : self._at + count]
@@ -282,19 +282,19 @@ class Scanner:
         return text
 
     def _skips(self, text: str) -> bool:
-        """Skip a mark, if it is wholly there."""
+        """Skip a mark if it has fully arrived; return whether it was skipped."""
         if not self._buffer.startswith(text, self._at):
             return False
         self._at += len(text)
         return True
 
     def _skips_blank(self) -> bool:
-        """Skip white space; return whether its end is there."""
+        """Skip white space; return whether its end has arrived."""
         self._at = _blank_end(self._buffer, self._at)
         return self._at < len(self._buffer) or self._has_ended
 
     def _takes_text(self, step: TextUntil, fields: Fields) -> bool:
-        """Take the text up to a mark, and the mark, if the first mark that has come decides."""
+        """Consume the text up to a mark, and the mark, if the first mark in the buffer surely ends the text."""
         marks = _compiled_marks(step.marks, step.excludes)
         found = marks.pattern.search(self._buffer, self._at)
         if found is None or found.end() == len(self._buffer) or _may_grow(found, marks):
@@ -310,7 +310,7 @@ class Scanner:
         fields.append((step.field, text))
         return True
 
-    # --- single steps, which wait -----------------------------------------------------------------------------------
+    # --- single steps that may wait ---------------------------------------------------------------------------------
 
     def _need(self, count: int) -> _Run:
         while len(self._buffer) - self._at < count:
@@ -320,7 +320,7 @@ class Scanner:
 
     def _mark(self, step: Mark) -> _Run:
         texts = (step.text, *step.or_before)
-        while True:  # decided at the first character that differs from all
+        while True:  # the first character that matches none of the texts decides
             rest = self._buffer[self._at : self._at + max(map(len, texts))]
             for text in texts:
                 if rest.startswith(text):
@@ -367,7 +367,7 @@ class Scanner:
             if not self._has_ended and _may_grow(found, marks):
                 counts = None
             elif found[0] in step.excludes:
-                self._take(found.start() - self._at)  # as in a stream, so that any split reads alike
+                self._take(found.start() - self._at)  # as in a stream, so that every split reads alike
                 raise _MissError
             elif step.only_before and found[0] not in step.leaves:
                 counts = self._is_before(step.only_before, found.end())
@@ -385,7 +385,7 @@ class Scanner:
                 at = self._at
 
     def _is_before(self, texts: tuple[str, ...], at: int) -> bool | None:
-        """Return whether one of some texts follows, white space aside; ``None`` if that is not decided yet."""
+        """Return whether one of ``texts`` follows after any white space; ``None`` if more text must come to decide."""
         most = at + _MOST_BLANK
         at = _blank_end(self._buffer, at, most)
         if at == most:
@@ -398,7 +398,7 @@ class Scanner:
         return None if any(text.startswith(rest) for text in texts) else False
 
     def _json(self, step: JsonValue, fields: Fields) -> _Run:
-        """Take a JSON object or array: with the parser of Python where the whole is there, else bracket by bracket."""
+        """Consume a JSON object or array: with Python's parser if it has fully arrived, else bracket by bracket."""
         yield from self._need(1)
         if self._buffer[self._at] not in "{[":
             raise _MissError
@@ -421,10 +421,10 @@ class Scanner:
         return None
 
     def _brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
-        """Take text until the brackets that it begins with close, or an end mark comes outside of a string.
+        """Consume text until its first bracket closes, or until an end mark outside of a string.
 
-        It looks at quotes, brackets and escapes alone. Between pieces it keeps the depth, and the quote of the string that
-        it is in. Of a call that is cut off, what has come is kept.
+        This method looks only at quotes, brackets and escapes. Between pieces it keeps the depth and the quote of the
+        open string. If the call is cut off, the field holds the text so far.
         """
         parts: list[str] = []
         depth, quote, at = 0, "", self._at
@@ -453,7 +453,7 @@ class Scanner:
                     quote = mark if begins else ""
                 elif mark in _OPENERS:
                     depth += 1
-                elif mark not in _CLOSERS:  # an end mark: brackets are missing
+                elif mark not in _CLOSERS:  # an end mark: closing brackets are missing
                     parts.append(self._take(found.start() - self._at))
                     return
                 elif depth == 1:
@@ -465,7 +465,7 @@ class Scanner:
             fields.append((field, "".join(parts)))
 
     def _character_before(self, end: int, parts: Sequence[str]) -> str:
-        """Return the last character before a position that is not blank; ``parts`` are the texts before the buffer."""
+        """Return the last non-blank character before a position; ``parts`` hold the text that is already consumed."""
         text = self._buffer[self._at : end].rstrip()
         for part in reversed(parts):
             if text:
@@ -474,7 +474,7 @@ class Scanner:
         return text[-1:]
 
     def _after_escape(self, parts: list[str], backslash: int) -> Generator[None, None, int]:
-        """Return the position after an escaped character, once it is there."""
+        """Wait for an escaped character, and return the position after it."""
         if backslash + 1 < len(self._buffer):
             return backslash + 2
         parts.append(self._take(backslash - self._at))
@@ -482,9 +482,9 @@ class Scanner:
         return self._at + 2
 
     def _python_begin(self, pattern: re.Pattern[str]) -> _Run:
-        """Wait for what a call or a list of calls begins with, up to the first bracket of arguments; nothing is consumed."""
+        """Wait for the beginning of a call or of a list of calls, up to its first parenthesis; consume nothing."""
         yield from self._need(1)
-        while True:  # a text may begin with any other list, and any other word
+        while True:  # text that is not a call may also begin with a list or a word
             begins = pattern.match(self._buffer, self._at)
             if begins is None or begins.end() - self._at > _MOST_BEFORE_BRACKET:
                 raise _MissError
@@ -496,7 +496,7 @@ class Scanner:
 
 
 class _Marks(NamedTuple):
-    """What is searched: a pattern of marks, the marks that begin longer ones, all their beginnings, and the greatest length."""
+    """Marks to search for: a pattern, the marks that begin longer marks, all beginnings, and the greatest length."""
 
     pattern: re.Pattern[str]
     ambiguous: frozenset[str]
@@ -505,10 +505,10 @@ class _Marks(NamedTuple):
 
 
 class _Brackets(NamedTuple):
-    """What is searched outside of strings, and inside of a string by the quote that began it.
+    """The marks to search for: ``outside`` of strings, and ``inside`` of a string, by its opening quote.
 
-    ``tokens`` matches a whole string, or a single bracket or quote. ``before_quote`` are the characters after which a quote begins a
-    string: Gemma leaves opening quotes out, and the closing quote then begins none.
+    ``tokens`` matches a whole string, or a single bracket or quote. ``before_quote`` holds the characters after which a
+    quote opens a string: Gemma leaves opening quotes out, and then the closing quote must not open a string.
     """
 
     outside: _Marks
@@ -518,7 +518,7 @@ class _Brackets(NamedTuple):
 
 
 def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
-    """Return where the brackets that begin at a position close; ``None`` if that has not come."""
+    """Return where the bracket at a position closes; ``None`` if its closing bracket has not arrived."""
     depth = 0
     for token in brackets.tokens.finditer(text, at):
         mark = token[0]
@@ -536,7 +536,7 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
     return None
 
 
-_MOST_BLANK = 100  # characters of white space between an end mark and what must follow it
+_MOST_BLANK = 100  # characters of white space between an end mark and the text after it
 _MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
 _MOST_JSON_ERRORS = 20  # of Python's parser in one text; after that, brackets are counted
 _BLANK = re.compile(r"\s*")
@@ -561,7 +561,7 @@ def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
 
 @lru_cache(256)
 def _braces(quote: str) -> _Brackets:
-    """Return the brackets of a value whose strings stand between two of a mark; such strings have no escapes."""
+    """Return the brackets of values whose strings have a mark on both sides; such strings have no escapes."""
     mark = re.escape(quote)
     tokens = re.compile(rf"{mark}.*?{mark}|{mark}|[{{}}\[\]]", re.DOTALL)
     return _Brackets(_compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens, "{[,:")
@@ -586,7 +586,7 @@ def _held_back(buffer: str, start: int, marks: _Marks) -> int:
 
 
 def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
-    """Return whether a mark that was found at the end of the buffer may turn out to be the beginning of a longer one."""
+    """Return whether a mark that was found at the end of the buffer may be the beginning of a longer mark."""
     if found[0] not in marks.ambiguous:
         return False
     rest = found.string[found.start() : found.start() + marks.longest]

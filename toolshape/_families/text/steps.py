@@ -1,13 +1,13 @@
-"""The parts of a text format: what a call looks like, step by step, as data that the scanner and the grammars read."""
+"""Defines the steps and the layout of a text format as data, which the scanner and the grammars read."""
 
 from typing import NamedTuple, TypeAlias
 
 
 class Mark(NamedTuple):
-    """A text that must follow.
+    """A text that must come next.
 
-    ``or_before``: if the text is missing, one of these texts follows instead, and is not consumed. Models forget the end
-    of a call before the end of all calls.
+    ``or_before``: if the text is missing, one of these texts must come instead, and is not consumed. Models leave out
+    the end mark of a call before the end mark of all calls.
     """
 
     text: str
@@ -15,16 +15,17 @@ class Mark(NamedTuple):
 
 
 class Blank(NamedTuple):
-    """White space, or none."""
+    """White space, which may be empty."""
 
 
 class TextUntil(NamedTuple):
-    """Text up to the first of some marks, which is consumed; the text is kept as a field.
+    """Text up to the first of some marks; the text becomes a field, and the mark is consumed.
 
-    ``keeps_cut``: if the text ends before a mark, the field holds what has come.
-    ``only_before``: a mark counts only if one of these texts follows it, white space aside, or nothing does. A value
-    that quotes its own end mark is read rightly that way. ``excludes`` are characters that the text cannot hold: where
-    one comes, this is no call. ``leaves``: marks among ``marks`` that are not consumed, and count whatever follows.
+    ``keeps_cut``: if the model's text ends before a mark, the field holds the text so far.
+    ``only_before``: a mark counts only if one of these texts follows after any white space, or if the model's text
+    ends. This reads a value correctly that quotes its own end mark. ``excludes``: characters that the text cannot
+    contain; if one occurs, this is not a call. ``leaves``: those of ``marks`` that are not consumed, and that always
+    count.
     """
 
     marks: tuple[str, ...]
@@ -38,8 +39,8 @@ class TextUntil(NamedTuple):
 class JsonValue(NamedTuple):
     """A JSON object or array, kept as text in a field.
 
-    ``ends``: marks that end it where its brackets do not close. The model left a bracket out, and the call is answered
-    as malformed, where reading on would take the rest of the text for arguments.
+    ``ends``: marks that end the value even if its brackets are still open. If the model left a bracket out, the call is
+    then answered as malformed. Without such a mark, the rest of the text would become part of the arguments.
     """
 
     field: str
@@ -47,38 +48,38 @@ class JsonValue(NamedTuple):
 
 
 class Braces(NamedTuple):
-    """An object in braces whose strings stand between two of a mark, as ``{city:<|"|>Rome<|"|>,days:2}``, kept as text."""
+    """An object in braces whose strings have a mark on both sides, such as ``{city:<|"|>Rome<|"|>}``, kept as text."""
 
     field: str
     quote: str
 
 
 class PythonCall(NamedTuple):
-    """A Python call with literal arguments, as ``f(a=1)``, kept as text in a field."""
+    """A Python call with literal arguments, such as ``f(a=1)``, kept as text in a field."""
 
     field: str
 
 
 class PythonCalls(NamedTuple):
-    """A list of Python calls with literal arguments, as ``[f(a=1), g()]``, kept as text in a field."""
+    """A list of Python calls with literal arguments, such as ``[f(a=1), g()]``, kept as text in a field."""
 
     field: str
 
 
 class Optional(NamedTuple):
-    """Steps that may follow; the first of them is a mark."""
+    """Steps that may follow once; the first step is a mark, a JSON object or a Python call."""
 
     steps: "tuple[Step, ...]"
 
 
 class Repeated(NamedTuple):
-    """Steps that may follow any number of times; the first of them is a mark, a JSON object or a Python call."""
+    """Steps that may follow any number of times; the first step is a mark, a JSON object or a Python call."""
 
     steps: "tuple[Step, ...]"
 
 
 class Choice(NamedTuple):
-    """Different steps by the next character; the branch of ``""`` is for any other character."""
+    """Steps that depend on the next character; the branch of ``""`` applies to any other character."""
 
     branches: "tuple[tuple[str, tuple[Step, ...]], ...]"
 
@@ -89,11 +90,12 @@ Step: TypeAlias = (
 
 
 class Layout(NamedTuple):
-    """How calls are written: the text around all, between two, and around one.
+    """How calls are written: the text before, between and after all calls, and the text of one call.
 
-    In ``call``, ``{name}``, ``{id}``, ``{number}`` (from 0), ``{ordinal}`` (from 1) and ``{arguments}`` are the parts of a call, and
-    ``{parameters}`` is the text of its parameters. ``parameter`` is the text of one parameter, with ``{key}``, ``{value}``,
-    ``{is_text}`` (``true`` if the value is a string) and ``{kind}`` (its JSON type). ``between_parameters`` separates two.
+    In ``call``, ``{name}``, ``{id}``, ``{number}`` (from 0), ``{ordinal}`` (from 1) and ``{arguments}`` are the parts
+    of a call, and ``{parameters}`` is the text of its parameters. ``parameter`` is the text of one parameter, with
+    ``{key}``, ``{value}``, ``{is_text}`` (``true`` if the value is a string) and ``{kind}`` (the value's JSON type).
+    ``between_parameters`` is the text between two parameters.
     """
 
     call: str

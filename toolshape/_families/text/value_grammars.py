@@ -1,7 +1,7 @@
-"""Makes Lark rules for arguments that are not JSON: Python literals, values in braces, and nested elements.
+"""Builds Lark rules for arguments that are not JSON: Python literals, values in braces, and nested elements.
 
-The rules follow the structure of a schema: types, properties in their order, items, choices and references. Limits and patterns are left
-out, because arguments are validated when they are read.
+The rules follow the structure of a schema: types, properties in their order, items, choices and references. They leave
+limits and patterns out, because arguments are validated when they are read.
 """
 
 import json
@@ -28,13 +28,13 @@ _ANY: Sequence[str] = ("null", "boolean", "number", "string", "array", "object")
 
 
 class ValueRules:
-    """The rules of values in one format, for the schema of one tool.
+    """Builds the rules for the values of one tool's parameters in one format.
 
     Args:
-        text_format: A format with Python literals, with values in braces or with elements.
-        prefix: What the names of the rules begin with.
+        text_format: A format with Python literals, with values in braces, or with nested elements.
+        prefix: The prefix of the names of the rules.
         schema: The schema of the tool's parameters.
-        rules: The rules of the grammar, to which these are added.
+        rules: The list of the grammar's rules; this class appends to the list.
     """
 
     def __init__(self, text_format: TextFormat, prefix: str, schema: JsonSchema, rules: list[str]) -> None:
@@ -72,10 +72,10 @@ class ValueRules:
     def _members(
         self, members: Sequence[tuple[str, str]], required: frozenset[str], separator: str, more: str = ""
     ) -> str:
-        """Return an expression for members in their order, each of which may be missing unless it is required.
+        """Return an expression for members in their order; a member may be missing if it is not required.
 
-        A separator stands between two that are there, so that each position has a rule for the first member of all and
-        one for a later member. ``more`` are further members.
+        A separator comes only between members that are present. So each position has two rules: one for the first
+        member that is present, and one for a later member. ``more`` is an expression for further members.
         """
         later = f"({_quoted(separator)} {more})*" if more else ""
         first = f"({more} {later})?" if more else ""
@@ -116,7 +116,7 @@ class ValueRules:
         return "string" in kinds and not kinds.isdisjoint(("array", "object"))
 
     def _any(self, closing: str) -> str:
-        """Return a rule for any value; it may hold itself."""
+        """Return the name of a rule for any value; the rule may refer to itself."""
         name = self._named.get(("", closing))
         if name is None:
             name = self._named["", closing] = f"{self._prefix}_any{len(self._named)}"
@@ -127,7 +127,8 @@ class ValueRules:
     def _any_content(self, closing: str) -> str:
         """Return an expression for any content of an element: text, or further elements.
 
-        llguidance ends a text at the first mark, so that the mark belongs to the text, and what follows the mark decides.
+        llguidance ends a text at the first mark. So the rule of the text includes the mark, and the alternatives come
+        after the mark.
         """
         mark = self._format.tag_mark
         element = f'{_TAG} {self._any(f"{mark}</")} {_TAG_NAME} ">"'
@@ -135,7 +136,7 @@ class ValueRules:
         return f"{self._text_up_to(mark)} ({end} | {element} ({_quoted(mark)} {element})* {_quoted(mark)} {end})"
 
     def _reference(self, node: JsonSchema, closing: str) -> str:
-        """Return the rule of a definition, which may refer to itself."""
+        """Return the name of the rule for a definition, which may refer to itself."""
         key = (str(node["$ref"]), closing)
         if key not in self._named:
             self._named[key] = f"{self._prefix}_d{len(self._named)}"
@@ -161,13 +162,17 @@ class ValueRules:
         return f"{_quoted(quote)} {text}" if quote else text
 
     def _text_up_to(self, end: str) -> str:
-        """Return a rule for any text up to an end, which belongs to it."""
+        """Return the name of a rule for any text up to ``end``; the rule includes ``end``."""
         name = f"{self._prefix}_t{len(self._rules)}"
         self._rules.append(f"{name}[suffix={_quoted(end)}]: /(?s:.*)/")
         return name
 
     def _array(self, node: JsonSchema) -> str:
-        """Return an expression for an array. A tuple has an item at each position; one that may be shorter has any of them."""
+        """Return an expression for an array.
+
+        A tuple of fixed length has a separate item at each position. If a tuple may be shorter, any of these items may
+        come at every position.
+        """
         positions, items = node.get("prefixItems", ()), node.get("items", not node.get("prefixItems"))
         if positions and node.get("minItems") != len(positions):
             items = {"anyOf": [*positions, *([] if items is False else [items])]}
@@ -189,7 +194,10 @@ class ValueRules:
         return f"{_quoted(f'{mark}<{key}>')} {self._value(node, f'{mark}</{key}>')}"
 
     def _object(self, node: JsonSchema) -> str:
-        """Return an expression for an object: its properties in their order, then others, if the schema says what they are."""
+        """Return an expression for an object: its properties in their order, and then other properties.
+
+        The rule admits other properties if the schema describes them, or if it names no properties.
+        """
         properties: Mapping[str, Any] = node.get("properties", {})
         required = frozenset(node.get("required", ()))
         others = node.get("additionalProperties", not properties)
@@ -212,7 +220,7 @@ class ValueRules:
         return f'"{{" {self._members(members, required, separator, more)} "}}"'
 
     def _other_element(self, node: Any) -> str:
-        """Return an expression for an element of any name; that its two tags have the same name is left to the model."""
+        """Return an expression for an element of any name; the rule does not compare the names of its two tags."""
         mark = self._format.tag_mark
         return f'{_quoted(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
 

@@ -1,4 +1,4 @@
-"""Types the arguments of formats that write them as texts, by the schema of the tool."""
+"""Converts arguments that a format writes as strings to the types in the tool's schema."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -11,14 +11,15 @@ from toolshape._schema.values import WrittenObject, as_json, kind_of, object_of
 
 _KINDS = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 _TEXT_ALONE = frozenset({"string"})
-_MOST_NESTED = 8  # unions and references around a type
+_MOST_NESTED = 8  # nested unions and references that are followed to a type
 
 
 def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
-    """Return arguments with each text read as what its parameter admits: JSON, then a Python literal, else the text.
+    """Return arguments with each string read as a type that its parameter admits: as JSON, then as a Python literal.
 
-    A parameter that admits only texts keeps its text, whatever it looks like. Where a parameter admits texts among
-    other types, a text that reads as another type is of that type. Without a schema, all texts stay texts.
+    A parameter that admits only strings keeps its string, even if the string looks like a number. If a parameter admits
+    strings and other types, a string that reads as another type gets this type. Without a schema, all strings stay
+    strings.
     """
     if isinstance(arguments, Elements):
         if schema is None:
@@ -40,7 +41,7 @@ def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
 
 
 def unwrapped(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str]) -> Any:
-    """Return arguments without the one parameter in which a model put them all, unless the tool has such a parameter."""
+    """Unwrap arguments that a model put into a single parameter which the tool does not have."""
     if not wrappers or schema is None or not isinstance(arguments, dict) or len(arguments) != 1:
         return arguments
     ((name, content),) = arguments.items()
@@ -51,7 +52,7 @@ def unwrapped(arguments: Any, schema: JsonSchema | None, wrappers: Collection[st
 
 
 def _untyped(value: Any) -> Any:
-    """Return the content of an element without a schema; an empty element is an empty text."""
+    """Return the content of an element without a schema; an empty element becomes an empty string."""
     if not isinstance(value, Elements):
         return value
     if not value:
@@ -76,7 +77,7 @@ def _typed_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> d
 
 
 def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
-    """Return elements with each repeated name as one element of items, if it is the name of an array."""
+    """Merge elements with the same name into one element with items, if the name belongs to an array."""
     names = [name for name, _ in elements]
     if len(set(names)) == len(names):
         return elements
@@ -90,7 +91,7 @@ def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
 
 
 def _typed_content(content: Any, node: Any, resolve: Resolve) -> Any:
-    """Return the content of an element as its schema admits it: a text, an array or an object."""
+    """Convert the content of an element to a value that its schema admits."""
     if not isinstance(content, Elements):
         return _typed(content, node, resolve)
     kinds, _ = _admitted(node, resolve, 0)
@@ -103,7 +104,7 @@ def _typed_content(content: Any, node: Any, resolve: Resolve) -> Any:
 
 
 def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
-    """Return the part of a schema that describes its values of a JSON type; the empty schema if no part does."""
+    """Return the branch of a schema that describes values of a JSON type; without such a branch, the schema itself."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
@@ -130,14 +131,14 @@ def _typed(text: str, node: Any, resolve: Resolve) -> Any:
         if kind != "string" and (kind in kinds or (kind == "integer" and "number" in kinds)):
             return value
         if kind == "number" and "integer" in kinds and float(value).is_integer():
-            return value  # 5.0, which pydantic takes for an integer
+            return value  # pydantic accepts 5.0 as an integer
     return text
 
 
 def _json(text: str) -> Any:
     value = as_json(text)
     if isinstance(value, str):
-        raise ValueError("not JSON, or a text")  # noqa: TRY004 - as for all that this reader does not take
+        raise ValueError("not JSON, or a string")  # noqa: TRY004 - every reader raises ValueError
     return value
 
 
@@ -150,13 +151,13 @@ def kinds_of(node: Any, resolve: Resolve) -> frozenset[str]:
 
 
 def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
-    """Return whether a parameter admits texts and other types: some texts then read as another type."""
+    """Return whether a parameter admits strings and other types; some strings then read as another type."""
     kinds, _ = _admitted(node, resolve, 0)
     return "string" in kinds and len(kinds) > 1
 
 
 def _admitted(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], frozenset[Any]]:
-    """Return the types that a schema admits, and the texts that it names as choices."""
+    """Return the JSON types that a schema admits, and the strings among its choices."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:

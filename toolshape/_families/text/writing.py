@@ -1,4 +1,4 @@
-"""Writes calls as the text of a model, or refuses what the format cannot hold."""
+"""Writes calls as a model's text, and rejects calls that the format cannot hold."""
 
 import json
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ def written_calls(
     Args:
         text_format: The format.
         calls: The calls, with arguments as objects.
-        schemas: The schemas of the tools' parameters, by which untyped arguments are typed when they are read.
-        checks: Whether to refuse what would be read otherwise; a model does not.
+        schemas: The schemas of the tools' parameters, which define the types of untyped arguments when they are read.
+        checks: Whether to reject calls that would be read back differently; a model does not check this.
 
     Raises:
-        UsageError: Read again, the text would not give these calls: a value holds the format's own marks, or a text
+        UsageError: Reading the text back would give other calls: a value contains a mark of the format, or a string
             reads as another type that its parameter admits.
     """
     if not calls:
@@ -76,7 +76,7 @@ def as_attribute(text_format: TextFormat, text: str) -> str:
 
 
 def kind_holes(kind: str) -> dict[str, str]:
-    """Return what a layout writes of a value's JSON type: ``is_text`` and ``kind``, in which an integer is a number."""
+    """Return the fields of a layout that state a value's JSON type: ``is_text`` and ``kind`` (integers are numbers)."""
     return {
         "is_text": "true" if kind == "string" else "false",
         "kind": "number" if kind == "integer" else kind,
@@ -98,13 +98,13 @@ def _refuse_misread(text_format: TextFormat, calls: Sequence[TextCall], text: st
         if found is not None and found.name == call.name and _is_same(call, found):
             continue
         message = (
-            f"a call of {call.name!r} cannot be written in the format {text_format.name!r}: read again, it would be another; "
-            f"{_reason(text_format, call, schemas.get(call.name))}"
+            f"a call of {call.name!r} cannot be written in the format {text_format.name!r}: it would be read as "
+            f"another call; {_reason(text_format, call, schemas.get(call.name))}"
         )
         raise UsageError(message)
     if len(reading.calls) != len(calls):
         raise UsageError(
-            f"the calls cannot be written in the format {text_format.name!r}: read again, they would be others"
+            f"the calls cannot be written in the format {text_format.name!r}: they would be read as other calls"
         )
 
 
@@ -121,14 +121,14 @@ def _is_same(call: TextCall, found: TextCall) -> bool:
 def _reason(text_format: TextFormat, call: TextCall, schema: JsonSchema | None) -> str:
     marks = [mark for mark in all_marks(text_format) if mark in write_spaced(call.arguments) or mark in call.name]
     if marks:
-        return f"its arguments hold {marks[0]!r}, a mark of the format"
+        return f"its name or its arguments contain {marks[0]!r}, a mark of the format"
     if text_format.is_untyped and schema is not None:
-        return "a text among its arguments reads as another type that its parameter admits"
+        return "one of its arguments is a string that reads as another type that its parameter admits"
     return "the format has no place for its name or its arguments"
 
 
 def all_marks(text_format: TextFormat) -> tuple[str, ...]:
-    """Return the marks of a format that a value may hold, the longest first."""
+    """Return the marks of a format that may occur in a value, the longest first."""
     parameter = text_format.layout.parameter
     closing = parameter.partition("{value}")[2].strip() if parameter else ""
     marks = {*text_format.marks, *text_format.quiet, *(mark for pair in text_format.reasoning for mark in pair)}
