@@ -71,7 +71,7 @@ def shortest(work: Callable[[], Any], repeats: int = REPEATS) -> float:
 
 
 def pieces_of(said: str, size: int = PIECE) -> list[str]:
-    return [said[at : at + size] for at in range(0, len(said), size)]
+    return [said[start : start + size] for start in range(0, len(said), size)]
 
 
 def read_stream(name: str, pieces: list[str]) -> list[Any]:
@@ -85,13 +85,13 @@ def floor_of(said: str) -> float:
     """Return the seconds that one regular expression and ``json.loads`` take for a text of this length."""
     hermes = text.write("hermes", CALLS)
     pattern = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
-    seconds = shortest(lambda: [json.loads(found) for found in pattern.findall(hermes)])
+    seconds = shortest(lambda: [json.loads(call_text) for call_text in pattern.findall(hermes)])
     return seconds * len(said) / len(hermes)
 
 
 def splits_of(said: str) -> list[list[str]]:
     """Return the splits of a text: cuts into two pieces, and pieces of each size up to eight."""
-    cuts = [[said[:at], said[at:]] for at in range(1, len(said), STEP)]
+    cuts = [[said[:position], said[position:]] for position in range(1, len(said), STEP)]
     return cuts + [pieces_of(said, size) for size in range(1, 9)]
 
 
@@ -147,8 +147,8 @@ class Peer:
             for answer in answers
         ]
         splits = splits_of(sample)
-        wrong = sum(not is_right(self.ask(name, split, 1).get("calls", [])) for split in splits)
-        return [*times, f"{wrong} of {len(splits)}"]
+        wrong_count = sum(not is_right(self.ask(name, split, 1).get("calls", [])) for split in splits)
+        return [*times, f"{wrong_count} of {len(splits)}"]
 
 
 def row(name: str, peers: Sequence[Peer]) -> str:
@@ -157,13 +157,13 @@ def row(name: str, peers: Sequence[Peer]) -> str:
     kilobytes = len(sample.encode()) / 1000
     pieces = pieces_of(sample)
     assert is_right([(call.name, call.arguments) for call in text.read(name, sample, SCHEMAS).calls]), name
-    whole = shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
-    streamed = shortest(lambda: read_stream(name, pieces)) / kilobytes
-    floor = floor_of(sample) / kilobytes
+    whole_time = shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
+    streamed_time = shortest(lambda: read_stream(name, pieces)) / kilobytes
+    floor_time = floor_of(sample) / kilobytes
     splits = splits_of(sample)
-    wrong = sum(not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits)
-    times = [f"{seconds * 1e6:.0f}" for seconds in (floor, whole, streamed)]
-    cells = [f"`{name}`", *times, f"{wrong} of {len(splits)}"]
+    wrong_count = sum(not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits)
+    times = [f"{seconds * 1e6:.0f}" for seconds in (floor_time, whole_time, streamed_time)]
+    cells = [f"`{name}`", *times, f"{wrong_count} of {len(splits)}"]
     return f"| {' | '.join([*cells, *(cell for peer in peers for cell in peer.cells(name, sample))])} |"
 
 

@@ -116,9 +116,9 @@ class EmptyType(type):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = empty(name, cls.__module__)
-        setattr(cls, name, made)
-        return made
+        empty_class = empty(name, cls.__module__)
+        setattr(cls, name, empty_class)
+        return empty_class
 
 
 def empty(name: str, module: str) -> Any:
@@ -135,18 +135,18 @@ class Empty(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = empty(name, self.__name__)
-        setattr(self, name, made)
-        return made
+        empty_class = empty(name, self.__name__)
+        setattr(self, name, empty_class)
+        return empty_class
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Provides an empty module in place of each module that the parsers do not need."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
-        first = name.split(".", maxsplit=1)[0]
+        top_package = name.split(".", maxsplit=1)[0]
         is_left_out = not name.startswith(READ) or name in LEFT_OUT
-        is_empty = is_left_out if first == "vllm" else first in EMPTY
+        is_empty = is_left_out if top_package == "vllm" else top_package in EMPTY
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if is_empty else None
 
     def create_module(self, spec: Any) -> types.ModuleType:
@@ -174,7 +174,7 @@ class Tokenizer:
 
     def __init__(self, marks: Sequence[str]) -> None:
         texts = [END, *dict.fromkeys(marks), *map(chr, range(0x250))]
-        self.ids = {text: at for at, text in enumerate(texts)}
+        self.ids = {text: token_id for token_id, text in enumerate(texts)}
         self.texts = dict(enumerate(texts))
         self.all_special_tokens = [END]
         self.all_special_ids = [0]
@@ -184,12 +184,12 @@ class Tokenizer:
 
     def tokenize(self, text: str, **_: Any) -> list[str]:
         """Split a text into tokens, and register new tokens."""
-        found: list[str] = self.pattern.findall(text)
-        for token in found:
+        tokens: list[str] = self.pattern.findall(text)
+        for token in tokens:
             if token not in self.ids:
                 self.texts[len(self.ids)] = token
                 self.ids[token] = len(self.ids)
-        return found
+        return tokens
 
     def get_vocab(self) -> dict[str, int]:
         """Return the id of each token."""
@@ -203,7 +203,7 @@ class Tokenizer:
 
     def decode(self, ids: Any, **_: Any) -> str:
         """Return the text of some ids."""
-        return "".join(self.texts[at] for at in ([ids] if isinstance(ids, int) else ids))
+        return "".join(self.texts[token_id] for token_id in ([ids] if isinstance(ids, int) else ids))
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         """Return the id of a token, or the ids of some tokens."""
@@ -211,7 +211,7 @@ class Tokenizer:
 
     def convert_ids_to_tokens(self, ids: Any, **_: Any) -> Any:
         """Return the token of an id, or the tokens of some ids."""
-        return self.texts[ids] if isinstance(ids, int) else [self.texts[at] for at in ids]
+        return self.texts[ids] if isinstance(ids, int) else [self.texts[token_id] for token_id in ids]
 
     def convert_tokens_to_string(self, tokens: Sequence[str]) -> str:
         """Return the text of some tokens."""
@@ -228,22 +228,22 @@ def load(folder: Path) -> None:
         module = Empty(name)
         module.__path__ = [str(folder / name.replace(".", "/"))]  # type: ignore[misc]
         sys.modules[name] = module
-    made: dict[str, dict[str, Any]] = {
+    members_by_module: dict[str, dict[str, Any]] = {
         "vllm.logger": {"init_logger": Logger},
         "vllm.parser.metrics": {"record_tool_parser_invocation": lambda **_: None},
         "vllm.utils": {"random_uuid": lambda: uuid.uuid4().hex[:16]},
         "vllm.utils.mistral": {"is_mistral_tokenizer": lambda _: False},
         "vllm.renderers": {},
     }
-    for name, members in made.items():
+    for name, members in members_by_module.items():
         vars(sys.modules.setdefault(name, Empty(name))).update(members)
     vars(sys.modules["vllm.renderers.chat_utils"]).update(
         vars(importlib.import_module("vllm.renderers.chat_utils.tool_call"))
     )
-    special = importlib.import_module("mistral_common.tokens.tokenizers.base").SpecialTokens
-    if isinstance(special, EmptyType):
+    special_tokens = importlib.import_module("mistral_common.tokens.tokenizers.base").SpecialTokens
+    if isinstance(special_tokens, EmptyType):
         for name, mark in MISTRAL.items():
-            setattr(special, name, types.SimpleNamespace(value=mark))
+            setattr(special_tokens, name, types.SimpleNamespace(value=mark))
 
 
 @functools.cache
@@ -281,31 +281,31 @@ def with_whole_marks(name: str, pieces: list[str], *, are_alone: bool) -> list[s
 
     If ``are_alone`` is true, each special token becomes a separate piece.
     """
-    said, at = "".join(pieces), 0
+    text, end_of_token = "".join(pieces), 0
     cuts = set(itertools.accumulate(map(len, pieces)))
     marks = MARKS[name]
-    for token in tokenizer_of(name).tokenize(said):
-        start, at = at, at + len(token)
+    for token in tokenizer_of(name).tokenize(text):
+        start, end_of_token = end_of_token, end_of_token + len(token)
         if token in marks:
-            inside = cuts & set(range(start + 1, at))
-            cuts -= inside
-            cuts |= {start, at} if are_alone else {at} if inside else set()
-    return [said[start:end] for start, end in itertools.pairwise(sorted({0, *cuts}))]
+            cuts_inside = cuts & set(range(start + 1, end_of_token))
+            cuts -= cuts_inside
+            cuts |= {start, end_of_token} if are_alone else {end_of_token} if cuts_inside else set()
+    return [text[start:end] for start, end in itertools.pairwise(sorted({0, *cuts}))]
 
 
 def steps_of(name: str, pieces: list[str]) -> list[tuple[str, list[int]]]:
     """Return each piece with the ids of the tokens that begin in it."""
     tokenizer = tokenizer_of(name)
-    tokens, starts, at = tokenizer.tokenize("".join(pieces)), [], 0
+    tokens, starts, position = tokenizer.tokenize("".join(pieces)), [], 0
     for token in tokens:
-        starts.append(at)
-        at += len(token)
-    steps, at, token_at = [], 0, 0
+        starts.append(position)
+        position += len(token)
+    steps, position, token_index = [], 0, 0
     for piece in pieces:
-        at, ids = at + len(piece), []
-        while token_at < len(tokens) and starts[token_at] < at:
-            ids.append(tokenizer.ids[tokens[token_at]])
-            token_at += 1
+        position, ids = position + len(piece), []
+        while token_index < len(tokens) and starts[token_index] < position:
+            ids.append(tokenizer.ids[tokens[token_index]])
+            token_index += 1
         steps.append((piece, ids))
     return steps
 
@@ -324,36 +324,36 @@ def streamed(name: str, steps: list[tuple[str, list[int]]], request: Any, end: s
         steps = [*steps, ("", [0])]
     names: dict[int, str] = {}
     arguments: dict[int, str] = {}
-    for at, (piece, ids) in enumerate(steps):
-        message = parser.parse_delta(piece, ids, request, [], finished=at == len(steps) - 1)
+    for index, (piece, ids) in enumerate(steps):
+        message = parser.parse_delta(piece, ids, request, [], finished=index == len(steps) - 1)
         for call in message.tool_calls if message is not None else []:
             names.setdefault(call.index, "")
             arguments.setdefault(call.index, "")
             if call.function is not None:
                 names[call.index] += call.function.name or ""
                 arguments[call.index] += call.function.arguments or ""
-    return [[names[at], arguments[at]] for at in sorted(names)]
+    return [[names[index], arguments[index]] for index in sorted(names)]
 
 
 def main() -> None:
     """Read lines of JSON, and print an answer to each line."""
     load(Path(sys.argv[1]))
     for line in sys.stdin:
-        asked = json.loads(line)
-        shortest, calls = float("inf"), []
+        job = json.loads(line)
+        shortest_time, calls = float("inf"), []
         try:
-            name, pieces, request = asked["format"], asked["pieces"], request_of(asked["tools"])
-            if "marks" in asked:
-                pieces = with_whole_marks(name, pieces, are_alone=asked["marks"] == "alone")
+            name, pieces, request = job["format"], job["pieces"], request_of(job["tools"])
+            if "marks" in job:
+                pieces = with_whole_marks(name, pieces, are_alone=job["marks"] == "alone")
             steps = steps_of(name, pieces)
-            for _ in range(asked["repeats"]):
-                began = time.perf_counter()
+            for _ in range(job["repeats"]):
+                started = time.perf_counter()
                 if len(pieces) == 1:
                     calls = whole(name, *steps[0], request)
                 else:
-                    calls = streamed(name, steps, request, asked.get("end", "step"))
-                shortest = min(shortest, time.perf_counter() - began)
-            print(json.dumps({"calls": calls, "seconds": shortest}), flush=True)
+                    calls = streamed(name, steps, request, job.get("end", "step"))
+                shortest_time = min(shortest_time, time.perf_counter() - started)
+            print(json.dumps({"calls": calls, "seconds": shortest_time}), flush=True)
         except Exception as error:
             print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
 

@@ -135,8 +135,8 @@ class Bound:
         if limit is None or total <= limit.most:
             return
         too_many = [shape.name for shape in self._bound_tools.shapes.values()][limit.most - total :]
-        most = limit.most
-        message = f"{total} tools, at most {most} are allowed in a request: send a subset without "
+        most_tools = limit.most
+        message = f"{total} tools, at most {most_tools} are allowed in a request: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
 

@@ -905,10 +905,10 @@ def _last_raw_response(messages: Sequence[Message]) -> list[Any]:
     end = len(messages)
     while end and messages[end - 1].role == "tool":
         end -= 1
-    begin = end
-    while begin and messages[begin - 1].role == "assistant":
-        begin -= 1
-    return [message.raw for message in messages[begin:end]]
+    start = end
+    while start and messages[start - 1].role == "assistant":
+        start -= 1
+    return [message.raw for message in messages[start:end]]
 
 
 def _make_part(content: Any) -> MessagePart:

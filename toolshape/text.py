@@ -35,26 +35,26 @@ def format_for(model: str) -> str:
     name = model.rpartition("/")[2].lower()
     # A name begins with the model's family; the model that it was made from comes later: Hermes-3-Llama-3.1-8B. So the
     # earliest match decides, and the longest of several matches at one position.
-    found = [
+    matches = [
         (-match.start(), len(match[0]), text_format.name)
         for text_format in FORMATS.values()
         for pattern in text_format.models
         if (match := re.search(pattern, name))
     ]
-    if not found:
+    if not matches:
         raise UsageError(
             f"the format of {model!r} is not known: look at its chat template, and choose one of {', '.join(FORMATS)}"
         )
-    return max(found)[2]
+    return max(matches)[2]
 
 
 def _format(name: str) -> TextFormat:
     if name in FORMATS:
         return FORMATS[name]
-    meant = nearest(str(name), FORMATS)
+    suggestion = nearest(str(name), FORMATS)
     raise UsageError(
         f"there is no text format {name!r}"
-        + (f": did you mean {meant!r}?" if meant else f"; there are {', '.join(FORMATS)}")
+        + (f": did you mean {suggestion!r}?" if suggestion else f"; there are {', '.join(FORMATS)}")
     )
 
 
@@ -85,8 +85,8 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
         UsageError: There is no such format, or the format cannot hold a call: the text would be read as another call.
     """
     text_format = _format(format)
-    numbered = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
-    return written_calls(text_format, numbered, schemas)
+    text_calls = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
+    return written_calls(text_format, text_calls, schemas)
 
 
 class Reader:

@@ -72,8 +72,8 @@ def _is_same_model(origin: Origin, model: str | None) -> bool:
     """Whether two names may denote the same model: equal, or one is the other with a date suffix."""
     if origin.model is None or model is None:
         return True
-    short, long = sorted((origin.model.rpartition("/")[2], model.rpartition("/")[2]), key=len)
-    return long.startswith(short) and _DATED.fullmatch(long[len(short) :]) is not None
+    shorter, longer = sorted((origin.model.rpartition("/")[2], model.rpartition("/")[2]), key=len)
+    return longer.startswith(shorter) and _DATED.fullmatch(longer[len(shorter) :]) is not None
 
 
 def _remove_opaque(message: Message, to: Carrier, log: Log) -> Message:

@@ -86,8 +86,8 @@ def _run_here(running: _Running, hooks: Sequence[Hook]) -> Result:
     steps = _answer_under(running, hooks, in_loop=False)
     try:
         steps.send(None)
-    except StopIteration as stop:
-        outcome: Result = stop.value
+    except StopIteration as stop_iteration:
+        outcome: Result = stop_iteration.value
         return outcome
     raise AssertionError("a synchronous run must not wait")
 
@@ -250,13 +250,13 @@ def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Res
 def _adopt_result(running: _Running, made: Result) -> Result:
     """Turn a result that a hook made, or kept from another call, into a result of this call; check it against the schema."""
     work = running.work
-    check = work.handler.check_output
+    check_output = work.handler.check_output
     made = made._replace(call=work.call, coercions=work.coercions, received=running.arguments)
-    if check is None or made.error is not None or made.is_text is None:
+    if check_output is None or made.error is not None or made.is_text is None:
         return made
     try:
-        check(made.text, made.is_text)
+        check_output(made.text, made.is_text)
     except ValueError as error:
-        refused = hide_error("unserialisable_result", error, tool=work.call.wire_name)
-        return made._replace(error=refused, text=str(refused), parts=(), is_text=None)
+        hidden_error = hide_error("unserialisable_result", error, tool=work.call.wire_name)
+        return made._replace(error=hidden_error, text=str(hidden_error), parts=(), is_text=None)
     return made

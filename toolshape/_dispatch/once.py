@@ -61,10 +61,10 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
     Raises:
         UsageError: ``ledger`` is not a ledger, or ``scope`` is not a valid string.
     """
-    store, controls = check_ledger(ledger, scope), state.controls_of(results)
+    checked_ledger, controls = check_ledger(ledger, scope), state.controls_of(results)
     if scope is not None:
         controls.scope = scope
-    return LedgerRun(results=results, ledger=store, scope=controls.scope, unnamed=controls.unnamed)
+    return LedgerRun(results=results, ledger=checked_ledger, scope=controls.scope, unnamed=controls.unnamed)
 
 
 async def look_up(run: LedgerRun, steps: Steps) -> None:

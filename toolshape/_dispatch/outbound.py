@@ -93,13 +93,13 @@ def convert_calls(
         if isinstance(call, Call):
             arguments = None if call.name is None else call.arguments
             part = ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw, name=call.name)
-            written, _ = writer.write(replace(part, arguments=arguments))
-            wire_calls.append(WireCall(ids.sent(call.id, rule), written.wire_name, arguments_object(written)))
+            wire_part, _ = writer.write(replace(part, arguments=arguments))
+            wire_calls.append(WireCall(ids.sent(call.id, rule), wire_part.wire_name, arguments_object(wire_part)))
             continue
-        pair: Any = call
-        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], dict)):  # noqa: PLR2004 - a pair
-            raise UsageError(f"a call is a Call, or a pair of a tool's name and a dict of arguments, not {pair!r}")
-        name, canonical_arguments = pair
+        raw_pair: Any = call
+        if not (isinstance(raw_pair, tuple) and len(raw_pair) == 2 and isinstance(raw_pair[1], dict)):  # noqa: PLR2004 - a pair
+            raise UsageError(f"a call is a Call, or a pair of a tool's name and a dict of arguments, not {raw_pair!r}")
+        name, canonical_arguments = raw_pair
         if name not in shapes:
             raise UsageError(f"there is no tool {name!r}")
         shape = shapes[name]

@@ -59,15 +59,15 @@ def read_beginning(
         differences: The changes that the sent form makes.
         definitions: The names of the definitions in the canonical schema.
     """
-    received = _parse_incomplete(written)
-    if back is None or not received:
-        return received
-    beginning_of_object = received
+    parsed = _parse_incomplete(written)
+    if back is None or not parsed:
+        return parsed
+    beginning_of_object = parsed
     if not (isinstance(written, str) and _is_whole(written)):
-        *whole_names, last_name = received
-        beginning_of_object = {name: received[name] for name in whole_names}
+        *whole_names, last_name = parsed
+        beginning_of_object = {name: parsed[name] for name in whole_names}
         if not _is_changed_inside(last_name, back, differences, definitions):
-            beginning_of_object[last_name] = _drop_nulls(received[last_name])
+            beginning_of_object[last_name] = _drop_nulls(parsed[last_name])
     try:
         return cast("JsonObject", back(beginning_of_object))
     except ValueError:  # the model broke the form: the answer to the whole call will say so
@@ -119,8 +119,8 @@ def _is_changed_inside(
 
 def _changes_of_form(differences: Sequence[Loss | Finding]) -> list[Loss]:
     losses = [difference for difference in differences if isinstance(difference, Loss)]
-    renamed = [loss for loss in losses if loss.kind == "renamed" and loss.keyword == "properties"]
-    return renamed + [loss for loss in losses if loss.kind == "reshaped" and loss.keyword != "required"]
+    renamed_fields = [loss for loss in losses if loss.kind == "renamed" and loss.keyword == "properties"]
+    return renamed_fields + [loss for loss in losses if loss.kind == "reshaped" and loss.keyword != "required"]
 
 
 def _begins_with(path: str, names: Sequence[str]) -> bool:

@@ -148,8 +148,8 @@ async def arun_unshared(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
     """Run all calls of a plan that no other task uses, in the running loop."""
-    waiting = results.waiting
-    if limit is None and (results.is_plain or (len(waiting) == 1 and waiting[0][2].is_plain_async)):
+    waiting_entries = results.waiting
+    if limit is None and (results.is_plain or (len(waiting_entries) == 1 and waiting_entries[0][2].is_plain_async)):
         ready = state.claim_whole(results)
         if len(ready) != 1:
             await _run_in_loop(results, None, ready, inject, None, on_progress)

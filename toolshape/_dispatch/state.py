@@ -181,8 +181,8 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
     if controls is None:
         with _BECOMING:
             if not hasattr(results, "controls"):
-                waiting, results.waiting = results.waiting, ()  # a plan without controls is claimed as a whole
-                return list(waiting)
+                waiting_entries, results.waiting = results.waiting, ()  # a plan without controls is claimed as a whole
+                return list(waiting_entries)
         controls = controls_of(results)
     with controls.lock:
         claimed = [
@@ -195,8 +195,8 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
 
 def claim_whole(results: Results) -> Sequence[Entry]:
     """Claim all calls of a plan that no other thread uses; this takes no lock."""
-    waiting, results.waiting = results.waiting, ()
-    return waiting
+    waiting_entries, results.waiting = results.waiting, ()
+    return waiting_entries
 
 
 def give_back(results: Results, entries: Iterable[Entry]) -> None:

@@ -67,7 +67,7 @@ def run_here(work: Coroutine[Any, Any, T]) -> T:
     """Run a body to its end, and return its result; with the steps ``HERE``, the body never waits."""
     try:
         work.send(None)
-    except StopIteration as stop:
-        result: T = stop.value
+    except StopIteration as stop_iteration:
+        result: T = stop_iteration.value
         return result
     raise AssertionError("a synchronous run must not wait")

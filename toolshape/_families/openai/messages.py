@@ -104,7 +104,7 @@ def _read_calls(item: JsonObject) -> list[MessagePart]:
     """Read the calls of a message. A call without name and id, which some gateways send, becomes a provider part."""
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
-        parts = [_read_call_part(call, f"tool_calls[{at}]") for at, call in enumerate(calls) if isinstance(call, dict)]
+        parts = [_read_call_part(call, f"tool_calls[{position}]") for position, call in enumerate(calls) if isinstance(call, dict)]
         return [
             part if part.id or part.wire_name else ProviderPart(kind="tool_calls", raw={}, path=part.path)
             for part in parts
@@ -128,7 +128,7 @@ def _read_reasoning(item: JsonObject) -> Iterable[MessagePart]:
 def _read_content(content: Any) -> list[MessagePart]:
     if isinstance(content, str):
         return [TextPart(text=content, path="content")] if content else []
-    return [_read_piece(entry, f"content[{at}]") for at, entry in enumerate(content_list(content))]
+    return [_read_piece(entry, f"content[{position}]") for position, entry in enumerate(content_list(content))]
 
 
 def _read_piece(piece: Any, path: str) -> MessagePart:

@@ -19,8 +19,8 @@ _RESULT = {"role": "tool", "tool_call_id": "call00001", "content": "ok"}
 
 def _conversation(*calls: JsonObject) -> list[JsonObject]:
     answers = [_RESULT] if calls else []
-    user = {"role": "user", "content": "Go."}
-    return [user, {"role": "assistant", "content": "Well.", "tool_calls": list(calls)}, *answers, user]
+    user_message = {"role": "user", "content": "Go."}
+    return [user_message, {"role": "assistant", "content": "Well.", "tool_calls": list(calls)}, *answers, user_message]
 
 
 def _with_choice(name: str) -> JsonObject:

@@ -149,7 +149,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         return _calls_at_end(choice["message"], FINISHES.get(str(finish), "other"))
     # If this event began new calls, check the call that was the last before this event, and all new calls but the last.
     candidates = range(max(call_count - 1, 0), len(calls) - 1) if len(calls) > call_count else ()
-    return [(at, read_call(calls[at])) for at in candidates if is_whole(calls[at]["function"]["arguments"])]
+    return [(position, read_call(calls[position])) for position in candidates if is_whole(calls[position]["function"]["arguments"])]
 
 
 def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
@@ -157,7 +157,7 @@ def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
     calls, legacy_call = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
     if not calls and isinstance(legacy_call, dict) and legacy_call.get("name"):
         calls = [WireCall("", legacy_call["name"], legacy_call["arguments"], legacy_call)]
-    return [(at, call) for at, call in enumerate(calls) if finish not in EARLY or is_whole(call.arguments)]
+    return [(position, call) for position, call in enumerate(calls) if finish not in EARLY or is_whole(call.arguments)]
 
 
 _WHOLE = ("role", "id", "name", "type")
@@ -192,15 +192,15 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     # fragment begins another call at a known index if its id is new, or if its name differs from the name there. A
     # fragment without index, id and name continues the last call.
     id_key = ("id", part.get("id")) if part.get("id") else None
-    at = places.get(id_key, places.get(index, -1) if index is not None else -1)
-    known_name = calls[at]["function"]["name"] if at >= 0 else ""
-    is_new_id = at >= 0 and part.get("id") and calls[at].get("id") and part["id"] != calls[at]["id"]
+    position = places.get(id_key, places.get(index, -1) if index is not None else -1)
+    known_name = calls[position]["function"]["name"] if position >= 0 else ""
+    is_new_id = position >= 0 and part.get("id") and calls[position].get("id") and part["id"] != calls[position]["id"]
     is_other = function.get("name") and (is_new_id or (known_name and function["name"] != known_name))
-    if at < 0 and index is None and calls and not part.get("id") and not function.get("name"):
-        at = len(calls) - 1
-    if at < 0 and not part.get("id") and not function.get("name"):
+    if position < 0 and index is None and calls and not part.get("id") and not function.get("name"):
+        position = len(calls) - 1
+    if position < 0 and not part.get("id") and not function.get("name"):
         return  # a stray call, which some gateways send
-    if at < 0 or is_other:
+    if position < 0 or is_other:
         places[index] = len(calls)
         if id_key is not None:
             places[id_key] = len(calls)
@@ -211,10 +211,10 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         started_function = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
         calls.append({"type": "function", **other_fields, "function": started_function})
         return
-    call = calls[at]
+    call = calls[position]
     call["id"] = call.get("id") or part.get("id")
     if index is not None:  # later fragments with this index and no id belong to this call
-        places[index] = at
+        places[index] = position
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
     if isinstance(function.get("arguments"), str) and isinstance(call["function"]["arguments"], str):
         append_text(call["function"], "arguments", function["arguments"])

@@ -54,8 +54,8 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if len(choice.names) > 1:
-        allowed = {"mode": "required", "tools": [_function(name) for name in choice.names]}
-        return _request_body(tools, {"type": "allowed_tools", "allowed_tools": allowed}, choice)
+        allowed_tools = {"mode": "required", "tools": [_function(name) for name in choice.names]}
+        return _request_body(tools, {"type": "allowed_tools", "allowed_tools": allowed_tools}, choice)
     return _request_body(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
 
 

@@ -71,17 +71,17 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
     """
     entries = as_list(body.get("tools"))
     tools = [
-        read_function(entry["function"], f"tools[{at}].function", at, entry)
-        for at, entry in enumerate(entries)
+        read_function(entry["function"], f"tools[{position}].function", position, entry)
+        for position, entry in enumerate(entries)
         if isinstance(entry, dict) and isinstance(entry.get("function"), dict)
     ]
     choice, names = body.get("tool_choice"), tuple[str, ...]()
     mode = mode_for_word(words, choice)
     if isinstance(choice, dict):
-        allowed = as_object(choice.get("allowed_tools"))
-        mode = mode_for_word(words, allowed.get("mode"))
-        chosen = as_list(allowed.get("tools")) if allowed else [choice]
-        chosen_names = strings_in(as_object(as_object(tool).get("function")).get("name") for tool in chosen)
+        allowed_tools = as_object(choice.get("allowed_tools"))
+        mode = mode_for_word(words, allowed_tools.get("mode"))
+        chosen_tools = as_list(allowed_tools.get("tools")) if allowed_tools else [choice]
+        chosen_names = strings_in(as_object(as_object(tool).get("function")).get("name") for tool in chosen_tools)
         names = chosen_names if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
     return RequestRead(
@@ -175,9 +175,9 @@ _TYPES = {
 
 def error(refusal: Refusal) -> ErrorReply:
     """Write the headers and the body of an error, as OpenAI and similar vendors do."""
-    kind = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - an HTTP status
-    kind, code = _TYPES.get(refusal.status, (kind, None))
-    body = {"message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code or code}
+    error_type = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - an HTTP status
+    error_type, code = _TYPES.get(refusal.status, (error_type, None))
+    body = {"message": refusal.message, "type": error_type, "param": refusal.param, "code": refusal.code or code}
     return {"x-request-id": request_id(refusal.message)}, {"error": body}
 
 

@@ -24,8 +24,8 @@ def _with_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
     """Return the schema unchanged, and report the values that a format without types cannot hold."""
     properties = schema.get("properties", {})
     resolve = resolver(schema)
-    closing = text_format.layout.parameter.partition("{value}")[2].strip()
-    losses = [Loss(path="", keyword="type", kind="narrowed", note=f"a string that holds {closing} cannot be written")]
+    closing_mark = text_format.layout.parameter.partition("{value}")[2].strip()
+    losses = [Loss(path="", keyword="type", kind="narrowed", note=f"a string that holds {closing_mark} cannot be written")]
     losses += [
         Loss(
             path=str(node.get(PATH, key)) if isinstance(node, dict) else key,
@@ -57,7 +57,7 @@ def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[Wir
 def _provider(text_format: TextFormat) -> Provider:
     base = huggingface.HUGGINGFACE
     form = _form_of_results(text_format)
-    said = (partial(_with_losses, text_format),) if text_format.is_untyped else ()
+    loss_lenses = (partial(_with_losses, text_format),) if text_format.is_untyped else ()
     return replace(
         base,
         name=f"text:{text_format.name}",
@@ -65,8 +65,8 @@ def _provider(text_format: TextFormat) -> Provider:
         names=NameRule(pattern=text_format.names, longest=64, evidence=text_format.evidence),
         schema=replace(
             base.schema,
-            lenient=(*base.schema.lenient, *said),
-            strict=(*openai_schema.STRICT, *said),
+            lenient=(*base.schema.lenient, *loss_lenses),
+            strict=(*openai_schema.STRICT, *loss_lenses),
             is_strict_by_auto=False,
             strict_needs="the schema is enforced by a grammar: Bound.grammar",
         ),

@@ -63,13 +63,13 @@ def _value(text: str, at: int, quote: str) -> tuple[Any, int]:
         return object_of(pairs), at
     if text.startswith("[", at):
         return _items(text, at, "]", lambda at: _value(text, at, quote))
-    string = _patterns(quote).string.match(text, at)
-    if string is not None:
-        return string["string"], _after_blank(text, string.end())
-    word = _WORD.match(text, at)
-    if word is None or quote in word[0]:
+    string_match = _patterns(quote).string.match(text, at)
+    if string_match is not None:
+        return string_match["string"], _after_blank(text, string_match.end())
+    word_match = _WORD.match(text, at)
+    if word_match is None or quote in word_match[0]:
         raise ValueError("no value")
-    return as_json(word[0].strip()), word.end()
+    return as_json(word_match[0].strip()), word_match.end()
 
 
 def _items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
@@ -87,13 +87,13 @@ def _items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, in
 
 
 def _pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
-    key = _patterns(quote).key.match(text, at)
-    if key is None:
+    key_match = _patterns(quote).key.match(text, at)
+    if key_match is None:
         raise ValueError("no key")
-    at = _after_blank(text, key.end())
-    half_quoted = _patterns(quote).half_quoted.match(text, at)
-    value, end = _value(text, at, quote) if half_quoted is None else (half_quoted["string"], half_quoted.end())
-    return (key["word"].strip() if key["string"] is None else key["string"], value), end
+    at = _after_blank(text, key_match.end())
+    half_quoted_match = _patterns(quote).half_quoted.match(text, at)
+    value, end = _value(text, at, quote) if half_quoted_match is None else (half_quoted_match["string"], half_quoted_match.end())
+    return (key_match["word"].strip() if key_match["string"] is None else key_match["string"], value), end
 
 
 def write_braces(value: Any, quote: str, write: Callable[[Any], str]) -> str:

@@ -27,16 +27,16 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
         elif field == "python":
             calls += _calls_of_python(text)
         elif field == "name":
-            written = text.strip()
-            calls.append(TextCall(_name_in(text_format, written), [], written if text_format.id_form else ""))
+            written_name = text.strip()
+            calls.append(TextCall(_name_in(text_format, written_name), [], written_name if text_format.id_form else ""))
         elif calls:
             calls[-1] = _with_field(text_format, calls[-1], field, text, is_cut=is_cut)
     if any(not call.name for call in calls):
         return ()
-    made = [call._replace(arguments=_object(call.arguments)) for call in calls]
-    if is_cut and made:
-        made[-1] = made[-1]._replace(is_cut=True)
-    return tuple(made)
+    calls_with_objects = [call._replace(arguments=_object(call.arguments)) for call in calls]
+    if is_cut and calls_with_objects:
+        calls_with_objects[-1] = calls_with_objects[-1]._replace(is_cut=True)
+    return tuple(calls_with_objects)
 
 
 def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
@@ -98,8 +98,8 @@ def _object(arguments: Any) -> Any:
 def _name_in(text_format: TextFormat, text: str) -> str:
     """Return the tool's name from the text that names a call."""
     text = text.strip("\"'")
-    found = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
-    return _plain(text_format, text if found is None else found["name"])
+    match = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
+    return _plain(text_format, text if match is None else match["name"])
 
 
 def _plain(text_format: TextFormat, text: str) -> str:
@@ -137,9 +137,9 @@ def _are_by_name(text_format: TextFormat, items: Sequence[Any]) -> bool:
 def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
     if not isinstance(item, dict):
         return None
-    inner = item.get("function")
-    if isinstance(inner, dict):  # an entry of ``tool_calls``, as in a message
-        item = {**item, **inner}
+    function = item.get("function")
+    if isinstance(function, dict):  # an entry of ``tool_calls``, as in a message
+        item = {**item, **function}
         del item["function"]
     name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
     arguments = next((item[key] for key in _ARGUMENTS if key in item), None)
@@ -167,23 +167,23 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
     """
     calls: list[TextCall] = []
     for part in _parts_of_list(text):
-        name, before = _NAME.search(part), _BEFORE_ARGUMENTS.search(part)
+        name_match, before_arguments = _NAME.search(part), _BEFORE_ARGUMENTS.search(part)
         if text_format.is_keyed_by_name:
-            name = before = _NAME_AS_KEY.match(part)
-        if name is None:
+            name_match = before_arguments = _NAME_AS_KEY.match(part)
+        if name_match is None:
             continue
         try:
             value = json.loads(part, strict=False)
         except (ValueError, RecursionError):
             value = None
-        inner = _call_of_object(value)
-        if inner is None and _are_by_name(text_format, [value]):
-            inner = TextCall(*next(iter(value.items())))
-        if inner is not None:
-            calls.append(inner)
+        parsed_call = _call_of_object(value)
+        if parsed_call is None and _are_by_name(text_format, [value]):
+            parsed_call = TextCall(*next(iter(value.items())))
+        if parsed_call is not None:
+            calls.append(parsed_call)
             continue
-        arguments = part[before.end() :] if before is not None else part
-        calls.append(TextCall(name[1], arguments.rstrip().removesuffix("," if is_cut else "")))
+        arguments = part[before_arguments.end() :] if before_arguments is not None else part
+        calls.append(TextCall(name_match[1], arguments.rstrip().removesuffix("," if is_cut else "")))
     return calls
 
 
@@ -192,17 +192,17 @@ def _parts_of_list(text: str) -> list[str]:
     stripped = text.lstrip()
     if not stripped.startswith("["):
         return [text]
-    parts, at = list[str](), 1
+    parts, position = list[str](), 1
     decode = json.JSONDecoder(strict=False).raw_decode
     while True:
-        while at < len(stripped) and stripped[at] in " \t\r\n,":
-            at += 1
+        while position < len(stripped) and stripped[position] in " \t\r\n,":
+            position += 1
         try:
-            _, end = decode(stripped, at)
+            _, end = decode(stripped, position)
         except (ValueError, RecursionError):
-            return [*parts, stripped[at:]]
-        parts.append(stripped[at:end])
-        at = end
+            return [*parts, stripped[position:]]
+        parts.append(stripped[position:end])
+        position = end
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
@@ -277,9 +277,9 @@ def _literal(node: ast.expr) -> Any:
     elif isinstance(node, ast.Name) and node.id in _JSON_NAMES:
         return _JSON_NAMES[node.id]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        number = _literal(node.operand)
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
-            return -number if isinstance(node.op, ast.USub) else number
+        operand = _literal(node.operand)
+        if isinstance(operand, (int, float)) and not isinstance(operand, bool):
+            return -operand if isinstance(node.op, ast.USub) else operand
     raise ValueError("not a literal that JSON can hold")
 
 

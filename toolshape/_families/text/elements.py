@@ -27,25 +27,25 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
     Raises:
         ValueError: A tag is not closed, or there is text beside elements.
     """
-    first, *tags = text.split(mark)
-    open_elements: list[tuple[str, Elements, list[str]]] = [("", Elements(), [first])]
+    text_before_tags, *tags = text.split(mark)
+    open_elements: list[tuple[str, Elements, list[str]]] = [("", Elements(), [text_before_tags])]
     for tag in tags:
-        name, end, rest = tag.removeprefix("<").partition(">")
+        name, end, text_after_tag = tag.removeprefix("<").partition(">")
         if is_cut and not end:
             break
         if not end or not tag.startswith("<") or not name:
             raise ValueError("not a tag")
         if not name.startswith("/"):
-            open_elements.append((name, Elements(), [rest]))
+            open_elements.append((name, Elements(), [text_after_tag]))
             continue
-        opened, children, texts = open_elements.pop()
-        if name != f"/{opened}" or not open_elements:
+        open_name, children, element_texts = open_elements.pop()
+        if name != f"/{open_name}" or not open_elements:
             raise ValueError("a tag is not closed")
-        _, siblings, around = open_elements[-1]
-        siblings.append((opened, _content(children, "".join(texts))))
-        around.append(rest)
-    _, elements, texts = open_elements[0]
-    if "".join(texts).strip() or (len(open_elements) > 1 and not is_cut):
+        _, siblings, parent_texts = open_elements[-1]
+        siblings.append((open_name, _content(children, "".join(element_texts))))
+        parent_texts.append(text_after_tag)
+    _, elements, element_texts = open_elements[0]
+    if "".join(element_texts).strip() or (len(open_elements) > 1 and not is_cut):
         raise ValueError("a tag is not closed, or there is text beside elements")
     return elements
 

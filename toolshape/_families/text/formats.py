@@ -32,8 +32,8 @@ _READ_SOURCES = "2026-11-26"
 
 def _json(*ends: str) -> Steps:
     """Return the steps for a JSON object or list and its end mark, which may be missing."""
-    closing: Steps = (Optional((Mark(ends[0]),)),) if ends else ()
-    return (Blank(), JsonValue("json", ends), Blank(), *closing)
+    closing_steps: Steps = (Optional((Mark(ends[0]),)),) if ends else ()
+    return (Blank(), JsonValue("json", ends), Blank(), *closing_steps)
 
 
 _BARE_JSON: Steps = (JsonValue("json"),)
@@ -74,19 +74,19 @@ def _parameter(
     special tokens, before the next tag anywhere. ``ends`` are the end marks of all calls, which may also follow a
     parameter. With ``kind_end``, the tag declares the type of the value before this mark.
     """
-    kind: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
-    following = followers if is_special else tuple(f"\n{follower}" for follower in followers)
-    value = TextUntil((closing, *following), "value", only_before=(*followers, *ends), leaves=following)
-    return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind, value, Blank())
+    kind_steps: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
+    next_tags = followers if is_special else tuple(f"\n{follower}" for follower in followers)
+    value_step = TextUntil((closing, *next_tags), "value", only_before=(*followers, *ends), leaves=next_tags)
+    return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind_steps, value_step, Blank())
 
 
 def _function(end: str) -> Steps:
     """Return the steps for a call in ``function`` tags after ``<function=``; ``end`` is the mark that ends the call."""
-    parameter = _parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
+    parameter_steps = _parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
     return (
         TextUntil((">",), "name", excludes="\n< "),
         Blank(),
-        Repeated(parameter),
+        Repeated(parameter_steps),
         Mark("</function>", or_before=(end,)),
         Blank(),
         Optional((Mark(end),)),
@@ -320,18 +320,18 @@ def _invoke(*ends: str, prefix: str = "", is_special: bool = False) -> Steps:
         prefix: The text before the name of each tag.
         is_special: Whether the tags are special tokens that declare the types of values.
     """
-    parameter, closing = f"<{prefix}parameter name=", f"</{prefix}parameter>"
+    parameter_tag, closing_tag = f"<{prefix}parameter name=", f"</{prefix}parameter>"
     key_end = '"' if is_special else ">"
-    opening = f'{parameter}"' if is_special else parameter
+    opening_tag = f'{parameter_tag}"' if is_special else parameter_tag
     return (
         TextUntil((">",), "name", excludes="\n<"),
         Blank(),
         Repeated(
             _parameter(
-                opening,
+                opening_tag,
                 key_end,
-                closing,
-                parameter,
+                closing_tag,
+                parameter_tag,
                 f"</{prefix}invoke>",
                 ends=ends,
                 kind_end=">" if is_special else "",

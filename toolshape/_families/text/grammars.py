@@ -43,14 +43,14 @@ def structural_tag(
         raise UsageError(f'there is no structural tag for the format {text_format.name!r}: use grammar("lark")')
     tags = [_tag(text_format, name, schema) for name, schema in schemas.items()]
     if layout.before or layout.after:
-        inner: JsonObject = {
+        separated_tags: JsonObject = {
             "type": "tags_with_separator",
             "tags": tags,
             "separator": layout.between,
             "at_least_one": True,
         }
-        inner["stop_after_first"] = not parallel
-        tags = [{"type": "tag", "begin": layout.before, "content": inner, "end": layout.after}]
+        separated_tags["stop_after_first"] = not parallel
+        tags = [{"type": "tag", "begin": layout.before, "content": separated_tags, "end": layout.after}]
     if forced:
         separator = "" if layout.before else layout.between
         content: JsonObject = {
@@ -73,21 +73,21 @@ def structural_tag(
 
 
 def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
-    (begin, *between), ends = _around(text_format, name)
+    (begin, *middle_parts), ends = _around(text_format, name)
     content: JsonObject = {"type": "json_schema", "json_schema": schema}
     if text_format.xml_style:
         content["style"] = text_format.xml_style
     *after, end = ends
-    if between or after:  # the call also contains ids or numbers
-        content = {"type": "sequence", "elements": [*_elements(between, 0), content, *_elements(after, 1)]}
+    if middle_parts or after:  # the call also contains ids or numbers
+        content = {"type": "sequence", "elements": [*_elements(middle_parts, 0), content, *_elements(after, 1)]}
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
 
 def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
     """Return alternating texts and patterns as elements of a sequence; ``first`` is 0 if a pattern comes first."""
     return [
-        {"type": "const_string", "value": piece} if at % 2 else {"type": "regex", "pattern": piece}
-        for at, piece in enumerate(pieces, first)
+        {"type": "const_string", "value": piece} if position % 2 else {"type": "regex", "pattern": piece}
+        for position, piece in enumerate(pieces, first)
     ]
 
 
@@ -122,9 +122,9 @@ def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
 
 
 def _common(texts: Sequence[str]) -> str:
-    first, last = min(texts), max(texts)
-    length = next((at for at, character in enumerate(first) if character != last[at : at + 1]), len(first))
-    return first[:length]
+    smallest, largest = min(texts), max(texts)
+    length = next((position for position, character in enumerate(smallest) if character != largest[position : position + 1]), len(smallest))
+    return smallest[:length]
 
 
 def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool) -> str:
@@ -140,31 +140,31 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
     names: list[str] = []
     for number, (name, schema) in enumerate(schemas.items()):
         before, after = (_terminals(pieces) for pieces in _around(text_format, name))
-        inner = _arguments(text_format, f"call_{number}", schema, rules)
-        rules.append(f"call_{number}: {before} {inner} {after}")
+        arguments = _arguments(text_format, f"call_{number}", schema, rules)
+        rules.append(f"call_{number}: {before} {arguments} {after}")
         names.append(f"call_{number}")
     rules.append(f"call: {' | '.join(names)}")
     separator = _quoted(layout.between) if layout.between else ""
-    further = f"({separator} call)*" if parallel else ""
+    later_calls = f"({separator} call)*" if parallel else ""
     if forced:
-        rules.append(f"start: {_quoted(layout.before)} call {further} {_quoted(layout.after)}")
+        rules.append(f"start: {_quoted(layout.before)} call {later_calls} {_quoted(layout.after)}")
         return "\n".join(["%llguidance {}", *rules, ""])
     # The rule for the text before a call includes the opening mark, so that other text cannot contain the mark.
-    begins = [layout.before] if layout.before else [_around(text_format, name)[0][0] for name in schemas]
-    mark = _trigger(text_format, begins)
+    beginnings = [layout.before] if layout.before else [_around(text_format, name)[0][0] for name in schemas]
+    mark = _trigger(text_format, beginnings)
     if layout.before:
-        first = f"{_quoted(layout.before[len(mark) :])} call"
+        first_call = f"{_quoted(layout.before[len(mark) :])} call"
     else:
-        rests: list[str] = []
+        first_rules: list[str] = []
         for number, rule in enumerate([rule for rule in rules if re.match(r"call_\d+: ", rule)]):
             body = rule.partition(": ")[2]
-            rests.append(f"first_{number}")
+            first_rules.append(f"first_{number}")
             rules.append(
-                f"first_{number}: {_quoted(begins[number][len(mark) :])} {body[len(_quoted(begins[number])) :]}"
+                f"first_{number}: {_quoted(beginnings[number][len(mark) :])} {body[len(_quoted(beginnings[number])) :]}"
             )
-        first = f"({' | '.join(rests)})"
+        first_call = f"({' | '.join(first_rules)})"
     rules += [
-        f"start: PROSE? | opening {first} {further} {_quoted(layout.after)}",
+        f"start: PROSE? | opening {first_call} {later_calls} {_quoted(layout.after)}",
         f"PROSE: /(?s:.+)/ & ~/(?s:.*){_escaped(mark)}(?s:.*)/",
         f"opening[suffix={_quoted(mark)}]: /(?s:.*)/",
     ]
@@ -172,7 +172,7 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
 
 
 def _terminals(pieces: Sequence[str]) -> str:
-    return " ".join(f"/{piece}/" if at % 2 else _quoted(piece) for at, piece in enumerate(pieces))
+    return " ".join(f"/{piece}/" if position % 2 else _quoted(piece) for position, piece in enumerate(pieces))
 
 
 def _escaped(text: str) -> str:
@@ -196,17 +196,17 @@ def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: li
     if text_format.is_python or text_format.quote or text_format.tag_mark:
         return ValueRules(text_format, rule, schema, rules).parameters(schema)
     required = set(schema.get("required", ()))
-    parts: list[str] = []
+    parameters: list[str] = []
     for number, (key, node) in enumerate(schema.get("properties", {}).items()):
         name = f"{rule}_{number}"
         rules.append(f"{name}: {' | '.join(_parameter_rules(layout.parameter, name, key, node, schema, rules))}")
-        parts.append(name if key in required else f"{name}?")
-    others = schema.get("additionalProperties", False)
-    if others is not False:
-        expressions = _parameter_rules(layout.parameter, f"{rule}_others", _KEY_HOLE, others, schema, rules)
+        parameters.append(name if key in required else f"{name}?")
+    other_schema = schema.get("additionalProperties", False)
+    if other_schema is not False:
+        expressions = _parameter_rules(layout.parameter, f"{rule}_others", _KEY_HOLE, other_schema, schema, rules)
         rules.append(f"{rule}_others: {' | '.join(expressions)}")
-        parts.append(f"{rule}_others*")
-    return " ".join(parts)
+        parameters.append(f"{rule}_others*")
+    return " ".join(parameters)
 
 
 def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]) -> list[str]:
@@ -228,8 +228,8 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
             value = f"{name}_text{number}"
             rules.append(f"{value}[suffix={_quoted(end)}]: /(?s:.*)/")
         else:
-            limits = {"type": sorted(kinds)} if len(kinds_by_text) > 1 else {}
-            value = f"{_json({**definitions, **node, **limits} if isinstance(node, dict) else node)} {_quoted(end)}"
+            type_limit = {"type": sorted(kinds)} if len(kinds_by_text) > 1 else {}
+            value = f"{_json({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quoted(end)}"
         expressions.append(f"{_terminals(_split_at_holes(begin))} {value}")
     return expressions
 
@@ -271,15 +271,15 @@ def _with_null_types(node: Any) -> Any:
         return [_with_null_types(item) for item in node]
     if not isinstance(node, dict):
         return node
-    written = {key: _with_null_types(item) for key, item in node.items() if key != "nullable" or item is not True}
+    rewritten = {key: _with_null_types(item) for key, item in node.items() if key != "nullable" or item is not True}
     if node.get("nullable") is not True:
-        return written
-    if isinstance(written.get("enum"), list):
-        written["enum"] = [*written["enum"], None]
+        return rewritten
+    if isinstance(rewritten.get("enum"), list):
+        rewritten["enum"] = [*rewritten["enum"], None]
     return (
-        {"anyOf": [written, {"type": "null"}]}
-        if "type" not in written
-        else {**written, "type": _or_null(written["type"])}
+        {"anyOf": [rewritten, {"type": "null"}]}
+        if "type" not in rewritten
+        else {**rewritten, "type": _or_null(rewritten["type"])}
     )
 
 

@@ -40,29 +40,29 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
     reading = base.read(body)
     if reading is None:
         return None
-    messages, calls, finish, cut, ends_in_call = reading
+    messages, calls, finish, cut_positions, ends_in_call = reading
     if not messages:
         return reading
-    *others, message = messages
-    found = read_text(text_format, visible_text(message), schemas)
-    if not found.calls:
+    *other_messages, message = messages
+    text_reading = read_text(text_format, visible_text(message), schemas)
+    if not text_reading.calls:
         return reading
-    own = {key: value for key, value in message.items() if key != "tool_calls"}
-    made, text_calls = as_message(replace(text_format, needs_ids=True), found, own)
-    given = list(message.get("tool_calls") or ())
-    with_objects = [
+    other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
+    text_message, text_calls = as_message(replace(text_format, needs_ids=True), text_reading, other_fields)
+    server_calls = list(message.get("tool_calls") or ())
+    calls_with_objects = [
         call._replace(arguments=written["function"]["arguments"])
-        for call, written in zip(text_calls, made["tool_calls"], strict=True)
+        for call, written in zip(text_calls, text_message["tool_calls"], strict=True)
     ]
-    (spoken,) = codec.write_calls(with_objects)  # as the server writes its own calls
-    written = spoken["tool_calls"]
+    (wire_message,) = codec.write_calls(calls_with_objects)  # as the server writes its own calls
+    written = wire_message["tool_calls"]
     text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
-    first = len(text_calls)
-    cut = frozenset({at for at, call in enumerate(found.calls) if call.is_cut} | {first + at for at in cut})
+    text_call_count = len(text_calls)
+    cut_positions = frozenset({position for position, call in enumerate(text_reading.calls) if call.is_cut} | {text_call_count + position for position in cut_positions})
     if finish in ("stop", None):
         finish = "tool_calls"
-    assistant = {**made, "tool_calls": [*written, *given]}
-    return [*others, assistant], [*text_calls, *calls], finish, cut, ends_in_call or not calls
+    assistant = {**text_message, "tool_calls": [*written, *server_calls]}
+    return [*other_messages, assistant], [*text_calls, *calls], finish, cut_positions, ends_in_call or not calls
 
 
 def _fold(
@@ -73,12 +73,12 @@ def _fold(
     A call in the text is complete where it ends. The server's calls come after the calls in the text, so their
     positions are known only when the response ends.
     """
-    held: list[Completed] = body.setdefault("x-server-calls", [])
-    held += base.fold(body, event)
+    server_calls: list[Completed] = body.setdefault("x-server-calls", [])
+    server_calls += base.fold(body, event)
     delta = base.text_delta(event)
     has_ended = piece_in(event)[2] is not None
-    found, completed = advanced(body, text_format, schemas, delta.text, has_ended=has_ended)
-    body["x-delta"] = TextDelta(found.text, delta.thinking + found.reasoning)
+    text_reading, completed = advanced(body, text_format, schemas, delta.text, has_ended=has_ended)
+    body["x-delta"] = TextDelta(text_reading.text, delta.thinking + text_reading.reasoning)
     if has_ended:
-        completed += [(body["x-calls"] + at, call) for at, call in held]
+        completed += [(body["x-calls"] + position, call) for position, call in server_calls]
     return completed

@@ -60,13 +60,13 @@ def gathered(segments: Sequence[Segment]) -> TextReading:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[TextCall] = []
-    for kind, text, made in segments:
+    for kind, text, segment_calls in segments:
         if kind == "text":
             texts.append(text)
         elif kind == "reasoning":
             thoughts.append(text)
         else:
-            calls += made
+            calls += segment_calls
     return TextReading("".join(texts), "".join(thoughts), tuple(calls))
 
 

@@ -50,9 +50,9 @@ def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
     """Return the text in a list: the result of a pipeline, which holds a string or messages, or a list of messages."""
     if not body:
         return None, None, None
-    generated = member(body[0], "generated_text")
-    if generated is not None:
-        return text_in(generated)
+    generated_text = member(body[0], "generated_text")
+    if generated_text is not None:
+        return text_in(generated_text)
     return text_in(body[-1]) if isinstance(body[-1], dict) else (None, None, None)
 
 
@@ -69,13 +69,13 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
     if message is not None and member(message, "tool_calls"):
         reading = huggingface.read(to_plain_json(message))
         return None if reading is None else (*reading[:2], finish or reading[2], *reading[3:])
-    found = read_text(text_format, text, schemas)
-    own = {} if message is None else to_plain_json(message)
-    assistant, calls = as_message(text_format, found, own)
-    cut = frozenset(at for at, call in enumerate(found.calls) if call.is_cut)
+    text_reading = read_text(text_format, text, schemas)
+    other_fields = {} if message is None else to_plain_json(message)
+    assistant, calls = as_message(text_format, text_reading, other_fields)
+    cut_positions = frozenset(position for position, call in enumerate(text_reading.calls) if call.is_cut)
     if finish is None or str(finish) in ("eos_token", "stop_sequence"):  # from text-generation-inference
-        finish = "length" if cut else "tool_calls" if calls else "stop"
-    return [assistant], calls, finish, cut, bool(cut)
+        finish = "length" if cut_positions else "tool_calls" if calls else "stop"
+    return [assistant], calls, finish, cut_positions, bool(cut_positions)
 
 
 def as_message(text_format: TextFormat, found: TextReading, message: WireMessage) -> tuple[WireMessage, list[WireCall]]:
@@ -83,13 +83,13 @@ def as_message(text_format: TextFormat, found: TextReading, message: WireMessage
 
     Chat templates need the arguments in ``tool_calls`` as objects, and fail if a message has no content.
     """
-    kept = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
+    other_fields = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
     content = found.text.strip() if found.calls else found.text
-    written: WireMessage = {"role": "assistant", **kept, "content": content}
-    if found.reasoning and "reasoning_content" not in kept:
-        written["reasoning_content"] = found.reasoning.strip()
+    assistant_message: WireMessage = {"role": "assistant", **other_fields, "content": content}
+    if found.reasoning and "reasoning_content" not in other_fields:
+        assistant_message["reasoning_content"] = found.reasoning.strip()
     if not found.calls:
-        return written, []
+        return assistant_message, []
     tool_calls = [tool_call(call) for call in found.calls]
     calls = [
         WireCall(call.id, call.name, call.arguments, tool_call)
@@ -102,15 +102,15 @@ def as_message(text_format: TextFormat, found: TextReading, message: WireMessage
         lambda call, call_id: {**call, "id": call_id},
         leaves_out=not text_format.needs_ids,
     )
-    written["tool_calls"] = tool_calls
-    return written, [call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)]
+    assistant_message["tool_calls"] = tool_calls
+    return assistant_message, [call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)]
 
 
 def tool_call(call: TextCall) -> JsonObject:
     """Return a call as an entry of ``tool_calls``, in the form that chat templates accept."""
     arguments = as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
-    made: JsonObject = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
-    return {**made, "id": call.id} if call.id else made
+    entry: JsonObject = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {**entry, "id": call.id} if call.id else entry
 
 
 def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -126,8 +126,8 @@ def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: Jso
     if finish is not None:
         body["finish_reason"] = finish
     has_ended = finish is not None or event.get("is_end") is True
-    found, completed = advanced(body, text_format, schemas, piece, has_ended=has_ended)
-    body["x-delta"] = TextDelta(found.text, reasoning + found.reasoning)
+    text_reading, completed = advanced(body, text_format, schemas, piece, has_ended=has_ended)
+    body["x-delta"] = TextDelta(text_reading.text, reasoning + text_reading.reasoning)
     return completed
 
 
@@ -143,16 +143,16 @@ def advanced(
     if body["x-has-ended"]:
         return gathered(()), []
     scanner: Scanner = body["x-scanner"]
-    found = gathered([*scanner.feed(piece), *(scanner.close() if has_ended else ())])
+    text_reading = gathered([*scanner.feed(piece), *(scanner.close() if has_ended else ())])
     body["x-has-ended"] = has_ended
-    first = body["x-calls"]
-    body["x-calls"] += len(found.calls)
+    first_position = body["x-calls"]
+    body["x-calls"] += len(text_reading.calls)
     completed = [
-        (first + at, WireCall(call.id, call.name, call.arguments, tool_call(call)))
-        for at, call in enumerate(found.calls)
+        (first_position + offset, WireCall(call.id, call.name, call.arguments, tool_call(call)))
+        for offset, call in enumerate(text_reading.calls)
         if not call.is_cut
     ]
-    return found, completed
+    return text_reading, completed
 
 
 def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:

@@ -94,8 +94,8 @@ class Scanner:
         """Read a piece of the text, and return the segments that are now certain."""
         if piece:
             if self._call_text is not None:
-                whole = not self._call_from and self._at == len(self._buffer)  # true for most pieces
-                self._call_text.append(self._buffer if whole else self._buffer[self._call_from : self._at])
+                is_whole_buffer = not self._call_from and self._at == len(self._buffer)  # true for most pieces
+                self._call_text.append(self._buffer if is_whole_buffer else self._buffer[self._call_from : self._at])
                 self._call_from = 0
             self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
             self._at = 0
@@ -110,8 +110,8 @@ class Scanner:
         return self._taken()
 
     def _taken(self) -> list[Segment]:
-        taken, self._segments = self._segments, []
-        return taken
+        segments, self._segments = self._segments, []
+        return segments
 
     # --- the text around calls --------------------------------------------------------------------------------------
 
@@ -138,17 +138,17 @@ class Scanner:
                 self._say(self._take(len(self._buffer) - self._at), kind)
                 yield
             return None
-        compiled = _compiled_marks(marks)
+        compiled_marks = _compiled_marks(marks)
         while True:
-            found = compiled.pattern.search(self._buffer, self._at)
+            match = compiled_marks.pattern.search(self._buffer, self._at)
             is_open = not self._has_ended
-            if found is not None and not (is_open and _may_grow(found, compiled)):
-                self._say(self._take(found.start() - self._at), kind)
-                self._take(found.end() - found.start())
-                return found[0]
-            end = found.start() if found is not None else len(self._buffer)
-            if is_open and found is None:
-                end -= _held_back(self._buffer, self._at, compiled)
+            if match is not None and not (is_open and _may_grow(match, compiled_marks)):
+                self._say(self._take(match.start() - self._at), kind)
+                self._take(match.end() - match.start())
+                return match[0]
+            end = match.start() if match is not None else len(self._buffer)
+            if is_open and match is None:
+                end -= _held_back(self._buffer, self._at, compiled_marks)
             self._say(self._take(end - self._at), kind)
             if not is_open:
                 return None
@@ -173,19 +173,19 @@ class Scanner:
                 return False
             yield
         bare = dict(self._format.bare)
-        begins = sorted((*marks, *bare), key=len, reverse=True)
+        beginnings = sorted((*marks, *bare), key=len, reverse=True)
         while True:  # a bare call may begin like a mark: the longest match decides
-            rest = self._buffer[self._at : self._at + len(begins[0])]
-            first = next((begin for begin in begins if rest.startswith(begin) or begin.startswith(rest)), None)
-            if first is None or rest.startswith(first):
+            next_text = self._buffer[self._at : self._at + len(beginnings[0])]
+            first_beginning = next((beginning for beginning in beginnings if next_text.startswith(beginning) or beginning.startswith(next_text)), None)
+            if first_beginning is None or next_text.startswith(first_beginning):
                 break
             if self._has_ended:
-                first = next((begin for begin in begins if rest.startswith(begin)), None)
+                first_beginning = next((beginning for beginning in beginnings if next_text.startswith(beginning)), None)
                 break
             yield
-        if first not in bare:
+        if first_beginning not in bare:
             return False
-        yield from self._call(bare[first], [("bare", "")], "")
+        yield from self._call(bare[first_beginning], [("bare", "")], "")
         return True
 
     def _call(self, steps: Steps, fields: Fields, mark: str) -> _Run:
@@ -268,8 +268,8 @@ class Scanner:
 
     def _choice(self, step: Choice, fields: Fields) -> _Run:
         yield from self._need(1)
-        for first, steps in step.branches:
-            if first == "" or self._buffer[self._at] in first:
+        for first_characters, steps in step.branches:
+            if first_characters == "" or self._buffer[self._at] in first_characters:
                 yield from self._steps(steps, fields)
                 return
         raise _MissError
@@ -296,17 +296,17 @@ class Scanner:
     def _takes_text(self, step: TextUntil, fields: Fields) -> bool:
         """Consume the text up to a mark, and the mark, if the first mark in the buffer surely ends the text."""
         marks = _compiled_marks(step.marks, step.excludes)
-        found = marks.pattern.search(self._buffer, self._at)
-        if found is None or found.end() == len(self._buffer) or _may_grow(found, marks):
+        match = marks.pattern.search(self._buffer, self._at)
+        if match is None or match.end() == len(self._buffer) or _may_grow(match, marks):
             return False
-        mark = found[0]
-        leaves = mark in step.leaves
+        mark = match[0]
+        leaves_mark = mark in step.leaves
         if mark in step.excludes or (
-            step.only_before and not leaves and not self._is_before(step.only_before, found.end())
+            step.only_before and not leaves_mark and not self._is_before(step.only_before, match.end())
         ):
             return False
-        text = self._buffer[self._at : found.start()]
-        self._at = found.start() if leaves else found.end()
+        text = self._buffer[self._at : match.start()]
+        self._at = match.start() if leaves_mark else match.end()
         fields.append((step.field, text))
         return True
 
@@ -321,12 +321,12 @@ class Scanner:
     def _mark(self, step: Mark) -> _Run:
         texts = (step.text, *step.or_before)
         while True:  # the first character that matches none of the texts decides
-            rest = self._buffer[self._at : self._at + max(map(len, texts))]
+            next_text = self._buffer[self._at : self._at + max(map(len, texts))]
             for text in texts:
-                if rest.startswith(text):
+                if next_text.startswith(text):
                     self._take(len(text) if text == step.text else 0)
                     return
-            if not any(text.startswith(rest) for text in texts):
+            if not any(text.startswith(next_text) for text in texts):
                 raise _MissError
             if self._has_ended:
                 raise _CutError
@@ -351,51 +351,51 @@ class Scanner:
     def _until(self, step: TextUntil, fields: Fields) -> _Run:
         marks = _compiled_marks(step.marks, step.excludes)
         parts: list[str] = []
-        at = self._at
+        search_from = self._at
         while True:
-            found = marks.pattern.search(self._buffer, at)
-            if found is None:
-                held = 0 if self._has_ended else _held_back(self._buffer, at, marks)
-                parts.append(self._take(len(self._buffer) - held - self._at))
+            match = marks.pattern.search(self._buffer, search_from)
+            if match is None:
+                held_count = 0 if self._has_ended else _held_back(self._buffer, search_from, marks)
+                parts.append(self._take(len(self._buffer) - held_count - self._at))
                 if self._has_ended:
                     fields += [(step.field, "".join(parts))] * step.keeps_cut
                     raise _CutError
                 yield
-                at = self._at
+                search_from = self._at
                 continue
-            counts: bool | None = True
-            if not self._has_ended and _may_grow(found, marks):
-                counts = None
-            elif found[0] in step.excludes:
-                self._take(found.start() - self._at)  # as in a stream, so that every split reads alike
+            ends_text: bool | None = True
+            if not self._has_ended and _may_grow(match, marks):
+                ends_text = None
+            elif match[0] in step.excludes:
+                self._take(match.start() - self._at)  # as in a stream, so that every split reads alike
                 raise _MissError
-            elif step.only_before and found[0] not in step.leaves:
-                counts = self._is_before(step.only_before, found.end())
-            if counts is False:
-                at = found.start() + 1
-            elif counts:
-                parts.append(self._take(found.start() - self._at))
-                if found[0] not in step.leaves:
-                    self._take(len(found[0]))
+            elif step.only_before and match[0] not in step.leaves:
+                ends_text = self._is_before(step.only_before, match.end())
+            if ends_text is False:
+                search_from = match.start() + 1
+            elif ends_text:
+                parts.append(self._take(match.start() - self._at))
+                if match[0] not in step.leaves:
+                    self._take(len(match[0]))
                 fields.append((step.field, "".join(parts)))
                 return
             else:
-                parts.append(self._take(found.start() - self._at))
+                parts.append(self._take(match.start() - self._at))
                 yield
-                at = self._at
+                search_from = self._at
 
     def _is_before(self, texts: tuple[str, ...], at: int) -> bool | None:
         """Return whether one of ``texts`` follows after any white space; ``None`` if more text must come to decide."""
-        most = at + _MOST_BLANK
-        at = _blank_end(self._buffer, at, most)
-        if at == most:
+        blank_limit = at + _MOST_BLANK
+        at = _blank_end(self._buffer, at, blank_limit)
+        if at == blank_limit:
             return False
         if any(self._buffer.startswith(text, at) for text in texts):
             return True
-        rest = self._buffer[at : at + max(map(len, texts))]
+        next_text = self._buffer[at : at + max(map(len, texts))]
         if self._has_ended:
-            return not rest
-        return None if any(text.startswith(rest) for text in texts) else False
+            return not next_text
+        return None if any(text.startswith(next_text) for text in texts) else False
 
     def _json(self, step: JsonValue, fields: Fields) -> _Run:
         """Consume a JSON object or array: with Python's parser if it has fully arrived, else bracket by bracket."""
@@ -427,37 +427,37 @@ class Scanner:
         open string. If the call is cut off, the field holds the text so far.
         """
         parts: list[str] = []
-        depth, quote, at = 0, "", self._at
+        depth, quote, search_from = 0, "", self._at
         try:
             while True:
                 marks = brackets.inside[quote] if quote else brackets.outside
-                found = marks.pattern.search(self._buffer, at)
-                if found is None:
-                    held = 0 if self._has_ended else _held_back(self._buffer, at, marks)
-                    parts.append(self._take(len(self._buffer) - held - self._at))
+                match = marks.pattern.search(self._buffer, search_from)
+                if match is None:
+                    held_count = 0 if self._has_ended else _held_back(self._buffer, search_from, marks)
+                    parts.append(self._take(len(self._buffer) - held_count - self._at))
                     if self._has_ended:
                         raise _CutError
                     yield
-                    at = self._at
+                    search_from = self._at
                     continue
-                mark, at = found[0], found.end()
+                mark, search_from = match[0], match.end()
                 if mark == "\\":
-                    at = yield from self._after_escape(parts, found.start())
+                    search_from = yield from self._after_escape(parts, match.start())
                 elif quote:
                     quote = ""
                 elif mark in brackets.inside:
-                    begins = (
+                    opens_string = (
                         not brackets.before_quote
-                        or self._character_before(found.start(), parts) in brackets.before_quote
+                        or self._character_before(match.start(), parts) in brackets.before_quote
                     )
-                    quote = mark if begins else ""
+                    quote = mark if opens_string else ""
                 elif mark in _OPENERS:
                     depth += 1
                 elif mark not in _CLOSERS:  # an end mark: closing brackets are missing
-                    parts.append(self._take(found.start() - self._at))
+                    parts.append(self._take(match.start() - self._at))
                     return
                 elif depth == 1:
-                    parts.append(self._take(at - self._at))
+                    parts.append(self._take(search_from - self._at))
                     return
                 else:
                     depth -= 1
@@ -485,12 +485,12 @@ class Scanner:
         """Wait for the beginning of a call or of a list of calls, up to its first parenthesis; consume nothing."""
         yield from self._need(1)
         while True:  # text that is not a call may also begin with a list or a word
-            begins = pattern.match(self._buffer, self._at)
-            if begins is None or begins.end() - self._at > _MOST_BEFORE_BRACKET:
+            match = pattern.match(self._buffer, self._at)
+            if match is None or match.end() - self._at > _MOST_BEFORE_BRACKET:
                 raise _MissError
-            if begins[0].endswith("("):
+            if match[0].endswith("("):
                 break
-            if begins.end() < len(self._buffer) or self._has_ended:
+            if match.end() < len(self._buffer) or self._has_ended:
                 raise _MissError
             yield
 
@@ -569,8 +569,8 @@ def _braces(quote: str) -> _Brackets:
 
 def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
     """Return where the white space at a position ends."""
-    found = _BLANK.match(text, at, most)
-    return at if found is None else found.end()
+    match = _BLANK.match(text, at, most)
+    return at if match is None else match.end()
 
 
 def _alternation(marks: Sequence[str]) -> re.Pattern[str]:
@@ -589,8 +589,8 @@ def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
     """Return whether a mark that was found at the end of the buffer may be the beginning of a longer mark."""
     if found[0] not in marks.ambiguous:
         return False
-    rest = found.string[found.start() : found.start() + marks.longest]
-    return rest in marks.prefixes
+    next_text = found.string[found.start() : found.start() + marks.longest]
+    return next_text in marks.prefixes
 
 
 _PYTHON = _Brackets(

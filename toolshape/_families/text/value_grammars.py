@@ -53,16 +53,16 @@ class ValueRules:
             (_quoted(begin.format(key=key)) + " " + self._value(node, end.format(key=key)), key)
             for key, node in properties.items()
         ]
-        others = schema.get("additionalProperties", False)
-        more = "" if others is False else self._rule(self._other_parameter(begin, end, others))
-        return self._members(members, frozenset(schema.get("required", ())), layout.between_parameters, more)
+        other_schema = schema.get("additionalProperties", False)
+        other_members = "" if other_schema is False else self._rule(self._other_parameter(begin, end, other_schema))
+        return self._members(members, frozenset(schema.get("required", ())), layout.between_parameters, other_members)
 
     def _other_parameter(self, begin: str, end: str, node: Any) -> str:
         """Return an expression for a parameter of any name."""
         if self._format.tag_mark:
             return f"{self._other_element(node)} {_quoted(end.rpartition('>')[2])}"
-        before, _, after = begin.partition("{key}")
-        return f"{_quoted(before)} {_PARAMETER_NAME} {_quoted(after)} {self._value(node, end)}"
+        before_name, _, after_name = begin.partition("{key}")
+        return f"{_quoted(before_name)} {_PARAMETER_NAME} {_quoted(after_name)} {self._value(node, end)}"
 
     def _rule(self, body: str) -> str:
         name = f"{self._prefix}_v{len(self._rules)}"
@@ -147,8 +147,8 @@ class ValueRules:
         if kind == "string":
             return self._string(closing)
         if kind in ("array", "object"):
-            inner = self._array(node) if kind == "array" else self._object(node)
-            return f"({inner}) {_quoted(closing)}"
+            expression = self._array(node) if kind == "array" else self._object(node)
+            return f"({expression}) {_quoted(closing)}"
         if kind in ("integer", "number"):
             return f"{_INTEGER if kind == 'integer' else _NUMBER} {_quoted(closing)}"
         words = [self._written(value) for value in ((True, False) if kind == "boolean" else (None,))]
@@ -183,11 +183,11 @@ class ValueRules:
                 elements.append(f"({self._element(ITEM, items)})*")
             return " ".join(elements) or '""'
         separator = _quoted(", " if self._format.is_python else ",")
-        more = self._rule(self._value(items, "")) if items is not False else ""
+        item_rule = self._rule(self._value(items, "")) if items is not False else ""
         if not positions:
-            return f'"[" ({more} ({separator} {more})*)? "]"' if more else '"[]"'
-        first = f" {separator} ".join(f"({self._value(item, '')})" for item in positions)
-        return f'"[" {first} {f"({separator} {more})*" if more else ""} "]"'
+            return f'"[" ({item_rule} ({separator} {item_rule})*)? "]"' if item_rule else '"[]"'
+        position_items = f" {separator} ".join(f"({self._value(item, '')})" for item in positions)
+        return f'"[" {position_items} {f"({separator} {item_rule})*" if item_rule else ""} "]"'
 
     def _element(self, key: str, node: Any) -> str:
         mark = self._format.tag_mark
@@ -200,24 +200,24 @@ class ValueRules:
         """
         properties: Mapping[str, Any] = node.get("properties", {})
         required = frozenset(node.get("required", ()))
-        others = node.get("additionalProperties", not properties)
+        other_schema = node.get("additionalProperties", not properties)
         if self._format.tag_mark:
             elements = [
                 f"({self._element(key, value)}){'' if key in required else '?'}" for key, value in properties.items()
             ]
-            if others is not False:
-                elements.append(f"({self._rule(self._other_element(others))})*")
+            if other_schema is not False:
+                elements.append(f"({self._rule(self._other_element(other_schema))})*")
             return " ".join(elements) or '""'
         colon, separator = (": ", ", ") if self._format.is_python else (":", ",")
         members = [
             (f"{_quoted((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}", key)
             for key, value in properties.items()
         ]
-        more = ""
-        if others is not False:
+        other_members = ""
+        if other_schema is not False:
             key = _PYTHON_STRING if self._format.is_python else _WORD
-            more = self._rule(f"{key} {_quoted(colon)} {self._value(others, '')}")
-        return f'"{{" {self._members(members, required, separator, more)} "}}"'
+            other_members = self._rule(f"{key} {_quoted(colon)} {self._value(other_schema, '')}")
+        return f'"{{" {self._members(members, required, separator, other_members)} "}}"'
 
     def _other_element(self, node: Any) -> str:
         """Return an expression for an element of any name; the rule does not compare the names of its two tags."""

@@ -28,12 +28,12 @@ def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     if not isinstance(arguments, dict) or schema is None:
         return arguments
     properties = schema.get("properties")
-    known: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
-    others = schema.get("additionalProperties", True)
+    schemas_by_name: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+    other_schema = schema.get("additionalProperties", True)
     resolve = resolver(schema)
 
     def typed(key: str, value: Any) -> Any:
-        return _typed(value, known.get(key, others), resolve) if isinstance(value, str) else value
+        return _typed(value, schemas_by_name.get(key, other_schema), resolve) if isinstance(value, str) else value
 
     if isinstance(arguments, WrittenObject):
         return WrittenObject([(key, typed(key, value)) for key, value in arguments.pairs])
@@ -47,8 +47,8 @@ def unwrapped(arguments: Any, schema: JsonSchema | None, wrappers: Collection[st
     ((name, content),) = arguments.items()
     if name not in wrappers or name in schema.get("properties", {}):
         return arguments
-    inner = as_json(content) if isinstance(content, str) else content
-    return inner if isinstance(inner, dict) else arguments
+    unwrapped_content = as_json(content) if isinstance(content, str) else content
+    return unwrapped_content if isinstance(unwrapped_content, dict) else arguments
 
 
 def _untyped(value: Any) -> Any:
@@ -66,14 +66,14 @@ def _untyped_object(elements: Elements) -> dict[str, Any]:
 
 def _typed_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> dict[str, Any]:
     properties = schema.get("properties")
-    known: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
-    others = schema.get("additionalProperties", True)
+    schemas_by_name: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+    other_schema = schema.get("additionalProperties", True)
 
     def is_array(name: str) -> bool:
-        return "array" in _admitted(known.get(name, others), resolve, 0)[0]
+        return "array" in _admitted(schemas_by_name.get(name, other_schema), resolve, 0)[0]
 
     children = _folded(elements, is_array)
-    return object_of([(name, _typed_content(item, known.get(name, others), resolve)) for name, item in children])
+    return object_of([(name, _typed_content(item, schemas_by_name.get(name, other_schema), resolve)) for name, item in children])
 
 
 def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
@@ -86,7 +86,7 @@ def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
         if names.count(name) == 1 or not is_array(name):
             children.append((name, content))
         elif name not in dict(children):
-            children.append((name, Elements([(ITEM, item) for other, item in elements if other == name])))
+            children.append((name, Elements([(ITEM, item) for element_name, item in elements if element_name == name])))
     return children
 
 
@@ -118,8 +118,8 @@ def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
 
 def _typed(text: str, node: Any, resolve: Resolve) -> Any:
     kinds, choices = _admitted(node, resolve, 0)
-    said, text = isinstance(text, SaidText), str(text)
-    if kinds == _TEXT_ALONE or ("string" in kinds and (said or text in choices)):
+    is_declared_text, text = isinstance(text, SaidText), str(text)
+    if kinds == _TEXT_ALONE or ("string" in kinds and (is_declared_text or text in choices)):
         return text
     stripped = text.strip()
     for read in _READERS:
@@ -166,14 +166,14 @@ def _admitted(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], 
     if values is not None:
         texts = frozenset(value for value in values if isinstance(value, str))
         return frozenset(map(kind_of, values)), texts
-    declared = node.get("type")
-    if declared is not None:
-        kinds = frozenset([declared] if isinstance(declared, str) else declared)
+    declared_kinds = node.get("type")
+    if declared_kinds is not None:
+        kinds = frozenset([declared_kinds] if isinstance(declared_kinds, str) else declared_kinds)
         return (kinds | {"null"} if node.get("nullable") is True else kinds), frozenset()
     for keyword in ("anyOf", "oneOf"):
         if isinstance(node.get(keyword), list):
-            parts = [_admitted(branch, resolve, depth + 1) for branch in node[keyword]]
-            return frozenset().union(*(kinds for kinds, _ in parts)), frozenset().union(*(texts for _, texts in parts))
+            admitted_parts = [_admitted(branch, resolve, depth + 1) for branch in node[keyword]]
+            return frozenset().union(*(kinds for kinds, _ in admitted_parts)), frozenset().union(*(texts for _, texts in admitted_parts))
     if isinstance(node.get("allOf"), list) and node["allOf"]:
         return _admitted(node["allOf"][0], resolve, depth + 1)
     return _KINDS, frozenset()

@@ -94,8 +94,8 @@ def write_spaced(value: Any) -> str:
 def _refuse_misread(text_format: TextFormat, calls: Sequence[TextCall], text: str, schemas: Schemas) -> None:
     reading = read_text(text_format, text, schemas)
     for position, call in enumerate(calls):
-        found = reading.calls[position] if position < len(reading.calls) else None
-        if found is not None and found.name == call.name and _is_same(call, found):
+        read_call = reading.calls[position] if position < len(reading.calls) else None
+        if read_call is not None and read_call.name == call.name and _is_same(call, read_call):
             continue
         message = (
             f"a call of {call.name!r} cannot be written in the format {text_format.name!r}: it would be read as "
