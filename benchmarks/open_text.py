@@ -60,7 +60,7 @@ PIECE = 4  # characters, about a token
 REPEATS = 50
 
 
-def shortest(work: Callable[[], Any], repeats: int = REPEATS) -> float:
+def measure_shortest(work: Callable[[], Any], repeats: int = REPEATS) -> float:
     """Run some work several times; return the shortest time in seconds."""
     best_time = float("inf")
     for _ in range(repeats):
@@ -85,7 +85,7 @@ def floor_of(said: str) -> float:
     """Return the seconds that one regular expression and ``json.loads`` take for a text of this length."""
     hermes = text.write("hermes", CALLS)
     pattern = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
-    seconds = shortest(lambda: [json.loads(call_text) for call_text in pattern.findall(hermes)])
+    seconds = measure_shortest(lambda: [json.loads(call_text) for call_text in pattern.findall(hermes)])
     return seconds * len(said) / len(hermes)
 
 
@@ -151,17 +151,19 @@ class Peer:
         return [*times, f"{wrong_count} of {len(splits)}"]
 
 
-def row(name: str, peers: Sequence[Peer]) -> str:
+def make_row(name: str, peers: Sequence[Peer]) -> str:
     """Return the table row of a format: microseconds for each kilobyte, and wrong splits."""
     sample = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
     kilobytes = len(sample.encode()) / 1000
     pieces = pieces_of(sample)
     assert is_right([(call.name, call.arguments) for call in text.read(name, sample, SCHEMAS).calls]), name
-    whole_time = shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
-    streamed_time = shortest(lambda: read_stream(name, pieces)) / kilobytes
+    whole_time = measure_shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
+    streamed_time = measure_shortest(lambda: read_stream(name, pieces)) / kilobytes
     floor_time = floor_of(sample) / kilobytes
     splits = splits_of(sample)
-    wrong_count = sum(not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits)
+    wrong_count = sum(
+        not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits
+    )
     times = [f"{seconds * 1e6:.0f}" for seconds in (floor_time, whole_time, streamed_time)]
     cells = [f"`{name}`", *times, f"{wrong_count} of {len(splits)}"]
     return f"| {' | '.join([*cells, *(cell for peer in peers for cell in peer.cells(name, sample))])} |"
@@ -197,7 +199,7 @@ def main() -> None:
         "",
         f"| {' | '.join(columns)} |",
         "|---" * len(columns) + "|",
-        *(row(text_format.name, peers) for text_format in text.formats()),
+        *(make_row(text_format.name, peers) for text_format in text.formats()),
         "",
     ]
     RESULTS.write_text("\n".join(lines), encoding="utf-8")

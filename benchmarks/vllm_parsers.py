@@ -116,12 +116,12 @@ class EmptyType(type):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        empty_class = empty(name, cls.__module__)
+        empty_class = make_empty_class(name, cls.__module__)
         setattr(cls, name, empty_class)
         return empty_class
 
 
-def empty(name: str, module: str) -> Any:
+def make_empty_class(name: str, module: str) -> Any:
     """Return an empty class, which pydantic accepts as a type that admits any value."""
     schema = classmethod(lambda *_: core_schema.any_schema())
     return EmptyType(name, (), {"__module__": module, "__get_pydantic_core_schema__": schema})
@@ -135,7 +135,7 @@ class Empty(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        empty_class = empty(name, self.__name__)
+        empty_class = make_empty_class(name, self.__name__)
         setattr(self, name, empty_class)
         return empty_class
 
@@ -267,7 +267,7 @@ def tokenizer_of(name: str) -> Tokenizer:
     return Tokenizer(MARKS[name])
 
 
-def request_of(tools: list[Any]) -> Any:
+def make_request(tools: list[Any]) -> Any:
     """Return a vLLM chat request with some tools."""
     protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
     request = protocol.ChatCompletionRequest(messages=[{"role": "user", "content": ""}], model="model")
@@ -310,14 +310,14 @@ def steps_of(name: str, pieces: list[str]) -> list[tuple[str, list[int]]]:
     return steps
 
 
-def whole(name: str, said: str, ids: list[int], request: Any) -> list[list[Any]]:
+def parse_whole(name: str, said: str, ids: list[int], request: Any) -> list[list[Any]]:
     """Parse a whole text, and return its calls."""
     parser = parser_of(name)(tokenizer_of(name), request.tools)
     _, _, calls = parser.parse(said, request, enable_auto_tools=True, model_output_token_ids=ids)
     return [[call.name, call.arguments] for call in calls or []]
 
 
-def streamed(name: str, steps: list[tuple[str, list[int]]], request: Any, end: str = "step") -> list[list[Any]]:
+def parse_streamed(name: str, steps: list[tuple[str, list[int]]], request: Any, end: str = "step") -> list[list[Any]]:
     """Parse a text that arrives piece by piece; return the calls that a client assembles from the deltas."""
     parser = parser_of(name)(tokenizer_of(name), request.tools)
     if end == "step":
@@ -342,16 +342,16 @@ def main() -> None:
         job = json.loads(line)
         shortest_time, calls = float("inf"), []
         try:
-            name, pieces, request = job["format"], job["pieces"], request_of(job["tools"])
+            name, pieces, request = job["format"], job["pieces"], make_request(job["tools"])
             if "marks" in job:
                 pieces = with_whole_marks(name, pieces, are_alone=job["marks"] == "alone")
             steps = steps_of(name, pieces)
             for _ in range(job["repeats"]):
                 started = time.perf_counter()
                 if len(pieces) == 1:
-                    calls = whole(name, *steps[0], request)
+                    calls = parse_whole(name, *steps[0], request)
                 else:
-                    calls = streamed(name, steps, request, job.get("end", "step"))
+                    calls = parse_streamed(name, steps, request, job.get("end", "step"))
                 shortest_time = min(shortest_time, time.perf_counter() - started)
             print(json.dumps({"calls": calls, "seconds": shortest_time}), flush=True)
         except Exception as error:

@@ -11,9 +11,9 @@ from typing import Any
 from toolshape._errors import UsageError, nearest
 from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.formats import FORMATS
-from toolshape._families.text.reading import TextReading, gathered, read_text, scanner_of
+from toolshape._families.text.reading import TextReading, join_segments, make_scanner, read_text
 from toolshape._families.text.scanner import Segment
-from toolshape._families.text.writing import written_calls
+from toolshape._families.text.writing import write_calls
 
 __all__ = ["Reader", "TextCall", "TextFormat", "TextReading", "format_for", "formats", "read", "write"]
 
@@ -48,7 +48,7 @@ def format_for(model: str) -> str:
     return max(matches)[2]
 
 
-def _format(name: str) -> TextFormat:
+def _find_format(name: str) -> TextFormat:
     if name in FORMATS:
         return FORMATS[name]
     suggestion = nearest(str(name), FORMATS)
@@ -70,7 +70,7 @@ def read(format: str, text: str, schemas: Mapping[str, Any] | None = None) -> Te
     Raises:
         UsageError: There is no such format.
     """
-    return read_text(_format(format), text, schemas)
+    return read_text(_find_format(format), text, schemas)
 
 
 def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: Mapping[str, Any] | None = None) -> str:  # noqa: A002 - its name
@@ -84,9 +84,9 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
     Raises:
         UsageError: There is no such format, or the format cannot hold a call: the text would be read as another call.
     """
-    text_format = _format(format)
+    text_format = _find_format(format)
     text_calls = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
-    return written_calls(text_format, text_calls, schemas)
+    return write_calls(text_format, text_calls, schemas)
 
 
 class Reader:
@@ -105,7 +105,7 @@ class Reader:
     __slots__ = ("_has_ended", "_scanner", "reasoning", "text")
 
     def __init__(self, format: str, schemas: Mapping[str, Any] | None = None) -> None:  # noqa: A002 - its name
-        self._scanner = scanner_of(_format(format), schemas or {})
+        self._scanner = make_scanner(_find_format(format), schemas or {})
         self._has_ended = False
         self.text = self.reasoning = ""
 
@@ -128,5 +128,5 @@ class Reader:
         if not segments:
             self.text = self.reasoning = ""
             return []
-        self.text, self.reasoning, calls = gathered(segments)
+        self.text, self.reasoning, calls = join_segments(segments)
         return list(calls)

@@ -91,7 +91,9 @@ def describe(signature: Signature) -> ResultForm:
 _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
 _FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
 _WRITTEN_PACKAGES = ("numpy", "pandas")
-_BYTES = "bytes are sent as text, in base64 if they are not UTF-8: return Image or File, so that the model sees the content"
+_BYTES = (
+    "bytes are sent as text, in base64 if they are not UTF-8: return Image or File, so that the model sees the content"
+)
 
 
 def _holds_arrays(annotation: Any) -> bool:

@@ -17,9 +17,9 @@ def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ..
         text = next((message[key] for key in _REASONING if isinstance(message.get(key), str)), "")
     if not text:
         return ()
-    from toolshape._families.text.left import left_in_text  # noqa: PLC0415 - the formats import this family
+    from toolshape._families.text.left import warn_of_left_calls  # noqa: PLC0415 - the formats import this family
 
-    return left_in_text(text, provider, is_reasoning=is_reasoning)
+    return warn_of_left_calls(text, provider, is_reasoning=is_reasoning)
 
 
 # The keys of vLLM, of OpenRouter and vLLM from 0.12 on, and of Ollama.

@@ -104,7 +104,11 @@ def _read_calls(item: JsonObject) -> list[MessagePart]:
     """Read the calls of a message. A call without name and id, which some gateways send, becomes a provider part."""
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
-        parts = [_read_call_part(call, f"tool_calls[{position}]") for position, call in enumerate(calls) if isinstance(call, dict)]
+        parts = [
+            _read_call_part(call, f"tool_calls[{position}]")
+            for position, call in enumerate(calls)
+            if isinstance(call, dict)
+        ]
         return [
             part if part.id or part.wire_name else ProviderPart(kind="tool_calls", raw={}, path=part.path)
             for part in parts

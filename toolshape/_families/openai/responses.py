@@ -149,7 +149,11 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         return _calls_at_end(choice["message"], FINISHES.get(str(finish), "other"))
     # If this event began new calls, check the call that was the last before this event, and all new calls but the last.
     candidates = range(max(call_count - 1, 0), len(calls) - 1) if len(calls) > call_count else ()
-    return [(position, read_call(calls[position])) for position in candidates if is_whole(calls[position]["function"]["arguments"])]
+    return [
+        (position, read_call(calls[position]))
+        for position in candidates
+        if is_whole(calls[position]["function"]["arguments"])
+    ]
 
 
 def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:

@@ -20,12 +20,14 @@ from toolshape._wire.provider import Facts, NameRule, Provider
 FAMILY = "text"
 
 
-def _with_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
+def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
     """Return the schema unchanged, and report the values that a format without types cannot hold."""
     properties = schema.get("properties", {})
     resolve = resolver(schema)
     closing_mark = text_format.layout.parameter.partition("{value}")[2].strip()
-    losses = [Loss(path="", keyword="type", kind="narrowed", note=f"a string that holds {closing_mark} cannot be written")]
+    losses = [
+        Loss(path="", keyword="type", kind="narrowed", note=f"a string that holds {closing_mark} cannot be written")
+    ]
     losses += [
         Loss(
             path=str(node.get(PATH, key)) if isinstance(node, dict) else key,
@@ -57,7 +59,7 @@ def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[Wir
 def _provider(text_format: TextFormat) -> Provider:
     base = huggingface.HUGGINGFACE
     form = _form_of_results(text_format)
-    loss_lenses = (partial(_with_losses, text_format),) if text_format.is_untyped else ()
+    loss_lenses = (partial(_report_losses, text_format),) if text_format.is_untyped else ()
     return replace(
         base,
         name=f"text:{text_format.name}",

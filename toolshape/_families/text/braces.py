@@ -43,7 +43,7 @@ def read_braces(text: str, quote: str) -> Any:
         ValueError: The text is not one value, or is nested too deep.
     """
     try:
-        value, end = _value(text, _after_blank(text, 0), quote)
+        value, end = _read_value(text, _skip_blank(text, 0), quote)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if end != len(text):
@@ -51,48 +51,52 @@ def read_braces(text: str, quote: str) -> Any:
     return value
 
 
-def _after_blank(text: str, at: int) -> int:
+def _skip_blank(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
     return at if blank is None else blank.end()
 
 
-def _value(text: str, at: int, quote: str) -> tuple[Any, int]:
+def _read_value(text: str, at: int, quote: str) -> tuple[Any, int]:
     """Return the value at a position, and the position after the value and its white space."""
     if text.startswith("{", at):
-        pairs, at = _items(text, at, "}", lambda at: _pair(text, at, quote))
+        pairs, at = _read_items(text, at, "}", lambda at: _read_pair(text, at, quote))
         return object_of(pairs), at
     if text.startswith("[", at):
-        return _items(text, at, "]", lambda at: _value(text, at, quote))
+        return _read_items(text, at, "]", lambda at: _read_value(text, at, quote))
     string_match = _patterns(quote).string.match(text, at)
     if string_match is not None:
-        return string_match["string"], _after_blank(text, string_match.end())
+        return string_match["string"], _skip_blank(text, string_match.end())
     word_match = _WORD.match(text, at)
     if word_match is None or quote in word_match[0]:
         raise ValueError("no value")
     return as_json(word_match[0].strip()), word_match.end()
 
 
-def _items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
+def _read_items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
     """Return the items between brackets, and the position after the closing bracket; a trailing comma is allowed."""
     items: list[Any] = []
-    at = _after_blank(text, at + 1)
+    at = _skip_blank(text, at + 1)
     while not text.startswith(closing, at):
         item, at = read(at)
         items.append(item)
         if text.startswith(",", at):
-            at = _after_blank(text, at + 1)
+            at = _skip_blank(text, at + 1)
         elif not text.startswith(closing, at):
             raise ValueError("brackets do not close")
-    return items, _after_blank(text, at + 1)
+    return items, _skip_blank(text, at + 1)
 
 
-def _pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
+def _read_pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
     key_match = _patterns(quote).key.match(text, at)
     if key_match is None:
         raise ValueError("no key")
-    at = _after_blank(text, key_match.end())
+    at = _skip_blank(text, key_match.end())
     half_quoted_match = _patterns(quote).half_quoted.match(text, at)
-    value, end = _value(text, at, quote) if half_quoted_match is None else (half_quoted_match["string"], half_quoted_match.end())
+    value, end = (
+        _read_value(text, at, quote)
+        if half_quoted_match is None
+        else (half_quoted_match["string"], half_quoted_match.end())
+    )
     return (key_match["word"].strip() if key_match["string"] is None else key_match["string"], value), end
 
 

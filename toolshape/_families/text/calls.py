@@ -30,43 +30,45 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
             written_name = text.strip()
             calls.append(TextCall(_name_in(text_format, written_name), [], written_name if text_format.id_form else ""))
         elif calls:
-            calls[-1] = _with_field(text_format, calls[-1], field, text, is_cut=is_cut)
+            calls[-1] = _add_field(text_format, calls[-1], field, text, is_cut=is_cut)
     if any(not call.name for call in calls):
         return ()
-    calls_with_objects = [call._replace(arguments=_object(call.arguments)) for call in calls]
+    calls_with_objects = [call._replace(arguments=_to_object(call.arguments)) for call in calls]
     if is_cut and calls_with_objects:
         calls_with_objects[-1] = calls_with_objects[-1]._replace(is_cut=True)
     return tuple(calls_with_objects)
 
 
-def _with_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
+def _add_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
     Parameters are pairs of a key and a value. Until the value of a key arrives, the pair holds the function that will
-    read the value: the reader of the type that the model declared, or ``_as_it_came``.
+    read the value: the reader of the type that the model declared, or ``_keep``.
     """
     if field == "id":
         return call._replace(id=text.strip())
     if field == "arguments":
         return call._replace(arguments=text)
     if field == "braces":
-        return call._replace(arguments=_or_text(partial(read_braces, quote=text_format.quote), text))
+        return call._replace(arguments=_read_or_keep(partial(read_braces, quote=text_format.quote), text))
     if field == "elements":
-        return call._replace(arguments=_or_text(partial(read_elements, mark=text_format.tag_mark, is_cut=is_cut), text))
+        return call._replace(
+            arguments=_read_or_keep(partial(read_elements, mark=text_format.tag_mark, is_cut=is_cut), text)
+        )
     if field == "key":
-        call.arguments.append((_plain(text_format, text.strip().strip("\"'")), _as_it_came))
+        call.arguments.append((_decode_entities(text_format, text.strip().strip("\"'")), _keep))
     elif field == "kind":
         key, _ = call.arguments.pop()
         declared = next((kind for mark, kind in text_format.declared if mark in text), "")
-        call.arguments.append((key, _READERS.get(declared, _as_it_came)))
+        call.arguments.append((key, _READERS.get(declared, _keep)))
     elif field == "value":
         key, declared = call.arguments.pop()
-        value = _without_line_ends(text) if text_format.has_line_ends else text
+        value = _strip_line_ends(text) if text_format.has_line_ends else text
         call.arguments.append((key, declared(value)))
     return call
 
 
-def _or_text(read: Callable[[str], Any], text: str) -> Any:
+def _read_or_keep(read: Callable[[str], Any], text: str) -> Any:
     """Read arguments; if they are malformed, return the text itself, so that the model is asked to write them again."""
     try:
         return read(text)
@@ -74,7 +76,7 @@ def _or_text(read: Callable[[str], Any], text: str) -> Any:
         return text
 
 
-def _as_it_came(value: str) -> str:
+def _keep(value: str) -> str:
     return value
 
 
@@ -87,7 +89,7 @@ class SaidText(str):
 _READERS: Mapping[str, Callable[[str], Any]] = {"json": as_json, "text": SaidText}
 
 
-def _object(arguments: Any) -> Any:
+def _to_object(arguments: Any) -> Any:
     """Return pairs as an object, without a key whose value was cut off."""
     if not isinstance(arguments, list) or isinstance(arguments, Elements):
         return arguments
@@ -99,15 +101,15 @@ def _name_in(text_format: TextFormat, text: str) -> str:
     """Return the tool's name from the text that names a call."""
     text = text.strip("\"'")
     match = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
-    return _plain(text_format, text if match is None else match["name"])
+    return _decode_entities(text_format, text if match is None else match["name"])
 
 
-def _plain(text_format: TextFormat, text: str) -> str:
+def _decode_entities(text_format: TextFormat, text: str) -> str:
     """Decode the entities in a name or a key, if the format writes names and keys as attributes."""
     return text.replace("&quot;", '"').replace("&amp;", "&") if text_format.has_entities else text
 
 
-def _without_line_ends(text: str) -> str:
+def _strip_line_ends(text: str) -> str:
     """Strip the line ends that a template writes on both sides of a value; some models write none."""
     return text[1:].removesuffix("\n") if text.startswith("\n") else text
 
@@ -166,7 +168,7 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
     error become separate calls, and the rest of the list becomes one call.
     """
     calls: list[TextCall] = []
-    for part in _parts_of_list(text):
+    for part in _split_list(text):
         name_match, before_arguments = _NAME.search(part), _BEFORE_ARGUMENTS.search(part)
         if text_format.is_keyed_by_name:
             name_match = before_arguments = _NAME_AS_KEY.match(part)
@@ -187,7 +189,7 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
     return calls
 
 
-def _parts_of_list(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     """Split a list that cannot be parsed into the objects before the error and the rest."""
     stripped = text.lstrip()
     if not stripped.startswith("["):
@@ -227,7 +229,7 @@ def _parse_python(text: str) -> ast.expr:
 
     Models write line ends and other control characters into strings with one pair of quotes, and dates as ``month=07``.
     """
-    text = _with_right_escapes(text.strip())
+    text = _double_backslashes(text.strip())
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
@@ -251,14 +253,14 @@ def _call_of_node(node: ast.expr) -> TextCall:
     name = ast.unparse(node.func)
     if node.args or any(keyword.arg is None for keyword in node.keywords):
         return TextCall(name, ast.unparse(node))  # malformed: a positional argument names no parameter
-    pairs = [(str(keyword.arg), _literal(keyword.value)) for keyword in node.keywords]
+    pairs = [(str(keyword.arg), _read_literal(keyword.value)) for keyword in node.keywords]
     return TextCall(name, pairs)
 
 
 _JSON_NAMES: Mapping[str, Any] = {"true": True, "false": False, "null": None}
 
 
-def _literal(node: ast.expr) -> Any:
+def _read_literal(node: ast.expr) -> Any:
     """Return the JSON value of a literal.
 
     ``true``, ``false`` and ``null`` are literals here, because models mix them with Python's constants. Tuples and sets
@@ -271,33 +273,33 @@ def _literal(node: ast.expr) -> Any:
         if node.value is None or isinstance(node.value, (str, bool, int, float)):
             return node.value
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        return [_literal(item) for item in node.elts]
+        return [_read_literal(item) for item in node.elts]
     elif isinstance(node, ast.Dict):
-        return {_key(key): _literal(item) for key, item in zip(node.keys, node.values, strict=True)}
+        return {_read_key(key): _read_literal(item) for key, item in zip(node.keys, node.values, strict=True)}
     elif isinstance(node, ast.Name) and node.id in _JSON_NAMES:
         return _JSON_NAMES[node.id]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        operand = _literal(node.operand)
+        operand = _read_literal(node.operand)
         if isinstance(operand, (int, float)) and not isinstance(operand, bool):
             return -operand if isinstance(node.op, ast.USub) else operand
     raise ValueError("not a literal that JSON can hold")
 
 
-def _key(node: ast.expr | None) -> str:
+def _read_key(node: ast.expr | None) -> str:
     if node is None:  # ``**other``
         raise ValueError("not a key")
-    key = _literal(node)
+    key = _read_literal(node)
     return key if isinstance(key, str) else json.dumps(key)
 
 
-def python_literal(text: str) -> Any:
+def read_python_literal(text: str) -> Any:
     """Parse a Python literal without evaluating anything.
 
     Raises:
         ValueError: The text is not a literal that JSON can hold.
     """
     try:
-        return _literal(ast.parse(_with_right_escapes(text.strip()), mode="eval").body)
+        return _read_literal(ast.parse(_double_backslashes(text.strip()), mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError, TypeError) as error:
         raise ValueError("not a Python literal") from error
 
@@ -310,7 +312,7 @@ _DIGIT_AND_LETTER = re.compile(r"[0-9]\.?[A-Za-z_]")  # a cheap test first: few 
 _NUMBER_AND_WORD = re.compile(r"(?<![\w.])\d[\d.]*(?![eE][+-]?\d)[A-Za-z_]")
 
 
-def _with_right_escapes(text: str) -> str:
+def _double_backslashes(text: str) -> str:
     """Double each backslash that begins no Python escape; Python would keep this backslash, but emit a warning.
 
     Raises:

@@ -42,7 +42,7 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
         if name != f"/{open_name}" or not open_elements:
             raise ValueError("a tag is not closed")
         _, siblings, parent_texts = open_elements[-1]
-        siblings.append((open_name, _content(children, "".join(element_texts))))
+        siblings.append((open_name, _read_content(children, "".join(element_texts))))
         parent_texts.append(text_after_tag)
     _, elements, element_texts = open_elements[0]
     if "".join(element_texts).strip() or (len(open_elements) > 1 and not is_cut):
@@ -50,7 +50,7 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
     return elements
 
 
-def _content(children: Elements, text: str) -> Any:
+def _read_content(children: Elements, text: str) -> Any:
     """Return the content of an element: its children or its text."""
     if not children:
         return text or children

@@ -30,7 +30,7 @@ _READ = "2026-11-25"
 _READ_SOURCES = "2026-11-26"
 
 
-def _json(*ends: str) -> Steps:
+def _json_steps(*ends: str) -> Steps:
     """Return the steps for a JSON object or list and its end mark, which may be missing."""
     closing_steps: Steps = (Optional((Mark(ends[0]),)),) if ends else ()
     return (Blank(), JsonValue("json", ends), Blank(), *closing_steps)
@@ -51,7 +51,7 @@ HERMES = TextFormat(
         r"ernie-4\.5.*thinking",
     ),
     evidence=f"templates of Qwen2.5, Qwen3, Hermes 3 and Granite 4; vLLM's hermes_tool_parser, {_READ}",
-    openings=(("<tool_call>", _json("</tool_call>")),),
+    openings=(("<tool_call>", _json_steps("</tool_call>")),),
     bare=(("{", _BARE_JSON),),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues)
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
     reasoning=_THINK,
@@ -59,7 +59,7 @@ HERMES = TextFormat(
 )
 
 
-def _parameter(
+def _parameter_steps(
     opening: str,
     key_end: str,
     closing: str,
@@ -80,9 +80,9 @@ def _parameter(
     return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind_steps, value_step, Blank())
 
 
-def _function(end: str) -> Steps:
+def _function_steps(end: str) -> Steps:
     """Return the steps for a call in ``function`` tags after ``<function=``; ``end`` is the mark that ends the call."""
-    parameter_steps = _parameter("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
+    parameter_steps = _parameter_steps("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
     return (
         TextUntil((">",), "name", excludes="\n< "),
         Blank(),
@@ -105,8 +105,8 @@ QWEN3_CODER = TextFormat(
     ),
     evidence=f"templates of Qwen3-Coder, Qwen3.5 and Nemotron 3; vLLM's parser/qwen3.py, {_READ}",
     openings=(
-        ("<tool_call>", (Blank(), Mark("<function="), *_function("</tool_call>"))),
-        ("<function=", _function("</tool_call>")),
+        ("<tool_call>", (Blank(), Mark("<function="), *_function_steps("</tool_call>"))),
+        ("<function=", _function_steps("</tool_call>")),
     ),
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
     reasoning=_THINK,
@@ -137,7 +137,7 @@ SEED_OSS = TextFormat(
     openings=(
         (
             "<seed:tool_call>",
-            (Blank(), Mark("<function="), *_function("</seed:tool_call>")),
+            (Blank(), Mark("<function="), *_function_steps("</seed:tool_call>")),
         ),
     ),
     quiet=("</seed:tool_call>", "</seed:think>", "<seed:eos>"),
@@ -156,7 +156,7 @@ LLAMA3_JSON = TextFormat(
     models=(r"llama-3\.[123]", r"meta-llama-3\.[123]"),
     evidence=f"templates of Llama 3.1 to 3.3; vLLM's llama_tool_parser; vllm#16214, {_READ}",
     openings=(
-        ("<|python_tag|>", (*_json(), _FURTHER_JSON)),
+        ("<|python_tag|>", (*_json_steps(), _FURTHER_JSON)),
         ("<|python_start|>", (Blank(), JsonValue("json"), Blank(), _FURTHER_JSON, Optional((Mark("<|python_end|>"),)))),
     ),
     bare=(("{", (JsonValue("json"), Blank(), Optional((Mark(";"),)))),),
@@ -208,7 +208,7 @@ MISTRAL_OLD = TextFormat(
     name="mistral_old",
     models=(r"mistral-7b-instruct-v0\.3", r"mistral-nemo", r"mistral-large-2407", r"mistral-small-3\.[01]", r"mixtral"),
     evidence=f"templates of Mistral Nemo and 7B v0.3; vLLM's parser/mistral.py, {_READ}",
-    openings=(("[TOOL_CALLS]", _json()),),
+    openings=(("[TOOL_CALLS]", _json_steps()),),
     bare=(("[", _BARE_JSON),),
     quiet=("</s>",),
     layout=Layout(
@@ -312,7 +312,7 @@ DEEPSEEK_V31 = TextFormat(
 )
 
 
-def _invoke(*ends: str, prefix: str = "", is_special: bool = False) -> Steps:
+def _invoke_steps(*ends: str, prefix: str = "", is_special: bool = False) -> Steps:
     """Return the steps for a call in ``invoke`` tags after ``<invoke name=``.
 
     Args:
@@ -327,7 +327,7 @@ def _invoke(*ends: str, prefix: str = "", is_special: bool = False) -> Steps:
         TextUntil((">",), "name", excludes="\n<"),
         Blank(),
         Repeated(
-            _parameter(
+            _parameter_steps(
                 opening_tag,
                 key_end,
                 closing_tag,
@@ -351,7 +351,7 @@ DEEPSEEK_V32 = TextFormat(
     openings=(
         (
             f"<{_DSML}invoke name=",
-            _invoke(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>", prefix=_DSML, is_special=True),
+            _invoke_steps(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>", prefix=_DSML, is_special=True),
         ),
     ),
     quiet=(
@@ -377,7 +377,7 @@ DEEPSEEK_V41 = replace(
     name="deepseek_v41",
     models=(r"deepseek-v4\.1",),
     evidence=f"vLLM's parser/deepseek_v41.py, {_READ_SOURCES}",
-    openings=((f"<{_DSML} invoke name=", _invoke(f"</{_DSML} calls>", prefix=f"{_DSML} ", is_special=True)),),
+    openings=((f"<{_DSML} invoke name=", _invoke_steps(f"</{_DSML} calls>", prefix=f"{_DSML} ", is_special=True)),),
     quiet=(f"<{_DSML} calls>", f"</{_DSML} calls>", "</think>", _END),
     layout=Layout(
         before=f"<{_DSML} calls>\n",
@@ -392,7 +392,7 @@ MINIMAX_M2 = TextFormat(
     name="minimax_m2",
     models=(r"minimax-m2",),
     evidence=f"template of MiniMax-M2; vLLM's parser/minimax_m2.py, {_READ}",
-    openings=(("<invoke name=", _invoke("</minimax:tool_call>")),),
+    openings=(("<invoke name=", _invoke_steps("</minimax:tool_call>")),),
     quiet=("<minimax:tool_call>", "</minimax:tool_call>", "</think>", "[e~["),
     reasoning=_THINK,
     layout=Layout(
@@ -436,7 +436,7 @@ STEP3 = TextFormat(
     name="step3",
     models=(r"^step-?3(?!\.)",),
     evidence=f"vLLM's step3_tool_parser, {_READ_SOURCES}",
-    openings=(("<steptml:invoke name=", _invoke("<\uff5ctool_call_end\uff5c>", prefix="steptml:")),),
+    openings=(("<steptml:invoke name=", _invoke_steps("<\uff5ctool_call_end\uff5c>", prefix="steptml:")),),
     quiet=(
         *(f"<\uff5c{mark}\uff5c>" for mark in ("tool_calls_begin", "tool_calls_end", "tool_call_end", "tool_sep")),
         "<\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>",
@@ -462,7 +462,7 @@ _ATEM_CALL: Steps = (
     Optional((Mark("<atem:function_calls>"),)),
     Blank(),
     Mark("<atem:invoke name="),
-    *_invoke("</atem:function_calls>", prefix="atem:"),
+    *_invoke_steps("</atem:function_calls>", prefix="atem:"),
 )
 MUSE = TextFormat(
     name="muse",
@@ -470,7 +470,7 @@ MUSE = TextFormat(
     evidence=f"template of Muse Glimmer; vLLM's muse_tool_parser, {_READ_SOURCES}",
     openings=(
         ("<|start|>assistant to=", _ATEM_CALL),
-        ("<atem:invoke name=", _invoke("</atem:function_calls>", prefix="atem:")),
+        ("<atem:invoke name=", _invoke_steps("</atem:function_calls>", prefix="atem:")),
     ),
     bare=(("to=", _ATEM_CALL),),  # the template already wrote the start of the first message
     quiet=(
@@ -508,13 +508,13 @@ DOTS = TextFormat(
                 Blank(),
                 Choice(
                     (
-                        ("{[", _json("</dots_function_call>")),
-                        ("<", (Mark("<invoke name="), *_invoke("</dots_function_call>"))),
+                        ("{[", _json_steps("</dots_function_call>")),
+                        ("<", (Mark("<invoke name="), *_invoke_steps("</dots_function_call>"))),
                     )
                 ),
             ),
         ),
-        ("<invoke name=", _invoke("</dots_function_call>")),
+        ("<invoke name=", _invoke_steps("</dots_function_call>")),
     ),
     quiet=("</dots_function_call>", "</think>"),
     reasoning=_THINK,
@@ -531,7 +531,7 @@ INVOKE = TextFormat(
     name="invoke",
     models=(),
     evidence=f"the form that models imitate from Anthropic's earlier prompts; Active Agent#435, {_READ}",
-    openings=(("<invoke name=", _invoke("</function_calls>")),),
+    openings=(("<invoke name=", _invoke_steps("</function_calls>")),),
     quiet=("<function_calls>", "</function_calls>", "</think>"),
     reasoning=_THINK,
     layout=Layout(
@@ -621,7 +621,7 @@ HUNYUAN = TextFormat(
 _GEMMA_QUOTE, _ESCAPE = '<|"|>', "<escape>"
 
 
-def _braced_call(quote: str, closing: str) -> Steps:
+def _braced_call_steps(quote: str, closing: str) -> Steps:
     """Return the steps for a call with arguments in braces, and for its end mark, which may be missing."""
     return (
         Blank(),
@@ -638,7 +638,7 @@ GEMMA4 = TextFormat(
     name="gemma4",
     models=(r"gemma-4",),
     evidence=f"vLLM's tool_chat_template_gemma4 and parser/gemma4.py; ai.google.dev, function-calling-gemma4, {_READ_SOURCES}",
-    openings=(("<|tool_call>", _braced_call(_GEMMA_QUOTE, "<tool_call|>")),),
+    openings=(("<|tool_call>", _braced_call_steps(_GEMMA_QUOTE, "<tool_call|>")),),
     quiet=("<tool_call|>", "<channel|>", "<turn|>", "<|tool_response>"),
     reasoning=(("<|channel>thought", "<channel|>"),),
     layout=Layout(
@@ -653,7 +653,7 @@ FUNCTION_GEMMA = TextFormat(
     name="functiongemma",
     models=(r"functiongemma",),
     evidence=f"ai.google.dev, functiongemma/formatting-and-best-practices; vLLM's functiongemma_tool_parser, {_READ_SOURCES}",
-    openings=(("<start_function_call>", _braced_call(_ESCAPE, "<end_function_call>")),),
+    openings=(("<start_function_call>", _braced_call_steps(_ESCAPE, "<end_function_call>")),),
     quiet=("<end_function_call>", "<end_of_turn>", "<start_function_response>"),
     layout=Layout(
         call="<start_function_call>call:{name}{{{parameters}}}<end_function_call>",
@@ -697,7 +697,7 @@ KIMI_K3 = TextFormat(
                 TextUntil(("<|sep|>",), "name", excludes="\n"),
                 Blank(),
                 Repeated(
-                    _parameter(
+                    _parameter_steps(
                         '<|open|>argument key="',
                         '"',
                         "<|close|>argument<|sep|>",
@@ -790,7 +790,7 @@ JAMBA = TextFormat(
     name="tool_calls",
     models=(r"jamba", r"hunyuan-a13b", r"apriel"),
     evidence=f"templates of Hunyuan-A13B and Apriel 1.6; vLLM's jamba_tool_parser, {_READ}",
-    openings=(("<tool_calls>", _json("</tool_calls>")),),
+    openings=(("<tool_calls>", _json_steps("</tool_calls>")),),
     bare=(("[", _BARE_JSON),),
     quiet=("</tool_calls>", "</think>", "<answer>", "</answer>", "<|eos|>"),
     reasoning=_THINK,
@@ -801,7 +801,7 @@ NEMOTRON = TextFormat(
     name="nemotron",
     models=(r"nemotron-nano.*v2", r"nemotron.*v1\.5", r"nemotron"),
     evidence=f"template of Nemotron Nano v2, {_READ}",
-    openings=(("<TOOLCALL>", _json("</TOOLCALL>")),),
+    openings=(("<TOOLCALL>", _json_steps("</TOOLCALL>")),),
     quiet=("</TOOLCALL>", "</think>", "<SPECIAL_12>"),
     reasoning=_THINK,
     layout=Layout(call=_OBJECT, before="<TOOLCALL>[", between=", ", after="]</TOOLCALL>"),
@@ -811,7 +811,7 @@ PHI4 = TextFormat(
     name="phi4",
     models=(r"phi-4", r"firefunction"),
     evidence=f"vLLM's phi4mini_tool_parser; template of Phi-4-mini, {_READ}",
-    openings=(("functools", (JsonValue("json"),)), ("<|tool_call|>", _json("<|/tool_call|>"))),
+    openings=(("functools", (JsonValue("json"),)), ("<|tool_call|>", _json_steps("<|/tool_call|>"))),
     quiet=("<|/tool_call|>", "</think>", "<|end|>"),
     reasoning=_THINK,
     layout=Layout(call=_OBJECT, before="functools[", between=", ", after="]"),
@@ -822,8 +822,8 @@ INTERNLM = TextFormat(
     models=(r"internlm2", r"intern-s1"),
     evidence=f"template of InternLM 2; vLLM's internlm2_tool_parser, {_READ}",
     openings=(
-        ("<|action_start|><|plugin|>", _json("<|action_end|>")),
-        ("<|action_start|> <|plugin|>", _json("<|action_end|>")),
+        ("<|action_start|><|plugin|>", _json_steps("<|action_end|>")),
+        ("<|action_start|> <|plugin|>", _json_steps("<|action_end|>")),
     ),
     bare=(("{", _BARE_JSON),),
     quiet=("<|action_end|>", "</think>", "<|im_end|>"),
@@ -835,7 +835,7 @@ APERTUS = TextFormat(
     name="apertus",
     models=(r"apertus",),
     evidence=f"template of Apertus, {_READ}",
-    openings=(("<|tools_prefix|>", _json("<|tools_suffix|>")),),
+    openings=(("<|tools_prefix|>", _json_steps("<|tools_suffix|>")),),
     quiet=("<|tools_suffix|>", "<|assistant_end|>"),
     reasoning=(("<|inner_prefix|>", "<|inner_suffix|>"),),
     layout=Layout(
@@ -859,7 +859,7 @@ COHERE = TextFormat(
     name="cohere_command",
     models=(r"command-(r|a)", r"c4ai-command", r"aya-expanse", r"north-mini"),
     evidence=f"templates of Command R7B and Cohere2MoE; vLLM's parser/cohere_command.py, {_READ}",
-    openings=(("<|START_ACTION|>", _json("<|END_ACTION|>")),),
+    openings=(("<|START_ACTION|>", _json_steps("<|END_ACTION|>")),),
     bare=(("[", _BARE_JSON),),
     quiet=(
         "<|END_ACTION|>",
@@ -915,7 +915,7 @@ GIGACHAT3 = TextFormat(
     name="gigachat3",
     models=(r"gigachat3",),
     evidence=f"vLLM's gigachat3_tool_parser and its tests, {_READ_SOURCES}",
-    openings=(("<|function_call|>", _json()), ("function call<|role_sep|>\n", _json())),
+    openings=(("<|function_call|>", _json_steps()), ("function call<|role_sep|>\n", _json_steps())),
     quiet=("<|message_sep|>\n\n", "<|message_sep|>", "</s>"),
     layout=Layout(call=f"<|function_call|>{_OBJECT}", between="\n"),
 )
@@ -924,7 +924,7 @@ GRANITE_20B = TextFormat(
     name="granite_20b",
     models=(r"granite-20b-functioncalling",),
     evidence=f"vLLM's granite_20b_fc_tool_parser and its template, {_READ_SOURCES}",
-    openings=(("<function_call>", _json()),),
+    openings=(("<function_call>", _json_steps()),),
     quiet=("<|endoftext|>",),
     layout=Layout(call=f"<function_call> {_OBJECT}", between="\n"),
 )
@@ -933,7 +933,7 @@ LONGCAT = TextFormat(
     name="longcat",
     models=(r"longcat",),
     evidence=f"vLLM's longcat_tool_parser, {_READ}",
-    openings=(("<longcat_tool_call>", _json("</longcat_tool_call>")),),
+    openings=(("<longcat_tool_call>", _json_steps("</longcat_tool_call>")),),
     quiet=("</longcat_tool_call>", "</longcat_think>"),
     reasoning=(("<longcat_think>", "</longcat_think>"),),
     layout=Layout(call=f"<longcat_tool_call>{_OBJECT}</longcat_tool_call>", between="\n"),
@@ -943,7 +943,7 @@ JSON = TextFormat(
     name="json",
     models=(r"xlam", r"watt-tool"),
     evidence=f"template of xLAM; vLLM's xlam_tool_parser, {_READ_SOURCES}",
-    openings=(("<tool_call>", _json("</tool_call>")), ("[TOOL_CALLS]", _json())),
+    openings=(("<tool_call>", _json_steps("</tool_call>")), ("[TOOL_CALLS]", _json_steps())),
     bare=(
         ("[", _BARE_JSON),
         ("{", _BARE_JSON),

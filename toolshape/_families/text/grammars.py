@@ -73,7 +73,7 @@ def structural_tag(
 
 
 def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
-    (begin, *middle_parts), ends = _around(text_format, name)
+    (begin, *middle_parts), ends = _split_around_arguments(text_format, name)
     content: JsonObject = {"type": "json_schema", "json_schema": schema}
     if text_format.xml_style:
         content["style"] = text_format.xml_style
@@ -91,7 +91,7 @@ def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
     ]
 
 
-def _around(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
+def _split_around_arguments(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
     """Return the parts before and after a call's arguments: a text first, then alternately patterns and texts."""
     text = text_format.layout.call.format(
         name=name,
@@ -113,7 +113,7 @@ def _split_at_holes(text: str) -> list[str]:
 def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
     mark = next((mark for mark in text_format.marks if begins and begins[0].startswith(mark)), None)
     if mark is None:
-        mark = begins[0][: len(_common(begins))].rstrip() if begins else ""
+        mark = begins[0][: len(_common_prefix(begins))].rstrip() if begins else ""
     if not mark:
         raise UsageError(
             f'no mark begins a call in the format {text_format.name!r}: force a call with choice="required"'
@@ -121,9 +121,12 @@ def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
     return mark
 
 
-def _common(texts: Sequence[str]) -> str:
+def _common_prefix(texts: Sequence[str]) -> str:
     smallest, largest = min(texts), max(texts)
-    length = next((position for position, character in enumerate(smallest) if character != largest[position : position + 1]), len(smallest))
+    length = next(
+        (position for position, character in enumerate(smallest) if character != largest[position : position + 1]),
+        len(smallest),
+    )
     return smallest[:length]
 
 
@@ -139,60 +142,62 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
     rules: list[str] = []
     names: list[str] = []
     for number, (name, schema) in enumerate(schemas.items()):
-        before, after = (_terminals(pieces) for pieces in _around(text_format, name))
-        arguments = _arguments(text_format, f"call_{number}", schema, rules)
+        before, after = (_terminals(pieces) for pieces in _split_around_arguments(text_format, name))
+        arguments = _arguments_expression(text_format, f"call_{number}", schema, rules)
         rules.append(f"call_{number}: {before} {arguments} {after}")
         names.append(f"call_{number}")
     rules.append(f"call: {' | '.join(names)}")
-    separator = _quoted(layout.between) if layout.between else ""
+    separator = _quote(layout.between) if layout.between else ""
     later_calls = f"({separator} call)*" if parallel else ""
     if forced:
-        rules.append(f"start: {_quoted(layout.before)} call {later_calls} {_quoted(layout.after)}")
+        rules.append(f"start: {_quote(layout.before)} call {later_calls} {_quote(layout.after)}")
         return "\n".join(["%llguidance {}", *rules, ""])
     # The rule for the text before a call includes the opening mark, so that other text cannot contain the mark.
-    beginnings = [layout.before] if layout.before else [_around(text_format, name)[0][0] for name in schemas]
+    beginnings = (
+        [layout.before] if layout.before else [_split_around_arguments(text_format, name)[0][0] for name in schemas]
+    )
     mark = _trigger(text_format, beginnings)
     if layout.before:
-        first_call = f"{_quoted(layout.before[len(mark) :])} call"
+        first_call = f"{_quote(layout.before[len(mark) :])} call"
     else:
         first_rules: list[str] = []
         for number, rule in enumerate([rule for rule in rules if re.match(r"call_\d+: ", rule)]):
             body = rule.partition(": ")[2]
             first_rules.append(f"first_{number}")
             rules.append(
-                f"first_{number}: {_quoted(beginnings[number][len(mark) :])} {body[len(_quoted(beginnings[number])) :]}"
+                f"first_{number}: {_quote(beginnings[number][len(mark) :])} {body[len(_quote(beginnings[number])) :]}"
             )
         first_call = f"({' | '.join(first_rules)})"
     rules += [
-        f"start: PROSE? | opening {first_call} {later_calls} {_quoted(layout.after)}",
-        f"PROSE: /(?s:.+)/ & ~/(?s:.*){_escaped(mark)}(?s:.*)/",
-        f"opening[suffix={_quoted(mark)}]: /(?s:.*)/",
+        f"start: PROSE? | opening {first_call} {later_calls} {_quote(layout.after)}",
+        f"PROSE: /(?s:.+)/ & ~/(?s:.*){_escape(mark)}(?s:.*)/",
+        f"opening[suffix={_quote(mark)}]: /(?s:.*)/",
     ]
     return "\n".join(["%llguidance {}", *rules, ""])
 
 
 def _terminals(pieces: Sequence[str]) -> str:
-    return " ".join(f"/{piece}/" if position % 2 else _quoted(piece) for position, piece in enumerate(pieces))
+    return " ".join(f"/{piece}/" if position % 2 else _quote(piece) for position, piece in enumerate(pieces))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(f"\\{character}" if character in r"\^$.|?*+()[]{}/" else character for character in text)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _json(schema: Any) -> str:
+def _json_rule(schema: Any) -> str:
     """Return the rule for a schema; llguidance may ignore unknown keywords, because arguments are validated anyway."""
     schema = schema if isinstance(schema, dict) else {}
     return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
 
 
-def _arguments(text_format: TextFormat, rule: str, schema: JsonSchema, rules: list[str]) -> str:
+def _arguments_expression(text_format: TextFormat, rule: str, schema: JsonSchema, rules: list[str]) -> str:
     layout = text_format.layout
     if not layout.parameter:
-        return _json(schema)
+        return _json_rule(schema)
     if text_format.is_python or text_format.quote or text_format.tag_mark:
         return ValueRules(text_format, rule, schema, rules).parameters(schema)
     required = set(schema.get("required", ()))
@@ -223,13 +228,15 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
         begin, _, end = text.partition(_HOLE)
         choices = _choices(node, kinds)
         if choices:
-            value = f"({' | '.join(map(_quoted, choices))}) {_quoted(end)}"
+            value = f"({' | '.join(map(_quote, choices))}) {_quote(end)}"
         elif "string" in kinds:  # the rule for the text includes the closing tag
             value = f"{name}_text{number}"
-            rules.append(f"{value}[suffix={_quoted(end)}]: /(?s:.*)/")
+            rules.append(f"{value}[suffix={_quote(end)}]: /(?s:.*)/")
         else:
             type_limit = {"type": sorted(kinds)} if len(kinds_by_text) > 1 else {}
-            value = f"{_json({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quoted(end)}"
+            value = (
+                f"{_json_rule({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quote(end)}"
+            )
         expressions.append(f"{_terminals(_split_at_holes(begin))} {value}")
     return expressions
 
@@ -257,7 +264,7 @@ def grammar(
         raise UsageError(f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
     if not schemas:
         raise UsageError("there are no tools to write a grammar for")
-    schemas = {name: _with_null_types(schema) for name, schema in schemas.items()}
+    schemas = {name: _replace_nullable(schema) for name, schema in schemas.items()}
     if kind == "structural_tag":
         return structural_tag(text_format, schemas, forced=forced, parallel=parallel)
     if kind == "lark":
@@ -265,13 +272,13 @@ def grammar(
     raise UsageError(f'a grammar is "structural_tag" or "lark", not {kind!r}')
 
 
-def _with_null_types(node: Any) -> Any:
+def _replace_nullable(node: Any) -> Any:
     """Replace ``nullable``, which chat templates show to models, by the type ``null`` of JSON Schema."""
     if isinstance(node, list):
-        return [_with_null_types(item) for item in node]
+        return [_replace_nullable(item) for item in node]
     if not isinstance(node, dict):
         return node
-    rewritten = {key: _with_null_types(item) for key, item in node.items() if key != "nullable" or item is not True}
+    rewritten = {key: _replace_nullable(item) for key, item in node.items() if key != "nullable" or item is not True}
     if node.get("nullable") is not True:
         return rewritten
     if isinstance(rewritten.get("enum"), list):
@@ -279,9 +286,9 @@ def _with_null_types(node: Any) -> Any:
     return (
         {"anyOf": [rewritten, {"type": "null"}]}
         if "type" not in rewritten
-        else {**rewritten, "type": _or_null(rewritten["type"])}
+        else {**rewritten, "type": _add_null(rewritten["type"])}
     )
 
 
-def _or_null(kinds: Any) -> list[Any]:
+def _add_null(kinds: Any) -> list[Any]:
     return [*([kinds] if isinstance(kinds, str) else kinds), "null"]

@@ -9,7 +9,7 @@ from toolshape._results import ResponseWarning
 _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
 
 
-def left_in_text(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
+def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
     """Return a warning if a text contains the opening mark of a known format.
 
     The model may only be quoting a call, so toolshape runs nothing. A caller who knows the model can bind with
@@ -25,7 +25,7 @@ def left_in_text(text: str, provider: str, *, is_reasoning: bool = False) -> tup
         return ()
     _, _, first_mark = min(positions)  # the longer mark, if two begin at one position
     candidates = [text_format for text_format in FORMATS.values() if first_mark in text_format.marks]
-    text_format = next((candidate for candidate in candidates if _reads(candidate, text)), candidates[0])
+    text_format = next((candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0])
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"
     if is_reasoning:
         message = (
@@ -40,5 +40,5 @@ def left_in_text(text: str, provider: str, *, is_reasoning: bool = False) -> tup
     return (ResponseWarning("call_in_text", text_format.name, message),)
 
 
-def _reads(text_format: TextFormat, text: str) -> bool:
+def _has_calls(text_format: TextFormat, text: str) -> bool:
     return bool(read_text(text_format, text).calls)

@@ -9,7 +9,7 @@ from toolshape._calls import JsonObject
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import Schemas, read_text
-from toolshape._families.text.responses import advanced, as_message, piece_in
+from toolshape._families.text.responses import advance, as_message, piece_in
 from toolshape._wire.content import visible_text
 from toolshape._wire.provider import Codec, Completed, Provider, Read, ResponseForm, TextDelta
 
@@ -58,7 +58,10 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
     written = wire_message["tool_calls"]
     text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
     text_call_count = len(text_calls)
-    cut_positions = frozenset({position for position, call in enumerate(text_reading.calls) if call.is_cut} | {text_call_count + position for position in cut_positions})
+    cut_positions = frozenset(
+        {position for position, call in enumerate(text_reading.calls) if call.is_cut}
+        | {text_call_count + position for position in cut_positions}
+    )
     if finish in ("stop", None):
         finish = "tool_calls"
     assistant = {**text_message, "tool_calls": [*written, *server_calls]}
@@ -77,7 +80,7 @@ def _fold(
     server_calls += base.fold(body, event)
     delta = base.text_delta(event)
     has_ended = piece_in(event)[2] is not None
-    text_reading, completed = advanced(body, text_format, schemas, delta.text, has_ended=has_ended)
+    text_reading, completed = advance(body, text_format, schemas, delta.text, has_ended=has_ended)
     body["x-delta"] = TextDelta(text_reading.text, delta.thinking + text_reading.reasoning)
     if has_ended:
         completed += [(body["x-calls"] + position, call) for position, call in server_calls]

@@ -7,7 +7,7 @@ from toolshape._calls import JsonSchema
 from toolshape._families.text.calls import calls_in
 from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._families.text.scanner import Scanner, Segment
-from toolshape._families.text.values import typed_arguments, unwrapped
+from toolshape._families.text.values import type_arguments, unwrap
 
 Schemas = Mapping[str, JsonSchema]
 """The schemas of the tools' parameters as toolshape sent them, by wire name."""
@@ -21,24 +21,24 @@ class TextReading(NamedTuple):
     calls: tuple[TextCall, ...]
 
 
-def scanner_of(text_format: TextFormat, schemas: Schemas) -> Scanner:
+def make_scanner(text_format: TextFormat, schemas: Schemas) -> Scanner:
     """Return a scanner for the format; it types the arguments of a call if the tool's schema is known."""
 
     def calls_of(fields: Fields, is_cut: bool) -> tuple[TextCall, ...]:
         calls = calls_in(text_format, fields, is_cut=is_cut)
         if not text_format.is_untyped:
             return calls
-        return tuple(_typed(text_format, call, schemas) for call in calls)
+        return tuple(_type_arguments(text_format, call, schemas) for call in calls)
 
     return Scanner(text_format, calls_of)
 
 
-def _typed(text_format: TextFormat, call: TextCall, schemas: Schemas) -> TextCall:
+def _type_arguments(text_format: TextFormat, call: TextCall, schemas: Schemas) -> TextCall:
     if text_format.doubles_names and call.name not in schemas:
         namespace, _, name = call.name.partition(".")
         call = call._replace(name=name) if namespace == name and name in schemas else call
     schema = schemas.get(call.name)
-    return call._replace(arguments=typed_arguments(unwrapped(call.arguments, schema, text_format.wrappers), schema))
+    return call._replace(arguments=type_arguments(unwrap(call.arguments, schema, text_format.wrappers), schema))
 
 
 def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None) -> TextReading:
@@ -49,11 +49,11 @@ def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None
         text: The text of the model.
         schemas: The schemas of the tools' parameters, which define the types of untyped arguments.
     """
-    scanner = scanner_of(text_format, schemas or {})
-    return gathered([*scanner.feed(text), *scanner.close()])
+    scanner = make_scanner(text_format, schemas or {})
+    return join_segments([*scanner.feed(text), *scanner.close()])
 
 
-def gathered(segments: Sequence[Segment]) -> TextReading:
+def join_segments(segments: Sequence[Segment]) -> TextReading:
     """Join segments into one reading; most pieces of a stream bring one segment or none."""
     if not segments:
         return _NOTHING

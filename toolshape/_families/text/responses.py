@@ -10,7 +10,7 @@ from toolshape._families import huggingface
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.responses import FINISHES
 from toolshape._families.text.format import TextCall, TextFormat
-from toolshape._families.text.reading import Schemas, TextReading, gathered, read_text, scanner_of
+from toolshape._families.text.reading import Schemas, TextReading, join_segments, make_scanner, read_text
 from toolshape._schema.values import as_json
 from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.content import visible_text
@@ -90,7 +90,7 @@ def as_message(text_format: TextFormat, found: TextReading, message: WireMessage
         assistant_message["reasoning_content"] = found.reasoning.strip()
     if not found.calls:
         return assistant_message, []
-    tool_calls = [tool_call(call) for call in found.calls]
+    tool_calls = [write_tool_call(call) for call in found.calls]
     calls = [
         WireCall(call.id, call.name, call.arguments, tool_call)
         for call, tool_call in zip(found.calls, tool_calls, strict=True)
@@ -106,7 +106,7 @@ def as_message(text_format: TextFormat, found: TextReading, message: WireMessage
     return assistant_message, [call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)]
 
 
-def tool_call(call: TextCall) -> JsonObject:
+def write_tool_call(call: TextCall) -> JsonObject:
     """Return a call as an entry of ``tool_calls``, in the form that chat templates accept."""
     arguments = as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
     entry: JsonObject = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
@@ -126,12 +126,12 @@ def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: Jso
     if finish is not None:
         body["finish_reason"] = finish
     has_ended = finish is not None or event.get("is_end") is True
-    text_reading, completed = advanced(body, text_format, schemas, piece, has_ended=has_ended)
+    text_reading, completed = advance(body, text_format, schemas, piece, has_ended=has_ended)
     body["x-delta"] = TextDelta(text_reading.text, reasoning + text_reading.reasoning)
     return completed
 
 
-def advanced(
+def advance(
     body: JsonObject, text_format: TextFormat, schemas: Schemas, piece: str, *, has_ended: bool
 ) -> tuple[TextReading, list[Completed]]:
     """Scan a piece of a streamed text; return the new text, reasoning and calls, and the calls that are complete.
@@ -139,16 +139,16 @@ def advanced(
     Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls.
     """
     if "x-scanner" not in body:
-        body.update({"x-scanner": scanner_of(text_format, schemas), "x-calls": 0, "x-has-ended": False})
+        body.update({"x-scanner": make_scanner(text_format, schemas), "x-calls": 0, "x-has-ended": False})
     if body["x-has-ended"]:
-        return gathered(()), []
+        return join_segments(()), []
     scanner: Scanner = body["x-scanner"]
-    text_reading = gathered([*scanner.feed(piece), *(scanner.close() if has_ended else ())])
+    text_reading = join_segments([*scanner.feed(piece), *(scanner.close() if has_ended else ())])
     body["x-has-ended"] = has_ended
     first_position = body["x-calls"]
     body["x-calls"] += len(text_reading.calls)
     completed = [
-        (first_position + offset, WireCall(call.id, call.name, call.arguments, tool_call(call)))
+        (first_position + offset, WireCall(call.id, call.name, call.arguments, write_tool_call(call)))
         for offset, call in enumerate(text_reading.calls)
         if not call.is_cut
     ]

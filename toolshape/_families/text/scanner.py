@@ -121,7 +121,7 @@ class Scanner:
         calls, reasoning = dict(text_format.openings), dict(text_format.reasoning)
         marks = (*calls, *text_format.quiet, *reasoning)
         while True:
-            while self._is_at_start and text_format.bare and (yield from self._bare_call(marks)):
+            while self._is_at_start and text_format.bare and (yield from self._scan_bare_call(marks)):
                 pass
             mark = yield from self._text(marks, "text")
             if mark is None:
@@ -148,7 +148,7 @@ class Scanner:
                 return match[0]
             end = match.start() if match is not None else len(self._buffer)
             if is_open and match is None:
-                end -= _held_back(self._buffer, self._at, compiled_marks)
+                end -= _count_held_back(self._buffer, self._at, compiled_marks)
             self._say(self._take(end - self._at), kind)
             if not is_open:
                 return None
@@ -162,7 +162,7 @@ class Scanner:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def _bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
+    def _scan_bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
         """Try to read a call without a mark at the start of the text; return whether the text began like a call."""
         while True:
             at = _blank_end(self._buffer, self._at)
@@ -176,7 +176,14 @@ class Scanner:
         beginnings = sorted((*marks, *bare), key=len, reverse=True)
         while True:  # a bare call may begin like a mark: the longest match decides
             next_text = self._buffer[self._at : self._at + len(beginnings[0])]
-            first_beginning = next((beginning for beginning in beginnings if next_text.startswith(beginning) or beginning.startswith(next_text)), None)
+            first_beginning = next(
+                (
+                    beginning
+                    for beginning in beginnings
+                    if next_text.startswith(beginning) or beginning.startswith(next_text)
+                ),
+                None,
+            )
             if first_beginning is None or next_text.startswith(first_beginning):
                 break
             if self._has_ended:
@@ -212,43 +219,45 @@ class Scanner:
         """Run the steps of a call; a mark, a blank or a text that has fully arrived needs no generator of its own."""
         for step in steps:
             if isinstance(step, Mark):
-                if not self._skips(step.text):
-                    yield from self._mark(step)
+                if not self._skip(step.text):
+                    yield from self._scan_mark(step)
             elif isinstance(step, Blank):
-                if not self._skips_blank():
-                    yield from self._blank()
+                if not self._skip_blank():
+                    yield from self._scan_blank()
             elif isinstance(step, TextUntil):
-                if not self._takes_text(step, fields):
-                    yield from self._until(step, fields)
+                if not self._take_text(step, fields):
+                    yield from self._scan_text_until(step, fields)
             elif isinstance(step, JsonValue):
-                yield from self._json(step, fields)
+                yield from self._scan_json(step, fields)
             else:
-                yield from self._group(step, fields)
+                yield from self._scan_group(step, fields)
 
-    def _group(self, step: Optional | Repeated | Choice | Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
+    def _scan_group(
+        self, step: Optional | Repeated | Choice | Braces | PythonCall | PythonCalls, fields: Fields
+    ) -> _Run:
         if isinstance(step, (Optional, Repeated)):
-            yield from self._optional(step, fields)
+            yield from self._scan_optional(step, fields)
         elif isinstance(step, Choice):
-            yield from self._choice(step, fields)
+            yield from self._scan_choice(step, fields)
         else:
-            yield from self._bracketed(step, fields)
+            yield from self._scan_bracketed(step, fields)
 
-    def _bracketed(self, step: Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
+    def _scan_bracketed(self, step: Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
         if isinstance(step, Braces):
-            yield from self._need(1)
+            yield from self._wait_for(1)
             if self._buffer[self._at] != "{":
                 raise _MissError
             brackets = _braces(step.quote)
         else:
-            yield from self._python_begin(_LIST_OF_CALLS if isinstance(step, PythonCalls) else _CALL)
+            yield from self._wait_for_python(_LIST_OF_CALLS if isinstance(step, PythonCalls) else _CALL)
             brackets = _PYTHON
         end = _closing_bracket(brackets, self._buffer, self._at)
         if end is None:
-            yield from self._brackets(step.field, fields, brackets)
+            yield from self._scan_brackets(step.field, fields, brackets)
         else:
             fields.append((step.field, self._take(end - self._at)))
 
-    def _optional(self, step: Optional | Repeated, fields: Fields) -> _Run:
+    def _scan_optional(self, step: Optional | Repeated, fields: Fields) -> _Run:
         is_repeated = isinstance(step, Repeated)
         while (yield from self._follows(step.steps[0], may_be_cut=is_repeated)):
             yield from self._steps(step.steps, fields)
@@ -266,8 +275,8 @@ class Scanner:
             return self._buffer.startswith(text, self._at)
         return (yield from self._is_next(text, may_be_cut=may_be_cut))
 
-    def _choice(self, step: Choice, fields: Fields) -> _Run:
-        yield from self._need(1)
+    def _scan_choice(self, step: Choice, fields: Fields) -> _Run:
+        yield from self._wait_for(1)
         for first_characters, steps in step.branches:
             if first_characters == "" or self._buffer[self._at] in first_characters:
                 yield from self._steps(steps, fields)
@@ -281,19 +290,19 @@ class Scanner:
         self._at += count
         return text
 
-    def _skips(self, text: str) -> bool:
+    def _skip(self, text: str) -> bool:
         """Skip a mark if it has fully arrived; return whether it was skipped."""
         if not self._buffer.startswith(text, self._at):
             return False
         self._at += len(text)
         return True
 
-    def _skips_blank(self) -> bool:
+    def _skip_blank(self) -> bool:
         """Skip white space; return whether its end has arrived."""
         self._at = _blank_end(self._buffer, self._at)
         return self._at < len(self._buffer) or self._has_ended
 
-    def _takes_text(self, step: TextUntil, fields: Fields) -> bool:
+    def _take_text(self, step: TextUntil, fields: Fields) -> bool:
         """Consume the text up to a mark, and the mark, if the first mark in the buffer surely ends the text."""
         marks = _compiled_marks(step.marks, step.excludes)
         match = marks.pattern.search(self._buffer, self._at)
@@ -312,13 +321,13 @@ class Scanner:
 
     # --- single steps that may wait ---------------------------------------------------------------------------------
 
-    def _need(self, count: int) -> _Run:
+    def _wait_for(self, count: int) -> _Run:
         while len(self._buffer) - self._at < count:
             if self._has_ended:
                 raise _CutError
             yield
 
-    def _mark(self, step: Mark) -> _Run:
+    def _scan_mark(self, step: Mark) -> _Run:
         texts = (step.text, *step.or_before)
         while True:  # the first character that matches none of the texts decides
             next_text = self._buffer[self._at : self._at + max(map(len, texts))]
@@ -344,18 +353,18 @@ class Scanner:
                 return False
         return True
 
-    def _blank(self) -> _Run:
-        while not self._skips_blank():
+    def _scan_blank(self) -> _Run:
+        while not self._skip_blank():
             yield
 
-    def _until(self, step: TextUntil, fields: Fields) -> _Run:
+    def _scan_text_until(self, step: TextUntil, fields: Fields) -> _Run:
         marks = _compiled_marks(step.marks, step.excludes)
         parts: list[str] = []
         search_from = self._at
         while True:
             match = marks.pattern.search(self._buffer, search_from)
             if match is None:
-                held_count = 0 if self._has_ended else _held_back(self._buffer, search_from, marks)
+                held_count = 0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
                 parts.append(self._take(len(self._buffer) - held_count - self._at))
                 if self._has_ended:
                     fields += [(step.field, "".join(parts))] * step.keeps_cut
@@ -397,14 +406,14 @@ class Scanner:
             return not next_text
         return None if any(text.startswith(next_text) for text in texts) else False
 
-    def _json(self, step: JsonValue, fields: Fields) -> _Run:
+    def _scan_json(self, step: JsonValue, fields: Fields) -> _Run:
         """Consume a JSON object or array: with Python's parser if it has fully arrived, else bracket by bracket."""
-        yield from self._need(1)
+        yield from self._wait_for(1)
         if self._buffer[self._at] not in "{[":
             raise _MissError
         end = self._json_end()
         if end is None:
-            yield from self._brackets(step.field, fields, _json_brackets(step.ends))
+            yield from self._scan_brackets(step.field, fields, _json_brackets(step.ends))
         else:
             fields.append((step.field, self._take(end - self._at)))
 
@@ -420,7 +429,7 @@ class Scanner:
                 self._json_errors += 1
         return None
 
-    def _brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
+    def _scan_brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
         """Consume text until its first bracket closes, or until an end mark outside of a string.
 
         This method looks only at quotes, brackets and escapes. Between pieces it keeps the depth and the quote of the
@@ -433,7 +442,7 @@ class Scanner:
                 marks = brackets.inside[quote] if quote else brackets.outside
                 match = marks.pattern.search(self._buffer, search_from)
                 if match is None:
-                    held_count = 0 if self._has_ended else _held_back(self._buffer, search_from, marks)
+                    held_count = 0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
                     parts.append(self._take(len(self._buffer) - held_count - self._at))
                     if self._has_ended:
                         raise _CutError
@@ -478,12 +487,12 @@ class Scanner:
         if backslash + 1 < len(self._buffer):
             return backslash + 2
         parts.append(self._take(backslash - self._at))
-        yield from self._need(2)
+        yield from self._wait_for(2)
         return self._at + 2
 
-    def _python_begin(self, pattern: re.Pattern[str]) -> _Run:
+    def _wait_for_python(self, pattern: re.Pattern[str]) -> _Run:
         """Wait for the beginning of a call or of a list of calls, up to its first parenthesis; consume nothing."""
-        yield from self._need(1)
+        yield from self._wait_for(1)
         while True:  # text that is not a call may also begin with a list or a word
             match = pattern.match(self._buffer, self._at)
             if match is None or match.end() - self._at > _MOST_BEFORE_BRACKET:
@@ -577,7 +586,7 @@ def _alternation(marks: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
 
 
-def _held_back(buffer: str, start: int, marks: _Marks) -> int:
+def _count_held_back(buffer: str, start: int, marks: _Marks) -> int:
     """Return how many characters at the end of the buffer may begin a mark."""
     for length in range(min(marks.longest - 1, len(buffer) - start), 0, -1):
         if buffer[-length:] in marks.prefixes:

@@ -50,21 +50,21 @@ class ValueRules:
         begin, _, end = layout.parameter.partition("{value}")
         properties: Mapping[str, Any] = schema.get("properties", {})
         members = [
-            (_quoted(begin.format(key=key)) + " " + self._value(node, end.format(key=key)), key)
+            (_quote(begin.format(key=key)) + " " + self._value(node, end.format(key=key)), key)
             for key, node in properties.items()
         ]
         other_schema = schema.get("additionalProperties", False)
-        other_members = "" if other_schema is False else self._rule(self._other_parameter(begin, end, other_schema))
+        other_members = "" if other_schema is False else self._add_rule(self._other_parameter(begin, end, other_schema))
         return self._members(members, frozenset(schema.get("required", ())), layout.between_parameters, other_members)
 
     def _other_parameter(self, begin: str, end: str, node: Any) -> str:
         """Return an expression for a parameter of any name."""
         if self._format.tag_mark:
-            return f"{self._other_element(node)} {_quoted(end.rpartition('>')[2])}"
+            return f"{self._other_element(node)} {_quote(end.rpartition('>')[2])}"
         before_name, _, after_name = begin.partition("{key}")
-        return f"{_quoted(before_name)} {_PARAMETER_NAME} {_quoted(after_name)} {self._value(node, end)}"
+        return f"{_quote(before_name)} {_PARAMETER_NAME} {_quote(after_name)} {self._value(node, end)}"
 
-    def _rule(self, body: str) -> str:
+    def _add_rule(self, body: str) -> str:
         name = f"{self._prefix}_v{len(self._rules)}"
         self._rules.append(f"{name}: {body}")
         return name
@@ -77,16 +77,16 @@ class ValueRules:
         A separator comes only between members that are present. So each position has two rules: one for the first
         member that is present, and one for a later member. ``more`` is an expression for further members.
         """
-        later = f"({_quoted(separator)} {more})*" if more else ""
+        later = f"({_quote(separator)} {more})*" if more else ""
         first = f"({more} {later})?" if more else ""
         for member, key in reversed(members):
             following = f"{member} {later}"
             if key in required:
-                first = self._rule(following)
-                later = self._rule(f"{_quoted(separator)} {following}")
+                first = self._add_rule(following)
+                later = self._add_rule(f"{_quote(separator)} {following}")
             else:
-                first = self._rule(f"{following} | {first}" if first else f"({following})?")
-                later = self._rule(f"({_quoted(separator)} {member})? {later}")
+                first = self._add_rule(f"{following} | {first}" if first else f"({following})?")
+                later = self._add_rule(f"({_quote(separator)} {member})? {later}")
         return first
 
     def _value(self, node: Any, closing: str) -> str:
@@ -99,7 +99,7 @@ class ValueRules:
             return self._any(closing)
         if isinstance(node.get("enum"), list) or "const" in node:
             values = node["enum"] if isinstance(node.get("enum"), list) else [node["const"]]
-            return f"({' | '.join(_quoted(self._written(value) + closing) for value in values)})"
+            return f"({' | '.join(_quote(self._write(value) + closing) for value in values)})"
         branches = node.get("anyOf") or node.get("oneOf") or (node.get("allOf") or ())[:1]
         if branches:
             return f"({' | '.join(self._value(branch, closing) for branch in branches)})"
@@ -132,8 +132,8 @@ class ValueRules:
         """
         mark = self._format.tag_mark
         element = f'{_TAG} {self._any(f"{mark}</")} {_TAG_NAME} ">"'
-        end = _quoted(closing.removeprefix(mark))
-        return f"{self._text_up_to(mark)} ({end} | {element} ({_quoted(mark)} {element})* {_quoted(mark)} {end})"
+        end = _quote(closing.removeprefix(mark))
+        return f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* {_quote(mark)} {end})"
 
     def _reference(self, node: JsonSchema, closing: str) -> str:
         """Return the name of the rule for a definition, which may refer to itself."""
@@ -148,23 +148,23 @@ class ValueRules:
             return self._string(closing)
         if kind in ("array", "object"):
             expression = self._array(node) if kind == "array" else self._object(node)
-            return f"({expression}) {_quoted(closing)}"
+            return f"({expression}) {_quote(closing)}"
         if kind in ("integer", "number"):
-            return f"{_INTEGER if kind == 'integer' else _NUMBER} {_quoted(closing)}"
-        words = [self._written(value) for value in ((True, False) if kind == "boolean" else (None,))]
-        return f"({' | '.join(_quoted(word + closing) for word in words)})"
+            return f"{_INTEGER if kind == 'integer' else _NUMBER} {_quote(closing)}"
+        words = [self._write(value) for value in ((True, False) if kind == "boolean" else (None,))]
+        return f"({' | '.join(_quote(word + closing) for word in words)})"
 
     def _string(self, closing: str) -> str:
         if self._format.is_python:
-            return f"{_PYTHON_STRING} {_quoted(closing)}"
+            return f"{_PYTHON_STRING} {_quote(closing)}"
         quote = self._format.quote
         text = self._text_up_to(quote + closing)
-        return f"{_quoted(quote)} {text}" if quote else text
+        return f"{_quote(quote)} {text}" if quote else text
 
     def _text_up_to(self, end: str) -> str:
         """Return the name of a rule for any text up to ``end``; the rule includes ``end``."""
         name = f"{self._prefix}_t{len(self._rules)}"
-        self._rules.append(f"{name}[suffix={_quoted(end)}]: /(?s:.*)/")
+        self._rules.append(f"{name}[suffix={_quote(end)}]: /(?s:.*)/")
         return name
 
     def _array(self, node: JsonSchema) -> str:
@@ -182,8 +182,8 @@ class ValueRules:
             if items is not False:
                 elements.append(f"({self._element(ITEM, items)})*")
             return " ".join(elements) or '""'
-        separator = _quoted(", " if self._format.is_python else ",")
-        item_rule = self._rule(self._value(items, "")) if items is not False else ""
+        separator = _quote(", " if self._format.is_python else ",")
+        item_rule = self._add_rule(self._value(items, "")) if items is not False else ""
         if not positions:
             return f'"[" ({item_rule} ({separator} {item_rule})*)? "]"' if item_rule else '"[]"'
         position_items = f" {separator} ".join(f"({self._value(item, '')})" for item in positions)
@@ -191,7 +191,7 @@ class ValueRules:
 
     def _element(self, key: str, node: Any) -> str:
         mark = self._format.tag_mark
-        return f"{_quoted(f'{mark}<{key}>')} {self._value(node, f'{mark}</{key}>')}"
+        return f"{_quote(f'{mark}<{key}>')} {self._value(node, f'{mark}</{key}>')}"
 
     def _object(self, node: JsonSchema) -> str:
         """Return an expression for an object: its properties in their order, and then other properties.
@@ -206,25 +206,25 @@ class ValueRules:
                 f"({self._element(key, value)}){'' if key in required else '?'}" for key, value in properties.items()
             ]
             if other_schema is not False:
-                elements.append(f"({self._rule(self._other_element(other_schema))})*")
+                elements.append(f"({self._add_rule(self._other_element(other_schema))})*")
             return " ".join(elements) or '""'
         colon, separator = (": ", ", ") if self._format.is_python else (":", ",")
         members = [
-            (f"{_quoted((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}", key)
+            (f"{_quote((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}", key)
             for key, value in properties.items()
         ]
         other_members = ""
         if other_schema is not False:
             key = _PYTHON_STRING if self._format.is_python else _WORD
-            other_members = self._rule(f"{key} {_quoted(colon)} {self._value(other_schema, '')}")
+            other_members = self._add_rule(f"{key} {_quote(colon)} {self._value(other_schema, '')}")
         return f'"{{" {self._members(members, required, separator, other_members)} "}}"'
 
     def _other_element(self, node: Any) -> str:
         """Return an expression for an element of any name; the rule does not compare the names of its two tags."""
         mark = self._format.tag_mark
-        return f'{_quoted(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
+        return f'{_quote(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
 
-    def _written(self, value: Any) -> str:
+    def _write(self, value: Any) -> str:
         if self._format.is_python:
             return repr(value)
         if self._format.quote:
@@ -232,5 +232,5 @@ class ValueRules:
         return write_content(value, self._format.tag_mark, write_spaced)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

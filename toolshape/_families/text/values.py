@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from toolshape._calls import JsonSchema
-from toolshape._families.text.calls import SaidText, python_literal
+from toolshape._families.text.calls import SaidText, read_python_literal
 from toolshape._families.text.elements import ITEM, Elements, is_list
 from toolshape._schema.references import Resolve, resolver
 from toolshape._schema.values import WrittenObject, as_json, kind_of, object_of
@@ -14,7 +14,7 @@ _TEXT_ALONE = frozenset({"string"})
 _MOST_NESTED = 8  # nested unions and references that are followed to a type
 
 
-def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
+def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     """Return arguments with each string read as a type that its parameter admits: as JSON, then as a Python literal.
 
     A parameter that admits only strings keeps its string, even if the string looks like a number. If a parameter admits
@@ -23,8 +23,8 @@ def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     """
     if isinstance(arguments, Elements):
         if schema is None:
-            return _untyped_object(arguments)
-        return _typed_object(arguments, schema, resolver(schema))
+            return _convert_untyped_object(arguments)
+        return _convert_object(arguments, schema, resolver(schema))
     if not isinstance(arguments, dict) or schema is None:
         return arguments
     properties = schema.get("properties")
@@ -33,14 +33,16 @@ def typed_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     resolve = resolver(schema)
 
     def typed(key: str, value: Any) -> Any:
-        return _typed(value, schemas_by_name.get(key, other_schema), resolve) if isinstance(value, str) else value
+        return (
+            _convert_string(value, schemas_by_name.get(key, other_schema), resolve) if isinstance(value, str) else value
+        )
 
     if isinstance(arguments, WrittenObject):
         return WrittenObject([(key, typed(key, value)) for key, value in arguments.pairs])
     return {key: typed(key, value) for key, value in arguments.items()}
 
 
-def unwrapped(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str]) -> Any:
+def unwrap(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str]) -> Any:
     """Unwrap arguments that a model put into a single parameter which the tool does not have."""
     if not wrappers or schema is None or not isinstance(arguments, dict) or len(arguments) != 1:
         return arguments
@@ -51,32 +53,34 @@ def unwrapped(arguments: Any, schema: JsonSchema | None, wrappers: Collection[st
     return unwrapped_content if isinstance(unwrapped_content, dict) else arguments
 
 
-def _untyped(value: Any) -> Any:
+def _convert_untyped(value: Any) -> Any:
     """Return the content of an element without a schema; an empty element becomes an empty string."""
     if not isinstance(value, Elements):
         return value
     if not value:
         return ""
-    return [_untyped(item) for _, item in value] if is_list(value) else _untyped_object(value)
+    return [_convert_untyped(item) for _, item in value] if is_list(value) else _convert_untyped_object(value)
 
 
-def _untyped_object(elements: Elements) -> dict[str, Any]:
-    return object_of([(name, _untyped(item)) for name, item in _folded(elements, lambda _: True)])
+def _convert_untyped_object(elements: Elements) -> dict[str, Any]:
+    return object_of([(name, _convert_untyped(item)) for name, item in _merge_repeated(elements, lambda _: True)])
 
 
-def _typed_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> dict[str, Any]:
+def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> dict[str, Any]:
     properties = schema.get("properties")
     schemas_by_name: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
     other_schema = schema.get("additionalProperties", True)
 
     def is_array(name: str) -> bool:
-        return "array" in _admitted(schemas_by_name.get(name, other_schema), resolve, 0)[0]
+        return "array" in _admitted_kinds(schemas_by_name.get(name, other_schema), resolve, 0)[0]
 
-    children = _folded(elements, is_array)
-    return object_of([(name, _typed_content(item, schemas_by_name.get(name, other_schema), resolve)) for name, item in children])
+    children = _merge_repeated(elements, is_array)
+    return object_of(
+        [(name, _convert_content(item, schemas_by_name.get(name, other_schema), resolve)) for name, item in children]
+    )
 
 
-def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
+def _merge_repeated(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
     """Merge elements with the same name into one element with items, if the name belongs to an array."""
     names = [name for name, _ in elements]
     if len(set(names)) == len(names):
@@ -90,17 +94,17 @@ def _folded(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
     return children
 
 
-def _typed_content(content: Any, node: Any, resolve: Resolve) -> Any:
+def _convert_content(content: Any, node: Any, resolve: Resolve) -> Any:
     """Convert the content of an element to a value that its schema admits."""
     if not isinstance(content, Elements):
-        return _typed(content, node, resolve)
-    kinds, _ = _admitted(node, resolve, 0)
+        return _convert_string(content, node, resolve)
+    kinds, _ = _admitted_kinds(node, resolve, 0)
     if not content:
         return "" if "string" in kinds else [] if "array" in kinds else {} if "object" in kinds else ""
     if "array" in kinds and ("object" not in kinds or is_list(content)):
         items = _branch(node, "array", resolve, 0).get("items", True)
-        return [_typed_content(item, items, resolve) for _, item in content]
-    return _typed_object(content, _branch(node, "object", resolve, 0), resolve)
+        return [_convert_content(item, items, resolve) for _, item in content]
+    return _convert_object(content, _branch(node, "object", resolve, 0), resolve)
 
 
 def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
@@ -111,13 +115,13 @@ def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
         return {}
     for keyword in ("anyOf", "oneOf", "allOf"):
         for branch in node.get(keyword) or ():
-            if kind in _admitted(branch, resolve, depth + 1)[0]:
+            if kind in _admitted_kinds(branch, resolve, depth + 1)[0]:
                 return _branch(branch, kind, resolve, depth + 1)
     return node
 
 
-def _typed(text: str, node: Any, resolve: Resolve) -> Any:
-    kinds, choices = _admitted(node, resolve, 0)
+def _convert_string(text: str, node: Any, resolve: Resolve) -> Any:
+    kinds, choices = _admitted_kinds(node, resolve, 0)
     is_declared_text, text = isinstance(text, SaidText), str(text)
     if kinds == _TEXT_ALONE or ("string" in kinds and (is_declared_text or text in choices)):
         return text
@@ -135,28 +139,28 @@ def _typed(text: str, node: Any, resolve: Resolve) -> Any:
     return text
 
 
-def _json(text: str) -> Any:
+def _read_json(text: str) -> Any:
     value = as_json(text)
     if isinstance(value, str):
         raise ValueError("not JSON, or a string")  # noqa: TRY004 - every reader raises ValueError
     return value
 
 
-_READERS: tuple[Callable[[str], Any], ...] = (_json, python_literal)
+_READERS: tuple[Callable[[str], Any], ...] = (_read_json, read_python_literal)
 
 
 def kinds_of(node: Any, resolve: Resolve) -> frozenset[str]:
     """Return the JSON types that a schema admits."""
-    return _admitted(node, resolve, 0)[0]
+    return _admitted_kinds(node, resolve, 0)[0]
 
 
 def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
     """Return whether a parameter admits strings and other types; some strings then read as another type."""
-    kinds, _ = _admitted(node, resolve, 0)
+    kinds, _ = _admitted_kinds(node, resolve, 0)
     return "string" in kinds and len(kinds) > 1
 
 
-def _admitted(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], frozenset[Any]]:
+def _admitted_kinds(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], frozenset[Any]]:
     """Return the JSON types that a schema admits, and the strings among its choices."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
@@ -172,8 +176,10 @@ def _admitted(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], 
         return (kinds | {"null"} if node.get("nullable") is True else kinds), frozenset()
     for keyword in ("anyOf", "oneOf"):
         if isinstance(node.get(keyword), list):
-            admitted_parts = [_admitted(branch, resolve, depth + 1) for branch in node[keyword]]
-            return frozenset().union(*(kinds for kinds, _ in admitted_parts)), frozenset().union(*(texts for _, texts in admitted_parts))
+            admitted_parts = [_admitted_kinds(branch, resolve, depth + 1) for branch in node[keyword]]
+            return frozenset().union(*(kinds for kinds, _ in admitted_parts)), frozenset().union(
+                *(texts for _, texts in admitted_parts)
+            )
     if isinstance(node.get("allOf"), list) and node["allOf"]:
-        return _admitted(node["allOf"][0], resolve, depth + 1)
+        return _admitted_kinds(node["allOf"][0], resolve, depth + 1)
     return _KINDS, frozenset()

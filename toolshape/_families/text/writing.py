@@ -13,7 +13,7 @@ from toolshape._families.text.reading import Schemas, read_text
 from toolshape._schema.values import is_same_text, kind_of, write_json
 
 
-def written_calls(
+def write_calls(
     text_format: TextFormat, calls: Sequence[TextCall], schemas: Schemas | None = None, *, checks: bool = True
 ) -> str:
     """Write calls as a model of the format does.
@@ -31,19 +31,19 @@ def written_calls(
     if not calls:
         return ""
     layout = text_format.layout
-    parts = [_written(text_format, call, number) for number, call in enumerate(calls)]
+    parts = [_write_call(text_format, call, number) for number, call in enumerate(calls)]
     text = f"{layout.before}{layout.between.join(parts)}{layout.after}"
     if checks:
         _refuse_misread(text_format, calls, text, schemas or {})
     return text
 
 
-def _written(text_format: TextFormat, call: TextCall, number: int) -> str:
+def _write_call(text_format: TextFormat, call: TextCall, number: int) -> str:
     layout = text_format.layout
     parameters = ""
     if layout.parameter:
         items = call.arguments.items() if isinstance(call.arguments, dict) else ()
-        texts = [_parameter(text_format, str(key), value) for key, value in items]
+        texts = [_write_parameter(text_format, str(key), value) for key, value in items]
         parameters = layout.between_parameters.join(texts)
     arguments = call.arguments if isinstance(call.arguments, str) else write_spaced(call.arguments)
     return layout.call.format(
@@ -56,7 +56,7 @@ def _written(text_format: TextFormat, call: TextCall, number: int) -> str:
     )
 
 
-def _parameter(text_format: TextFormat, key: str, value: Any) -> str:
+def _write_parameter(text_format: TextFormat, key: str, value: Any) -> str:
     if text_format.is_python:
         text = repr(value)
     elif text_format.quote:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from toolshape._calls import Finish, JsonObject, WireCall
 from toolshape._families.text.format import TextCall
 from toolshape._families.text.formats import FORMATS
-from toolshape._families.text.writing import written_calls
+from toolshape._families.text.writing import write_calls
 from toolshape._schema.generate import generate
 from toolshape._tool import Tool
 from toolshape._wire.ids import generated_id, id_seed
@@ -152,7 +152,7 @@ def move_calls_to_text(said: Completion, text_format: str) -> Completion:
     if not said.calls:
         return said
     calls = [TextCall(call.wire_name, call.arguments, call.id) for call in said.calls]
-    text = said.text + written_calls(FORMATS[text_format], calls, checks=False)
+    text = said.text + write_calls(FORMATS[text_format], calls, checks=False)
     return said._replace(text=text, calls=(), finish="stop" if said.finish == "tool_calls" else said.finish)
 
 
