@@ -217,11 +217,11 @@ class Conversation:
         if self._open is None or self._open.results is not results:
             if id(results) in self._added:
                 raise UsageError("these results are already in the conversation: dispatch appends them")
-            self._begin("+=", results, self._said(results, None))
+            self._begin_turn("+=", results, self._messages_of_response(results, None))
         self._close_if_done()
         return self
 
-    def _begin(self, what: str, results: Results, said: "_Said") -> tuple[int, int]:
+    def _begin_turn(self, what: str, results: Results, said: "_Said") -> tuple[int, int]:
         """Append the messages of a response and open its turn; return the previous counts of messages and turns.
 
         Raises:
@@ -288,7 +288,7 @@ class Conversation:
             raise UsageError(f"{what}: {refusal_message(waiting)}")
         self._denied = None
 
-    def _turn(self) -> OpenTurn:
+    def _current_turn(self) -> OpenTurn:
         """Return the open turn. In a restored conversation, the first access rebuilds the turn from its stored form.
 
         Raises:
@@ -317,7 +317,7 @@ class Conversation:
         Raises:
             UsageError: The conversation was restored, and its messages do not contain the calls in their original form.
         """
-        return self._turn().results.pending if self._waiting_calls() else ()
+        return self._current_turn().results.pending if self._waiting_calls() else ()
 
     def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
         """Approve calls of the open turn, as ``Plan.approve`` does; ``run`` runs them.
@@ -325,7 +325,7 @@ class Conversation:
         Raises:
             UsageError: No turn is open, or ``Plan.approve`` rejects a call.
         """
-        Plan(self._turn().results).approve(call)
+        Plan(self._current_turn().results).approve(call)
 
     def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
         """Deny calls of the open turn, as ``Plan.deny`` does. If no other call waits, the turn is closed.
@@ -335,7 +335,7 @@ class Conversation:
         Raises:
             UsageError: No turn is open, or ``Plan.deny`` rejects a call.
         """
-        turn = self._turn()
+        turn = self._current_turn()
         self._name_scope(turn)
         Plan(turn.results).deny(call, why)
         self._close_if_done()
@@ -348,7 +348,7 @@ class Conversation:
             CallError: The new arguments are invalid. The call keeps its arguments.
             UsageError: No turn is open, or ``Plan.edit`` rejects the call.
         """
-        return Plan(self._turn().results).edit(call, arguments)
+        return Plan(self._current_turn().results).edit(call, arguments)
 
     def run(self, **options: "Unpack[RunOptions]") -> Results:
         """Run the calls of the open turn that may run. If no call waits after that, the turn is closed.
@@ -366,8 +366,8 @@ class Conversation:
         refuse_unknown(options)
         if self._denied is not None:  # the last waiting call was denied: nothing runs, but a ledger records the denial
             return Plan(self._denied).run(**options)
-        turn = self._turn()
-        with self._running():
+        turn = self._current_turn()
+        with self._keep_turn_open():
             Plan(turn.results).run(**self._add_scope(turn, options))
         return turn.results
 
@@ -376,13 +376,13 @@ class Conversation:
         refuse_unknown(options)
         if self._denied is not None:
             return await Plan(self._denied).arun(**options)
-        turn = self._turn()
-        with self._running():
+        turn = self._current_turn()
+        with self._keep_turn_open():
             await Plan(turn.results).arun(**self._add_scope(turn, options))
         return turn.results
 
     @contextmanager
-    def _running(self) -> Generator[None]:
+    def _keep_turn_open(self) -> Generator[None]:
         """Keep the turn open while its calls run, and close it afterwards if no call waits.
 
         Another thread may check in the meantime whether the turn can be closed, so runs are counted.
@@ -421,7 +421,7 @@ class Conversation:
         Raises:
             UsageError: No turn is open, or ``Plan.pause`` cannot pause the plan.
         """
-        turn = self._turn()
+        turn = self._current_turn()
         self._name_scope(turn)
         return Plan(turn.results).pause(key, audience=audience, expires=expires, ledger=ledger)
 
@@ -429,7 +429,7 @@ class Conversation:
         self, key: bytes | str, *, audience: str, expires: timedelta, ledger: LedgerStore | None = None
     ) -> str:
         """Like ``pause``, for a running event loop; the ledger is accessed in a thread."""
-        turn = self._turn()
+        turn = self._current_turn()
         self._name_scope(turn)
         return await Plan(turn.results).apause(key, audience=audience, expires=expires, ledger=ledger)
 
@@ -493,7 +493,7 @@ class Conversation:
         if stored_turn is not None:
             open_ids = [call["id"] for call in stored_turn["calls"]]
         else:
-            open_ids = [call.id for call in self._turn().results.calls]
+            open_ids = [call.id for call in self._current_turn().results.calls]
         try:
             token_ids = [call["id"] for call in json.loads(token)["calls"]]
         except (TypeError, ValueError, KeyError, RecursionError):
@@ -509,7 +509,7 @@ class Conversation:
             self._open = OpenTurn(results=results, number=self._turns)
             self._close_if_done()
 
-    def _said(self, results: Results, model: str | None) -> "_Said":
+    def _messages_of_response(self, results: Results, model: str | None) -> "_Said":
         """Read the messages of a response, with the calls as ``dispatch`` runs them."""
         provider = get(results.provider) if isinstance(results.provider, Provider) else get(results.provider.name)
         bound = self._bound_of(provider)
@@ -649,16 +649,16 @@ class Conversation:
             UsageError: A response is given, but the turn is open.
         """
         if response is None and self._waiting_calls():
-            return Plan(self._turn().results)
+            return Plan(self._current_turn().results)
         self._refuse_open("plan")
-        return self._read(response, provider)[0]
+        return self._plan_response(response, provider)[0]
 
-    def _read(self, response: Any, provider: AnyProvider | None) -> tuple[Plan, str | None]:
+    def _plan_response(self, response: Any, provider: AnyProvider | None) -> tuple[Plan, str | None]:
         """Return the plan of a response, and the model that the response names."""
         if isinstance(response, Collector):
             return response.plan(), response.model
         if response is None:
-            return self._waiting()
+            return self._plan_waiting_calls()
         body = self._body_of(response, provider)
         return self._bound_for(body, provider).plan(body), model_name(body)
 
@@ -668,7 +668,7 @@ class Conversation:
         resolved_provider = last_provider if provider is None else get(provider)
         return body_of(response, *([] if resolved_provider is None else [resolved_provider]))
 
-    def _waiting(self) -> tuple[Plan, str | None]:
+    def _plan_waiting_calls(self) -> tuple[Plan, str | None]:
         """Return the plan of the last messages, whose calls have no results yet, and the model that wrote the messages.
 
         Raises:
@@ -713,7 +713,7 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return self.run(**options)
-        results, previous_counts = self._opened(response, provider)
+        results, previous_counts = self._append_response(response, provider)
         try:
             return self.run(**options)
         except UsageError:
@@ -731,21 +731,21 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(**options)
-        results, previous_counts = self._opened(response, provider)
+        results, previous_counts = self._append_response(response, provider)
         try:
             return await self.arun(**options)
         except UsageError:
             self._take_back(results, *previous_counts)
             raise
 
-    def _opened(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
+    def _append_response(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
         """Read a response and append it before a call runs.
 
         Reading can fail. If reading failed after the run, the results of calls that ran would be lost.
         """
         self._refuse_open("dispatch")
-        plan, model = self._read(response, provider)
-        return plan.results, self._begin("dispatch", plan.results, self._said(plan.results, model))
+        plan, model = self._plan_response(response, provider)
+        return plan.results, self._begin_turn("dispatch", plan.results, self._messages_of_response(plan.results, model))
 
     def _take_back(self, results: Results, messages: int, turns: int) -> None:
         """Undo ``_opened`` because no call could run: the caller can dispatch the same response again."""

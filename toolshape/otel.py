@@ -110,7 +110,7 @@ class _Spans:
         span, started = _run_safely(lambda: self._start_span(context, labels), no_span), perf_counter()
 
         def end(result: Result) -> Result:
-            _run_safely(lambda: self._say(span, result), None)
+            _run_safely(lambda: self._set_outcome(span, result), None)
             error_label = {} if result.error is None else {NAMES["error"]: result.error.code}
             _run_safely(lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}), None)
             return result
@@ -140,7 +140,7 @@ class _Spans:
         name = f"{_OPERATION} {context.tool.name}"
         return self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
 
-    def _say(self, span: Span, result: Result) -> None:
+    def _set_outcome(self, span: Span, result: Result) -> None:
         if result.replayed:
             span.set_attribute(NAMES["replayed"], True)
         if self._content:

@@ -117,14 +117,14 @@ class Reader:
         """
         if self._has_ended:
             raise UsageError("the text has ended: create another Reader to read another text")
-        return self._taken(self._scanner.feed(piece))
+        return self._receive(self._scanner.feed(piece))
 
     def close(self) -> list[TextCall]:
         """End the text, and return the remaining calls; the last call may be cut off."""
         self._has_ended = True
-        return self._taken(self._scanner.close())
+        return self._receive(self._scanner.close())
 
-    def _taken(self, segments: Sequence[Segment]) -> list[TextCall]:
+    def _receive(self, segments: Sequence[Segment]) -> list[TextCall]:
         if not segments:
             self.text = self.reasoning = ""
             return []

@@ -125,9 +125,9 @@ class Collector:
             return calls
         _, wires, *_ = read_response(self._reader, self._response)
         incomplete = [(position, wire) for position, wire in enumerate(wires) if position not in self._complete]
-        return calls + [self._call(position, wire) for position, wire in incomplete]
+        return calls + [self._resolve_call(position, wire) for position, wire in incomplete]
 
-    def _call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
+    def _resolve_call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
         call = resolve_call(self._provider.name, self._handlers, position, wire)
         return call if self._output is None else self._output.named(call)
 
@@ -161,7 +161,7 @@ class Collector:
         _, wires, *_ = read_response(self._reader, self._response)
         incomplete = [(position, wire) for position, wire in enumerate(wires) if position not in self._complete]
         read_partial = partial_call if self._output is None else self._output.partial_call
-        return tuple(read_partial(self._call(position, wire)) for position, wire in incomplete)
+        return tuple(read_partial(self._resolve_call(position, wire)) for position, wire in incomplete)
 
     @property
     def model(self) -> str | None:
@@ -230,7 +230,7 @@ class Collector:
         self.text += delta.text
         self.thinking += delta.thinking
         self._complete.update(position for position, _ in completed)
-        return [self._call(position, wire) for position, wire in completed]
+        return [self._resolve_call(position, wire) for position, wire in completed]
 
 
 response_of: Callable[[Collector], JsonObject] = attrgetter("_response")

@@ -62,14 +62,14 @@ class Conversion:
             self.thinks = True
             self._begin()
         try:
-            return self._of(messages, self._count_settled(messages))
+            return self._convert_from(messages, self._count_settled(messages))
         except LateResultError:
             self._begin()
         try:
-            return self._of(messages, self._count_settled(messages))
+            return self._convert_from(messages, self._count_settled(messages))
         except LateResultError:  # A result within the unsettled part is late: convert everything in one pass.
             self._begin()
-            return self._of(messages, 0)
+            return self._convert_from(messages, 0)
 
     def _count_settled(self, messages: Sequence[Message]) -> int:
         """Return the number of settled messages, which later messages cannot change."""
@@ -82,7 +82,7 @@ class Conversion:
         # Only calls of the current turn need signatures, and the next user message begins another turn.
         return min(end, turn_start)
 
-    def _of(self, messages: Sequence[Message], end: int) -> Converted:
+    def _convert_from(self, messages: Sequence[Message], end: int) -> Converted:
         if end > self.done:
             log = Log(self.rules)
             wires, system = self._convert(messages[self.done : end], log, self.progress, is_end=False)

@@ -143,7 +143,7 @@ class Handler:
 
     def framed(self, text: str) -> str:
         """Cut a text to the length that the tool allows, and mark it if the tool's results are untrusted."""
-        return self._marked(self._cut(text))
+        return self._mark(self._cut(text))
 
     def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
         """Cut and mark parts; also return one text in place of all parts, for providers that take only text.
@@ -154,17 +154,17 @@ class Handler:
         sent_parts: list[Part] = []
         for part in cut_parts:
             if isinstance(part, Text):
-                sent_parts.append(Text(self._marked(part.text)))
+                sent_parts.append(Text(self._mark(part.text)))
             elif self.is_untrusted:
                 if part.url or isinstance(part, File):
-                    sent_parts.append(Text(self._marked(named(part))))
+                    sent_parts.append(Text(self._mark(named(part))))
                 if not part.url:  # an untrusted URL is not sent, because the provider would fetch it
                     sent_parts.append(self._anonymise(part, len(sent_parts)))
             elif isinstance(part, File):
                 sent_parts.append(replace(part, data=self._cut_file(part)))
             else:
                 sent_parts.append(part)
-        return self._marked(as_text(cut_parts)), tuple(sent_parts)
+        return self._mark(as_text(cut_parts)), tuple(sent_parts)
 
     def _anonymise(self, part: Image | File, number: int) -> Part:
         """Give a part a neutral name and media type; mark its data as untrusted if it is text."""
@@ -173,7 +173,7 @@ class Handler:
         if isinstance(part, Image):
             return replace(part, media_type=media_type)
         is_text = media_type.startswith("text/")
-        data = self._marked(self._cut_file(part).decode(errors="replace")).encode() if is_text else part.data
+        data = self._mark(self._cut_file(part).decode(errors="replace")).encode() if is_text else part.data
         return replace(part, name=f"file-{number}", media_type=media_type, data=data)
 
     def _cut_file(self, part: File) -> bytes:
@@ -187,7 +187,7 @@ class Handler:
             return text
         return f"{text[:longest]}\n[cut: the first {longest} of {len(text)} characters]"
 
-    def _marked(self, text: str) -> str:
+    def _mark(self, text: str) -> str:
         if not self.is_untrusted:
             return text
         # The text must not be able to end the mark.

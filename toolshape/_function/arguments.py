@@ -132,10 +132,10 @@ class _Writers:
         # place, which looks up the finished writer when it is called.
         if id(node) not in self.made:
             self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - a late lookup
-            self.made[id(node)] = self._compiled(node, config)
+            self.made[id(node)] = self._compile(node, config)
         return self.made[id(node)]
 
-    def _compiled(self, node: Node, config: Node | None) -> _Write:  # noqa: C901, PLR0911 - one line per kind
+    def _compile(self, node: Node, config: Node | None) -> _Write:  # noqa: C901, PLR0911 - one line per kind
         kind = node["type"]
         if (encode := _own_encoder(node.get("serialization", {}))) is not None:
             return encode
@@ -148,7 +148,7 @@ class _Writers:
         if kind in ("list", "set", "frozenset", "deque", "generator"):
             return _items_writer(self.of(node.get("items_schema"), config))
         if kind in ("tuple", "named-tuple", "call"):
-            return _tuple_writer(*self._positions(node, config))
+            return _tuple_writer(*self._position_writers(node, config))
         if kind in MAPS:
             return _map_writer(self.of(node.get("keys_schema"), config), self.of(node.get("values_schema"), config))
         if kind in ("model", "dataclass") and not node.get("root_model"):
@@ -215,7 +215,7 @@ class _Writers:
         schema_validator: SchemaValidator = cast("Any", SchemaValidator)(full_schema, config, _use_prebuilt=False)
         return schema_validator
 
-    def _positions(self, node: Node, config: Node | None) -> tuple[list[_Write], int | None]:
+    def _position_writers(self, node: Node, config: Node | None) -> tuple[list[_Write], int | None]:
         if node["type"] == "tuple":
             return [self.of(item, config) for item in node["items_schema"]], node.get("variadic_item_index")
         fields = node["arguments_schema"]["arguments_schema"] if node["type"] == "call" else node["fields"]

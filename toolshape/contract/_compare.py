@@ -415,9 +415,9 @@ class _Trial:
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
         # Below a "not" a format has the reverse effect: a tool that ignores formats may refuse the value there.
-        return self._compiled(schema, "certain")(value) and self._compiled(schema, "open")(value)
+        return self._compile(schema, "certain")(value) and self._compile(schema, "open")(value)
 
-    def _compiled(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
+    def _compile(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
         """Return a compiled check of a schema. The last check is cached, as a proof checks many values in a row."""
         cached = self._last.get(formats)
         if cached is None or cached[0] is not schema:
@@ -426,7 +426,7 @@ class _Trial:
 
     def _record_and_admit(self, schema: Any, value: Any) -> bool:
         self._listed.append(value)
-        return self._compiled(schema, "checked")(value) and self._compiled(schema, "open")(value)
+        return self._compile(schema, "checked")(value) and self._compile(schema, "open")(value)
 
     def _try_calls_despite_proof(self) -> tuple[Level, JsonObject | None]:
         was_accepted, is_admitted = compile_admission(self._marked, "certain"), compile_admission(self._new)

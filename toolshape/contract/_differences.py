@@ -65,7 +65,7 @@ class _Walk:
     def of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         """Yield the differences at a place and below it."""
         if not (_reference(old) and _reference(new)):
-            yield from self._of(old, new, place, path)
+            yield from self._compare(old, new, place, path)
             return
         # The walk compares a pair of definitions at each place that refers to the pair, as the keywords around the
         # reference decide what the difference breaks. Inside the pair itself (``_open``) the walk does not compare it
@@ -79,52 +79,54 @@ class _Walk:
             return
         self._open.add(pair)
         self._seen.add(pair)
-        steps = list(self._of(old, new, place, path))
+        steps = list(self._compare(old, new, place, path))
         self._changed += bool(steps)
         self._open.remove(pair)
         yield from steps
 
-    def _of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
+    def _compare(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         before, after = _resolve(old, self._old), _resolve(new, self._new)
         if not (isinstance(before, dict) and isinstance(after, dict)):
             if not is_same_json(before, after):
-                yield self._step(path, "schema", before, after, place, after)
+                yield self._make_step(path, "schema", before, after, place, after)
             return
         yield from _word_differences(before, after, path)
         if not _is_same_value(before.get("type"), after.get("type")):
             yield self._keyword_difference(before, after, place, path)
             return
-        yield from self._below(before, after, place, path)
+        yield from self._subschema_differences(before, after, place, path)
         if "properties" in before or "properties" in after:
-            yield from self._object(before, after, place, path)
+            yield from self._object_differences(before, after, place, path)
         elif _required(before) != _required(after):
             values = before.get("required"), after.get("required")
             alone = {**before, "required": after.get("required", [])}
-            yield self._step(path, "required", *values, place, alone, is_old=True)
+            yield self._make_step(path, "required", *values, place, alone, is_old=True)
         if any(
             not self._is_same(before, after, key) and not (key in _BELOW and _is_compared_below(before, after, key))
             for key in {*before, *after} - ANNOTATIONS
         ):
             yield self._keyword_difference(before, after, place, path)
 
-    def _below(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
+    def _subschema_differences(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
         """Yield the differences in the subschemas that both nodes have at the same place."""
         for key in _ONE_BELOW & before.keys() & after.keys():
             if isinstance(before[key], dict) and isinstance(after[key], dict):
                 mark = {"items": "[]", "additionalProperties": "{}"}.get(key, f" ({key})")
-                yield from self._inside(before[key], after[key], (*place, key), f"{path}{mark}")
+                yield from self._inner_differences(before[key], after[key], (*place, key), f"{path}{mark}")
         for key in _NAMED_BELOW:
             for name in before[key] if _has_same_names(before, after, key) else ():
                 mark = "{}" if key == "patternProperties" else f" ({key})"
-                yield from self._inside(before[key][name], after[key][name], (*place, key, name), f"{path}{mark}")
+                yield from self._inner_differences(
+                    before[key][name], after[key][name], (*place, key, name), f"{path}{mark}"
+                )
         for key in _MANY_BELOW:
             for index, new_index in _pair(before, after, key) or ():
                 mark = f"[{index}]" if key == "prefixItems" else ""
-                yield from self._inside(
+                yield from self._inner_differences(
                     before[key][index], after[key][new_index], (*place, key, index), f"{path}{mark}"
                 )
 
-    def _inside(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
+    def _inner_differences(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
         if not is_same_json(old, new) or _has_reference(old):
             yield from self.of(old, new, place, path)
 
@@ -135,7 +137,7 @@ class _Walk:
             kinds = before.get("type"), after.get("type")
             type_values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
             values = list(kinds) if changed == ["type"] else type_values
-            return self._step(path, "type", values[0], values[1], place, after)
+            return self._make_step(path, "type", values[0], values[1], place, after)
         changed = [key for key in changed if key not in _BELOW or not _is_compared_below(before, after, key)]
         alone = {key: value for key, value in before.items() if key not in changed}
         alone |= {key: self._rename_references(after[key]) for key in changed if key in after}
@@ -143,32 +145,36 @@ class _Walk:
         values = [before.get(keyword), after.get(keyword)]
         if len(changed) > 1:
             values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
-        return self._step(path, keyword, values[0], values[1], place, alone, is_old=True)
+        return self._make_step(path, keyword, values[0], values[1], place, alone, is_old=True)
 
-    def _object(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
+    def _object_differences(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
         old, new = before.get("properties", {}), after.get("properties", {})
         required_before, required_after = list(before.get("required", ())), list(after.get("required", ()))
         for name in old:
             if name in new:
-                yield from self._inside(old[name], new[name], (*place, "properties", name), _join_path(path, name))
+                yield from self._inner_differences(
+                    old[name], new[name], (*place, "properties", name), _join_path(path, name)
+                )
         for name in (key for key in old if key not in new):
             without_property = {**before, "properties": {key: node for key, node in old.items() if key != name}}
             without_property["required"] = [key for key in required_before if key != name]
             without_property.pop("additionalProperties", None)
             if "additionalProperties" in after:  # it now governs the removed name, which no other difference tests
                 without_property["additionalProperties"] = self._rename_references(after["additionalProperties"])
-            yield self._step(_join_path(path, name), "removed", old[name], None, place, without_property, is_old=True)
+            yield self._make_step(
+                _join_path(path, name), "removed", old[name], None, place, without_property, is_old=True
+            )
         for name in (key for key in new if key not in old):
             with_property = {**before, "properties": {**old, name: self._rename_references(new[name])}}
             with_property["required"] = [*required_before, name] if name in required_after else required_before
-            step = self._step(_join_path(path, name), "added", None, new[name], place, with_property, is_old=True)
+            step = self._make_step(_join_path(path, name), "added", None, new[name], place, with_property, is_old=True)
             yield step._replace(unnamed=name) if name not in required_after and _is_open(before, place) else step
         for name in dict.fromkeys([*required_before, *required_after]):
             was_required, is_required = name in required_before, name in required_after
             if was_required != is_required and (name in old) == (name in new):
                 required = [*(key for key in required_before if key != name), *([name] if is_required else [])]
                 alone = {**before, "required": required}
-                yield self._step(
+                yield self._make_step(
                     _join_path(path, name), "required", was_required, is_required, place, alone, is_old=True
                 )
         yield from self._other_properties(before, after, place, path)
@@ -177,7 +183,7 @@ class _Walk:
         old, new = before.get("additionalProperties", True), after.get("additionalProperties", True)
         if not (isinstance(old, dict) and isinstance(new, dict)) and not is_same_json(old, new):
             alone = {**before, "additionalProperties": self._rename_references(new)}
-            yield self._step(path, "additionalProperties", old, new, place, alone, is_old=True)
+            yield self._make_step(path, "additionalProperties", old, new, place, alone, is_old=True)
 
     def _is_same(self, before: JsonSchema, after: JsonSchema, key: str) -> bool:
         if (key in before) != (key in after):
@@ -188,13 +194,13 @@ class _Walk:
         are_equal = is_same_json(_without_annotations(old, key), _without_annotations(new, key))
         return are_equal and not (_has_reference(old) and self._old.get("$defs") != self._new.get("$defs"))
 
-    def _step(
+    def _make_step(
         self, path: str, keyword: str, before: Any, after: Any, place: Place, node: Any, *, is_old: bool = False
     ) -> Step:
-        alone = self._alone(place, node if is_old else self._rename_references(node))
+        alone = self._with_node(place, node if is_old else self._rename_references(node))
         return Step(path, keyword, before, after, alone, place=place)
 
-    def _alone(self, place: Place, node: Any) -> JsonSchema:
+    def _with_node(self, place: Place, node: Any) -> JsonSchema:
         """Return the old schema with another node at a place, and the definitions of both schemas.
 
         Each reference on the way to the place becomes a copy of its definition. The new node therefore changes only

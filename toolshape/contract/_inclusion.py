@@ -133,7 +133,7 @@ class Proof:
             return self._includes_with_one_branch(wide, narrow)
         if "enum" in wide or "const" in wide:
             return False
-        return kinds[0] in _admitted_kinds(wide) and self._of_kind(kinds[0], wide, narrow)
+        return kinds[0] in _admitted_kinds(wide) and self._includes_kind(kinds[0], wide, narrow)
 
     def _includes_with_one_branch(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         keyword = "anyOf" if "anyOf" in wide else "oneOf"
@@ -145,14 +145,16 @@ class Proof:
                 other_branches = (
                     [*branches[:index], *branches[index + 1 :]] if keyword == "oneOf" and not is_tagged else []
                 )
-                if all(are_disjoint(self._open(other), narrow, lambda node: node) for other in other_branches):
+                if all(
+                    are_disjoint(self._resolve_reference(other), narrow, lambda node: node) for other in other_branches
+                ):
                     return True
         return False
 
-    def _open(self, node: Any) -> Any:
+    def _resolve_reference(self, node: Any) -> Any:
         return at_pointer(self._wide_root, node["$ref"]) if isinstance(node, dict) and "$ref" in node else node
 
-    def _of_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
+    def _includes_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         family = "number" if kind == "integer" else kind
         has_tag = _tag(wide) in (None, _tag(narrow))  # if ``narrow`` lacks this tag, calls may omit its property
         if not (has_tag and _has_same_keywords(wide, narrow, tuple(wide.keys() - _KNOWN))):
@@ -163,13 +165,13 @@ class Proof:
             case "number":
                 return _includes_number(wide, narrow, is_integer=kind == "integer")
             case "array":
-                return self._arrays(wide, narrow)
+                return self._includes_array(wide, narrow)
             case "object":
-                return self._objects(wide, narrow)
+                return self._includes_object(wide, narrow)
             case _:
                 return True
 
-    def _arrays(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+    def _includes_array(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         most = narrow.get("maxItems", math.inf)
         if wide.get("minItems", 0) > narrow.get("minItems", 0) or wide.get("maxItems", math.inf) < most:
             return False
@@ -187,7 +189,7 @@ class Proof:
                 return False
         return most <= len(narrow_prefix) or self.includes(wide.get("items", True), narrow.get("items", True))
 
-    def _objects(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+    def _includes_object(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         required = set(narrow.get("required", ()))
         if not set(wide.get("required", ())) <= required:
             return False
@@ -205,9 +207,9 @@ class Proof:
             return False
         if not all(self.includes(patterns[pattern], narrow_patterns[pattern]) for pattern in patterns):
             return False
-        return self._names(wide, narrow) and self._fields(wide, narrow, narrow_properties)
+        return self._includes_names(wide, narrow) and self._includes_fields(wide, narrow, narrow_properties)
 
-    def _names(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+    def _includes_names(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         if "propertyNames" not in wide:
             return True
         if "propertyNames" in narrow:
@@ -215,7 +217,7 @@ class Proof:
         known_names = list(narrow.get("properties", {})) if narrow.get("additionalProperties") is False else None
         return known_names is not None and self.includes(wide["propertyNames"], {"enum": known_names})
 
-    def _fields(self, wide: JsonSchema, narrow: JsonSchema, own: JsonSchema) -> bool:
+    def _includes_fields(self, wide: JsonSchema, narrow: JsonSchema, own: JsonSchema) -> bool:
         wide_additional, narrow_additional = (
             wide.get("additionalProperties", True),
             narrow.get("additionalProperties", True),

@@ -80,7 +80,7 @@ class _Candidates:
         # This method compares each branch of ``narrow`` with each branch of ``wide``, as it cannot know which branch
         # admits a value. The values lie at the limits where the two branches differ: lengths, bounds, names, constants.
         if depth > _DEEPEST or is_same_json(narrow, wide):  # there is no difference to test
-            yield self._any(narrow)
+            yield self._generate(narrow)
             return
         for branch in self._branches(narrow, self._narrow_root):
             if "const" in branch:
@@ -91,7 +91,7 @@ class _Candidates:
                 continue
             wide_branches = self._branches(wide, self._wide_root)
             if any(is_same_json(branch, other) for other in wide_branches):
-                yield self._any(branch)  # an equal branch admits this value
+                yield self._generate(branch)  # an equal branch admits this value
                 if "oneOf" not in str(wide):  # oneOf refuses a value that a second branch admits as well
                     continue
                 wide_branches = [other for other in wide_branches if not is_same_json(branch, other)]
@@ -102,9 +102,9 @@ class _Candidates:
             for other in [node for node in wide_branches if {*_kinds(node)} & _wider(branch)] or wide_branches:
                 for kind in _kinds(branch):
                     yield from islice(self._of_kind(kind, branch, other, depth), _MOST_BELOW if depth else None)
-            yield self._any(branch)
+            yield self._generate(branch)
 
-    def _any(self, node: Any) -> Any:
+    def _generate(self, node: Any) -> Any:
         value = generate(_with_root(node, self._narrow_root), self._chance)
         self._budget.spend(_size(value))
         return value
@@ -150,11 +150,11 @@ class _Candidates:
                 yield from self._objects(narrow, wide, depth)
 
     def _texts(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[Any]:
-        base = self._any({**narrow, "type": "string"})
+        base = self._generate({**narrow, "type": "string"})
         yield base
         if narrow.keys() & {"format", "pattern", "contentMediaType"}:
             for _ in range(8):
-                yield self._any({**narrow, "type": "string"})
+                yield self._generate({**narrow, "type": "string"})
         if "format" in narrow:
             return  # no other strings of this format are known
         for length in _sizes(narrow, wide, "minLength", "maxLength", _LONGEST_TEXT):
@@ -162,10 +162,10 @@ class _Candidates:
             yield ((base or "ab") * (length // max(len(base), 2) + 1))[:length] if len(base) != 1 else base * length
         yield from _TEXTS
         if "pattern" in wide:
-            yield from (self._any({"type": "string", "pattern": wide["pattern"]}), f"{base}!", f"!{base}")
+            yield from (self._generate({"type": "string", "pattern": wide["pattern"]}), f"{base}!", f"!{base}")
 
     def _numbers(self, narrow: JsonSchema, wide: JsonSchema, *, is_integer: bool) -> Iterator[Any]:
-        yield self._any({**narrow, "type": "integer" if is_integer else "number"})
+        yield self._generate({**narrow, "type": "integer" if is_integer else "number"})
         bounds = [
             node[key]
             for node in (wide, narrow)
@@ -187,61 +187,63 @@ class _Candidates:
         yield from (int(low) + step for step in range(12))
 
     def _arrays(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
-        base = self._any({**narrow, "type": "array"})
+        base = self._generate({**narrow, "type": "array"})
         yield base
         prefix = narrow.get("prefixItems", [])
         for index in range(max(len(prefix), len(wide.get("prefixItems", [])))):
-            for value in self._below(_item_schema(narrow, index), _item_schema(wide, index), depth):
+            for value in self._inner_values(_item_schema(narrow, index), _item_schema(wide, index), depth):
                 yield [*self._fill_array(narrow, index), value, *self._fill_array(narrow, len(prefix))[index + 1 :]]
         items = narrow.get("items", True)
         if items is not False:
             wide_items = _item_schema(wide, max(len(prefix), len(wide.get("prefixItems", []))))
             least = max(narrow.get("minItems", 0), len(prefix) + 1)
-            for value in self._below(items, wide_items, depth):
+            for value in self._inner_values(items, wide_items, depth):
                 yield [*self._fill_array(narrow, least - 1), value]
         for size in _sizes(narrow, wide, "minItems", "maxItems"):
             yield self._fill_array(narrow, size)
         if wide.get("uniqueItems") and items is not False:
-            yield [*self._fill_array(narrow, len(prefix)), *[self._any(items)] * 2]
+            yield [*self._fill_array(narrow, len(prefix)), *[self._generate(items)] * 2]
 
     def _fill_array(self, node: JsonSchema, size: int) -> list[Any]:
         sized_schema = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
-        generated_items = self._any(sized_schema)
+        generated_items = self._generate(sized_schema)
         items = list(generated_items) if isinstance(generated_items, list) else []
         while len(items) < size and len(items) < _LONGEST and not node.get("uniqueItems"):
-            items.append(self._any(_item_schema(node, len(items))))
+            items.append(self._generate(_item_schema(node, len(items))))
         return items[:size]
 
     def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
         properties: JsonObject = narrow.get("properties", {})
         required = list(narrow.get("required", ()))
-        minimal_object = {name: self._any(properties.get(name, {})) for name in required}
+        minimal_object = {name: self._generate(properties.get(name, {})) for name in required}
         yield minimal_object
-        yield self._any({**narrow, "type": "object"})
+        yield self._generate({**narrow, "type": "object"})
         full_object = {
-            **{name: self._any(schema) for name, schema in properties.items() if schema is not False},
+            **{name: self._generate(schema) for name, schema in properties.items() if schema is not False},
             **minimal_object,
         }
         yield full_object
         additional = narrow.get("additionalProperties", True)
         for name, schema in properties.items():
             wide_schema = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
-            for value in self._below(schema, wide_schema, depth):
+            for value in self._inner_values(schema, wide_schema, depth):
                 yield {**minimal_object, name: value}
         for name in (key for key in wide.get("properties", {}) if key not in properties):
             wide_schema = _additional_schema(narrow, name)
-            for value in () if wide_schema is False else self._below(wide_schema, wide["properties"][name], depth):
+            for value in (
+                () if wide_schema is False else self._inner_values(wide_schema, wide["properties"][name], depth)
+            ):
                 yield {**minimal_object, name: value}
         for name in properties:
             yield {key: value for key, value in full_object.items() if key != name or key in required}
         for name, dependents in self._dependents(narrow, wide):
-            yield {**minimal_object, name: self._any(properties.get(name, additional)), **dependents}
+            yield {**minimal_object, name: self._generate(properties.get(name, additional)), **dependents}
         yield from self._more_names(narrow, wide, minimal_object, depth)
         for size in _sizes(narrow, wide, "minProperties", "maxProperties"):
             names = [*required, *(name for name in properties if name not in required)]
             free_names = (f"x{number}" for number in range(size)) if additional is not False else ()
             chosen = list(islice((*names, *free_names), size))
-            yield {name: self._any(properties.get(name, additional)) for name in chosen}
+            yield {name: self._generate(properties.get(name, additional)) for name in chosen}
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
         """Yield each property that has dependents in ``wide``, with values for the dependents in ``narrow``."""
@@ -250,33 +252,35 @@ class _Candidates:
             for name, wide_value in (wide.get(keyword) or {}).items():
                 narrow_value = (narrow.get(keyword) or {}).get(name, [] if keyword == "dependentRequired" else {})
                 if isinstance(narrow_value, list):
-                    yield name, {key: self._any(properties.get(key, additional)) for key in narrow_value}
+                    yield name, {key: self._generate(properties.get(key, additional)) for key in narrow_value}
                     continue
                 object_type = {"type": "object"}
                 dependent_values = self.of({**narrow_value, **object_type}, {**wide_value, **object_type}, _DEEPEST)
                 yield from ((name, value) for value in islice(dependent_values, _MOST_BELOW) if isinstance(value, dict))
-                generated_value = self._any({**narrow_value, **object_type})
+                generated_value = self._generate({**narrow_value, **object_type})
                 yield name, generated_value if isinstance(generated_value, dict) else {}
 
     def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
         additional = narrow.get("additionalProperties", True)
         for pattern, schema in (narrow.get("patternProperties") or {}).items():
             name = generate({"type": "string", "pattern": pattern}, self._chance)
-            for value in self._below(schema, (wide.get("patternProperties") or {}).get(pattern, True), depth):
+            for value in self._inner_values(schema, (wide.get("patternProperties") or {}).get(pattern, True), depth):
                 yield {**least, name: value}
         if additional is False:
             return
         for pattern, schema in (wide.get("patternProperties") or {}).items():
             name = generate({"type": "string", "pattern": pattern}, self._chance)
-            for value in self._below(additional, schema, depth):
+            for value in self._inner_values(additional, schema, depth):
                 yield {**least, name: value}
-        generated_name = self._any(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
-        for value in self._below(additional, wide.get("additionalProperties", True), depth):
+        generated_name = (
+            self._generate(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
+        )
+        for value in self._inner_values(additional, wide.get("additionalProperties", True), depth):
             yield {**least, (generated_name if isinstance(generated_name, str) else "x_other"): value}
         for name in _OTHER_NAMES:
-            yield {**least, name: self._any(additional)}
+            yield {**least, name: self._generate(additional)}
 
-    def _below(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
+    def _inner_values(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
         return islice(self.of(narrow, wide, depth + 1), _MOST_BELOW)
 
 

@@ -153,7 +153,7 @@ class Connection:
         """Return a function that calls a tool of the server; ``name`` is the server's own name of the tool."""
 
         async def call(_toolshape_context: CallContext, **arguments: Any) -> CallToolResult:
-            request = self._asked(name, arguments, _toolshape_context)
+            request = self._send_call(name, arguments, _toolshape_context)
             if asyncio.get_running_loop() is self._loop:
                 return await request
             # The client belongs to the loop that connected. When the connection is closed, that loop may be closed too.
@@ -167,7 +167,7 @@ class Connection:
     def _lost_error(self, name: str) -> ToolError:
         return ToolError(f"the connection to the MCP server is lost: {name} cannot be called")
 
-    async def _asked(self, name: str, arguments: JsonObject, context: CallContext) -> CallToolResult:
+    async def _send_call(self, name: str, arguments: JsonObject, context: CallContext) -> CallToolResult:
         """Send a call to the server, and return its result.
 
         Raises:

@@ -220,7 +220,7 @@ class _TakingIn:
         outputs: dict[str, JsonObject] = {}
         for listed in current_list:
             try:
-                tool = self._tool(listed)
+                tool = self._make_tool(listed)
             except (
                 DefinitionError,
                 ValueError,
@@ -237,7 +237,7 @@ class _TakingIn:
         self._listed = current_list
         return list(by_name.values())
 
-    def _tool(self, listed: ListedTool) -> Tool[..., Any]:
+    def _make_tool(self, listed: ListedTool) -> Tool[..., Any]:
         entry: JsonObject = listed.model_dump(by_alias=True, mode="json", exclude_none=True)
         options: ToolOptions = {**self._options}
         if not self._trust:

@@ -81,9 +81,9 @@ class Changes:
         """Notify all clients, from any thread, that the list of tools has changed."""
         self._deliver(ToolsListChanged())
         for loop, session in list(self._sessions.values()):
-            _run_in_loop(loop, functools.partial(self._begin, loop, session))
+            _run_in_loop(loop, functools.partial(self._notify_later, loop, session))
 
-    def _begin(self, loop: asyncio.AbstractEventLoop, session: ServerSession) -> None:
+    def _notify_later(self, loop: asyncio.AbstractEventLoop, session: ServerSession) -> None:
         task = loop.create_task(_notify(session))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
@@ -249,9 +249,9 @@ class _Progress:
 
     def __call__(self, progress: Progress) -> None:
         self.has_begun = True
-        self._loop.call_soon_threadsafe(self._begin, progress)
+        self._loop.call_soon_threadsafe(self._send_later, progress)
 
-    def _begin(self, progress: Progress) -> None:
+    def _send_later(self, progress: Progress) -> None:
         self._sending = self._loop.create_task(self._send(progress, self._sending))
 
     async def _send(self, progress: Progress, before: "asyncio.Task[None] | None") -> None:

@@ -100,16 +100,16 @@ class Scanner:
             self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
             self._at = 0
             next(self._run)
-        return self._taken()
+        return self._take_segments()
 
     def close(self) -> list[Segment]:
         """End the text, and return the remaining segments."""
         self._has_ended = True
         for _ in self._run:
             pass
-        return self._taken()
+        return self._take_segments()
 
-    def _taken(self) -> list[Segment]:
+    def _take_segments(self) -> list[Segment]:
         segments, self._segments = self._segments, []
         return segments
 
@@ -123,19 +123,21 @@ class Scanner:
         while True:
             while self._is_at_start and text_format.bare and (yield from self._scan_bare_call(marks)):
                 pass
-            mark = yield from self._text(marks, "text")
+            mark = yield from self._scan_text(marks, "text")
             if mark is None:
                 return
             if mark in calls:
-                yield from self._call(calls[mark], [], mark)
-            elif mark in reasoning and (yield from self._text((reasoning[mark],), "reasoning")) is None:
+                yield from self._scan_call(calls[mark], [], mark)
+            elif mark in reasoning and (yield from self._scan_text((reasoning[mark],), "reasoning")) is None:
                 return
 
-    def _text(self, marks: tuple[str, ...], kind: Literal["text", "reasoning"]) -> Generator[None, None, str | None]:
+    def _scan_text(
+        self, marks: tuple[str, ...], kind: Literal["text", "reasoning"]
+    ) -> Generator[None, None, str | None]:
         """Emit the text before a mark; consume and return the mark, or return ``None`` if the text ends without one."""
         if not marks:
             while not self._has_ended:
-                self._say(self._take(len(self._buffer) - self._at), kind)
+                self._emit_text(self._take(len(self._buffer) - self._at), kind)
                 yield
             return None
         compiled_marks = _compiled_marks(marks)
@@ -143,18 +145,18 @@ class Scanner:
             match = compiled_marks.pattern.search(self._buffer, self._at)
             is_open = not self._has_ended
             if match is not None and not (is_open and _may_grow(match, compiled_marks)):
-                self._say(self._take(match.start() - self._at), kind)
+                self._emit_text(self._take(match.start() - self._at), kind)
                 self._take(match.end() - match.start())
                 return match[0]
             end = match.start() if match is not None else len(self._buffer)
             if is_open and match is None:
                 end -= _count_held_back(self._buffer, self._at, compiled_marks)
-            self._say(self._take(end - self._at), kind)
+            self._emit_text(self._take(end - self._at), kind)
             if not is_open:
                 return None
             yield
 
-    def _say(self, text: str, kind: Literal["text", "reasoning"]) -> None:
+    def _emit_text(self, text: str, kind: Literal["text", "reasoning"]) -> None:
         if text:
             self._segments.append(Segment(kind, text))
             if kind == "text" and self._is_at_start and not text.isspace():
@@ -166,7 +168,7 @@ class Scanner:
         """Try to read a call without a mark at the start of the text; return whether the text began like a call."""
         while True:
             at = _blank_end(self._buffer, self._at)
-            self._say(self._take(at - self._at), "text")
+            self._emit_text(self._take(at - self._at), "text")
             if at < len(self._buffer):
                 break
             if self._has_ended:
@@ -192,14 +194,14 @@ class Scanner:
             yield
         if first_beginning not in bare:
             return False
-        yield from self._call(bare[first_beginning], [("bare", "")], "")
+        yield from self._scan_call(bare[first_beginning], [("bare", "")], "")
         return True
 
-    def _call(self, steps: Steps, fields: Fields, mark: str) -> _Run:
+    def _scan_call(self, steps: Steps, fields: Fields, mark: str) -> _Run:
         self._call_text, self._call_from = [mark], self._at
         calls: tuple[TextCall, ...] = ()
         try:
-            yield from self._steps(steps, fields)
+            yield from self._scan_steps(steps, fields)
             calls = self._calls_in(fields, False)
         except _MissError:
             pass
@@ -213,9 +215,9 @@ class Scanner:
             self._segments.append(Segment("calls", text, calls))
         else:
             self._is_at_start = False
-            self._say(text, "text")
+            self._emit_text(text, "text")
 
-    def _steps(self, steps: Steps, fields: Fields) -> _Run:
+    def _scan_steps(self, steps: Steps, fields: Fields) -> _Run:
         """Run the steps of a call; a mark, a blank or a text that has fully arrived needs no generator of its own."""
         for step in steps:
             if isinstance(step, Mark):
@@ -260,7 +262,7 @@ class Scanner:
     def _scan_optional(self, step: Optional | Repeated, fields: Fields) -> _Run:
         is_repeated = isinstance(step, Repeated)
         while (yield from self._follows(step.steps[0], may_be_cut=is_repeated)):
-            yield from self._steps(step.steps, fields)
+            yield from self._scan_steps(step.steps, fields)
             if not is_repeated:
                 return
 
@@ -279,7 +281,7 @@ class Scanner:
         yield from self._wait_for(1)
         for first_characters, steps in step.branches:
             if first_characters == "" or self._buffer[self._at] in first_characters:
-                yield from self._steps(steps, fields)
+                yield from self._scan_steps(steps, fields)
                 return
         raise _MissError
 

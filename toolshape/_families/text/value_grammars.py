@@ -96,7 +96,7 @@ class ValueRules:
         if not isinstance(node, dict):
             node = {}
         if self._format.tag_mark and self._is_text_or_elements(node):
-            return self._any(closing)
+            return self._any_value(closing)
         if isinstance(node.get("enum"), list) or "const" in node:
             values = node["enum"] if isinstance(node.get("enum"), list) else [node["const"]]
             return f"({' | '.join(_quote(self._write(value) + closing) for value in values)})"
@@ -108,14 +108,14 @@ class ValueRules:
         if node.get("nullable") is True:
             kinds.append("null")
         if kinds == list(_ANY):
-            return self._any(closing)
+            return self._any_value(closing)
         return f"({' | '.join(self._kind(kind, node, closing) for kind in kinds)})"
 
     def _is_text_or_elements(self, node: Any) -> bool:
         kinds = kinds_of(node, self._resolve)
         return "string" in kinds and not kinds.isdisjoint(("array", "object"))
 
-    def _any(self, closing: str) -> str:
+    def _any_value(self, closing: str) -> str:
         """Return the name of a rule for any value; the rule may refer to itself."""
         name = self._named.get(("", closing))
         if name is None:
@@ -131,7 +131,7 @@ class ValueRules:
         after the mark.
         """
         mark = self._format.tag_mark
-        element = f'{_TAG} {self._any(f"{mark}</")} {_TAG_NAME} ">"'
+        element = f'{_TAG} {self._any_value(f"{mark}</")} {_TAG_NAME} ">"'
         end = _quote(closing.removeprefix(mark))
         return f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* {_quote(mark)} {end})"
 

@@ -252,7 +252,7 @@ class Fake:
 
     # --- the script -------------------------------------------------------------------------------------------------
 
-    def _turn(self, turn: Turn) -> Turn:
+    def _add_turn(self, turn: Turn) -> Turn:
         with self._lock:
             self._script.append(turn)
         return turn
@@ -271,15 +271,15 @@ class Fake:
 
         You can add more calls and text to the returned turn.
         """
-        return self._turn(Turn(self._tools).calls(tool, given, slip=slip, raw=raw, **arguments))
+        return self._add_turn(Turn(self._tools).calls(tool, given, slip=slip, raw=raw, **arguments))
 
     def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Turn:
         """Script a call of a tool that does not exist. For the arguments and errors, see ``Turn.invents``."""
-        return self._turn(Turn(self._tools).invents(name, given, **arguments))
+        return self._add_turn(Turn(self._tools).invents(name, given, **arguments))
 
     def says(self, answer: Any, *, output: Any = None) -> Turn:
         """Script a response with text, or with an answer of a type. For the arguments and errors, see ``Turn.says``."""
-        return self._turn(Turn(self._tools).says(answer, output=output))
+        return self._add_turn(Turn(self._tools).says(answer, output=output))
 
     def replays(self, body: JsonObject) -> Turn:
         """Script a recorded response body. The fake sends it whole, or as a stream if the request asks for a stream.
@@ -298,11 +298,11 @@ class Fake:
             raise UsageError(
                 f"not a response of {self.provider.name}: this {type(recorded).__name__} holds no message or call"
             )
-        return self._turn(Turn(self._tools).replays(body))
+        return self._add_turn(Turn(self._tools).replays(body))
 
     def cuts(self, how: Cut) -> Turn:
         """Script a text response that breaks off. For the argument ``how``, see ``Turn.cuts``."""
-        return self._turn(Turn(self._tools).says("This text does not come to its").cuts(how))
+        return self._add_turn(Turn(self._tools).says("This text does not come to its").cuts(how))
 
     def fails(
         self,
@@ -313,7 +313,7 @@ class Fake:
         code: str | None = None,
     ) -> Turn:
         """Script an error. For the arguments and errors, see ``Turn.fails``."""
-        return self._turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
+        return self._add_turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
 
     def generates(self, *, seed: int = 0) -> None:
         """After the script, answer with calls generated from the schemas in each request, repeatably for a ``seed``."""
