@@ -18,7 +18,8 @@ from zoo import CASES
 
 from toolshape import Deny, Registry, TokenError, UsageError, tool
 from toolshape._identity import canonical_json
-from toolshape._tool import make_tool, options_of
+from toolshape._options import parse_options
+from toolshape._tool import make_tool
 
 FEW = bool(os.environ.get("TOOLSHAPE_EXAMPLES"))
 LAW = settings(max_examples=20 if FEW else 100, database=None, deadline=None, derandomize=True)
@@ -186,7 +187,7 @@ def test_cancelled_at_any_point_each_call_has_one_answer(names, steps, limit):
 def test_what_runs_is_what_was_approved(calls, is_paused):
     """Whatever is decided of the others, here or after a pause."""
     watched = Watched()
-    asking = Registry([make_tool(tool, options_of({"approve": True}), None) for tool in watched.tools])
+    asking = Registry([make_tool(tool, parse_options({"approve": True}), None) for tool in watched.tools])
     bound = asking.bind("openai")
     plan = bound.plan(response(*[(name, {"n": n}) for n, (name, _) in enumerate(calls)]))
     decisions = {}
@@ -217,7 +218,7 @@ def test_what_was_paused_runs_as_it_would_have_run(provider):
     """Every function of the zoo, at every provider, lenient and strict, in the words of that provider's wire."""
     seen, not_held = 0, set()
     for name, case in CASES.items():
-        made = make_tool(case.function, options_of({"approve": True}), None)
+        made = make_tool(case.function, parse_options({"approve": True}), None)
         for strict in (False, "auto"):
             tools = Registry([made], strict=strict)
             bound = tools.bind(provider)

@@ -196,6 +196,6 @@ def test_what_is_said_before_anything_is_sent(monkeypatch):
     assert "not asked:" in shown
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert "set ANTHROPIC_API_KEY" in run("anthropic", "--model", "m", code=2)
-    assert "out of reach" in run("vertex", "--model", "m", code=2)
+    assert "cannot send requests to" in run("vertex", "--model", "m", code=2)
     assert "the kinds are" in run("openai", "--model", "m", "--rules", "names", code=2)
     assert Path("found.jsonl").exists() is False
