@@ -67,7 +67,7 @@ def test_a_key_of_thirty_two_bytes_is_long_enough():
     """As the error says."""
     for key in (b"k" * 32, "k" * 32):
         server(Registry([pay]), "shop", key=key)
-    with pytest.raises(UsageError, match="of 32 bytes or more"):
+    with pytest.raises(UsageError, match="at least 32 bytes"):
         server(Registry([pay]), "shop", key=b"k" * 31)
 
 
