@@ -66,13 +66,13 @@ def instrument(
 ) -> None:
     """Record a span for every call that runs, and count durations, coercions and refusals.
 
-    This adds a hook around every call, inside the hooks that were added earlier, and an observer of responses. If tools
-    were bound before this call, their plans are not recorded.
+    ``instrument`` adds a hook around every call, inside the hooks that were added earlier. It also adds an observer of
+    responses. If tools were bound before ``instrument`` was called, their plans are not recorded.
 
     Args:
         tools: The tools.
-        content: Whether spans include arguments, results, and the exceptions of tools with their messages. Arguments
-            marked as secret are masked; results and exceptions are not searched for secrets.
+        content: Whether spans include arguments, results, and the exceptions that tools raise (with their messages).
+            Arguments that are marked as secret are masked. Results and exceptions are not searched for secrets.
         tracer_provider: The tracer provider. The default is OpenTelemetry's global tracer provider.
         meter_provider: The meter provider. The default is OpenTelemetry's global meter provider.
     """
@@ -153,16 +153,16 @@ class _Spans:
 
 
 def _run_safely(work: Callable[[], T], otherwise: T) -> T:
-    """Run telemetry code. An exception of a tracer, meter or processor is logged, so that it does not fail the call."""
+    """Run telemetry code. Log an exception from a tracer, meter or processor, because it must not fail the call."""
     try:
         return work()
     except Exception:
-        logging.getLogger("toolshape").exception("could not record a span or a metric of a call")
+        logging.getLogger("toolshape").exception("could not record a span or a metric for a call")
         return otherwise
 
 
 def _mask_arguments(context: CallContext) -> JsonObject:
-    """Return the arguments. Values that are marked as secret are masked."""
+    """Return the arguments of a call. Mask the values that are marked as secret."""
     if not isinstance(context.tool, Tool):
         return context.arguments
     masked_arguments: JsonObject = record_of(context.tool).secrets.masked(context.arguments)

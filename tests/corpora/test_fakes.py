@@ -247,7 +247,7 @@ def test_what_is_said_to_be_recorded_was(number):
     if why.as_recorded:
         assert masked(why.message) == masked(text), (why.message, text)
     else:
-        assert "the words are toolshape's" in why.message
+        assert "toolshape worded the message" in why.message
 
 
 def test_recorded_bodies_fold_to_the_same_once_unfolded():

@@ -363,7 +363,7 @@ def test_words_that_were_never_recorded_say_so():
     wrong = {"type": "object", "properties": {"a": {"type": "integer", "exclusiveMinimum": True}}}
     entry = {"type": "function", "function": {"name": "find", "parameters": wrong}}
     _, content = asked(fake, {**keywords("mistral"), "tools": [entry]})
-    assert "(mistral refuses this; the words are toolshape's)" in content.decode()
+    assert "(mistral refuses this; toolshape worded the message)" in content.decode()
     assert not fake.refused[0].as_recorded
 
 

@@ -31,11 +31,12 @@ class ExpectAnswer:
 
         Args:
             value: The expected value, or its JSON.
-            output: The ``Output`` that the request asks for, or its type. The default is the type of ``value``.
+            output: The ``Output`` that the request asks for, or the output's type. The default is the type of
+                ``value``.
             match: Which fields of an object are compared: ``"exact"`` or ``"subset"``.
 
         Raises:
-            UsageError: The value is not valid for the type, or ``match`` has another value.
+            UsageError: The value is not valid for the type, or ``match`` is neither ``"exact"`` nor ``"subset"``.
             DefinitionError: The type cannot be an output.
         """
         output_or_type = type(value) if output is None else output
@@ -59,7 +60,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def judge_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
-    """Compare an expected answer with the answer of a response. ``None`` means that the response has no answer."""
+    """Compare an expected answer with the answer in a response. ``None`` means that the response has no answer."""
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
 
@@ -105,7 +106,7 @@ def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[P
 
 
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
-    """Return the share of an object's right fields. Any other answer scores 1 if it is right, and 0 otherwise."""
+    """Return the share of right fields in an object. For any other answer, return 1 if it is right, else 0."""
     wrong_fields = {place[0] for place in wrong if place}
     if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(wrong_fields) < len(set(wrong[:1])):
         return 0.0 if wrong else 1.0

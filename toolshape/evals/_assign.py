@@ -1,4 +1,4 @@
-"""Assigns rows to columns of a score table so that the total score is maximal."""
+"""Assigns rows to columns of a score table, with the highest possible total score."""
 
 import math
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class _Search:
             column = previous_columns[column]
 
     def reach(self, column: int, least: list[float], used: list[bool], before: list[int]) -> int:
-        """Return the nearest unused column, and shift the potentials so that reaching it costs nothing."""
+        """Return the nearest unused column, and shift the potentials until a move to this column costs nothing."""
         row = self.row_of[column]
         for candidate in range(1, self.columns + 1):
             cost = -self.scores[row - 1][candidate - 1] - self.of_rows[row] - self.of_columns[candidate]
@@ -96,14 +96,14 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs of the best assignment that keeps the order of steps. Columns of one step have no order.
+    """Return the pairs of the best assignment that keeps the order of steps. Within a step, columns have no order.
 
     The rows are cut into one run for each step (a run may be empty). Each run is assigned to the columns of its step.
     Dynamic programming finds the best cuts, from the last step to the first.
 
     Args:
         scores: As for ``best_pairs``.
-        steps: The step of each column, in ascending order.
+        steps: The step of each column. The steps ascend.
     """
     groups = [
         [column for column, column_step in enumerate(steps) if column_step == step] for step in dict.fromkeys(steps)
@@ -111,7 +111,7 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
     if all(len(group) == 1 for group in groups):
         return best_in_order(scores)
     rows = len(scores)
-    best = [0.0] * (rows + 1)  # best[first]: the best sum of the rows from ``first`` on in the later steps.
+    best = [0.0] * (rows + 1)  # best[first]: the best sum for the rows from ``first`` on, in the later steps.
     cuts: list[list[int]] = []
     for group in reversed(groups):
         table = [[row[column] for column in group] for row in scores]
@@ -131,7 +131,7 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
 
 
 def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
-    """Return the sum of the best assignment for no rows, for the first row, for the first two rows, and so on."""
+    """Return the best total score for no rows, for the first row, for the first two rows, and so on."""
     columns = len(scores[0]) if scores else 0
     # Extra columns with the score 0 ensure that every row gets a column.
     padded = [[*row, *[0.0] * len(scores)] for row in scores]

@@ -1,4 +1,4 @@
-"""Defines ``Case`` (a question to a model and the expected calls), and judges the calls of a response."""
+"""Defines ``Case`` (a question to a model and the expected calls), and judges the calls in a response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolshape._conversation import Conversation
 
 
-_SAME_TOOL = 1e-6  # Added to a pair with the same tool, so that a call with only wrong arguments is still paired.
+_SAME_TOOL = 1e-6  # Added to the score of a pair with the same tool: even a call with only wrong arguments is paired.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,19 @@ class Case:
     Args:
         name: The name in reports.
         messages: The question as a string, or a conversation that ends with the question.
-        expected: The expected and the forbidden calls. Without an expected call, the model should make no call. If you
-            compare sets of tools (tracks) with different names or arguments, pass a mapping from each track to its
+        expected: The expected and the forbidden calls. If no call is expected, the model should make no call. If
+            you compare sets of tools (tracks) with different names or arguments, pass a mapping from each track to its
             calls.
-        order: ``"any"`` ignores the order of the calls. ``"same"`` requires the order of ``expected``. Calls of one
+        order: ``"any"`` ignores the order of the calls. ``"same"`` requires the order of ``expected``. Calls in one
             response are parallel and have no order.
         extra: Whether additional calls are wrong (``"none"``) or ignored (``"any"``).
         answers: The results that the model receives, by tool. A result is a value, or a function that takes the tool's
-            arguments and returns a value or raises ``ToolError``. With answers, the model is asked again until it makes
-            no call, or calls a tool without an answer. The calls of all steps are judged together.
+            arguments and returns a value or raises ``ToolError``. If you pass answers, ``evaluate`` asks the model
+            again until the model makes no call, or calls a tool without an answer. The verdict covers the calls of all
+            steps.
         most_steps: The maximal number of requests to the model.
-        answer: The expected answer. Requests ask for its output beside the tools, and the case ends with an answer.
+        answer: The expected answer. Each request then offers the tools and asks for the output of this answer. The case
+            ends when the model gives an answer.
     """
 
     name: str

@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
 
 def receive_call(call: Call, error: CallError | None, handlers: Handlers, step: int) -> Made:
-    """Return a call of a plan with the arguments that its function would receive, without running the function."""
+    """Return a planned call with the arguments that its function would receive, without running the function."""
     handler = handlers.find(call.wire_name)
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
@@ -124,7 +124,7 @@ def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
 
 
 def has_secrets(tools: Iterable[Tool[..., Any]]) -> bool:
-    """Whether the schema of any of these tools marks a secret."""
+    """Return whether the schema of any of these tools marks a secret."""
     return any(record_of(tool).secrets.are_there for tool in tools)
 
 
@@ -179,8 +179,8 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
 def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     """Check the expected arguments that are plain values.
 
-    The check omits matchers, and arguments that the case does not compare, because the model supplies their values. So
-    it ignores problems with these arguments.
+    The model supplies the values for matchers and for arguments that the case does not compare. So the check leaves out
+    these arguments, and ignores problems with them.
 
     Raises:
         UsageError: The tool rejects one of the values.
@@ -196,13 +196,13 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
         if is_complete or relevant_problems:
             reported = error if is_complete else CallError(error.code, tool=call.tool, problems=relevant_problems)
             raise UsageError(f"{call.tool} rejects the expected arguments: {reported}") from error
-    except Exception:  # A user's validator may raise anything on incomplete arguments.
+    except Exception:  # A user's validator may raise any exception for incomplete arguments.
         if is_complete:
             raise
 
 
 def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
-    """Whether a call is forbidden: it calls the same tool, and every argument that ``forbidden`` names matches."""
+    """Return whether a call is forbidden: the tool is the same, and every argument in ``forbidden`` matches."""
     if made.call.name != forbidden.tool or made.tool is None:
         return False
     expected_arguments, received = forbidden.arguments, made.given
@@ -214,7 +214,7 @@ def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
 
 
 def _validate_arguments(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
-    """Return arguments of a case as the function would receive them, or ``None`` if the tool rejects them."""
+    """Return arguments from a case as the function would receive them, or ``None`` if the tool rejects them."""
     record = record_of(tool)
     try:
         return record.source.comparable(record.validate_uncoerced(arguments)[0], reveals=True)
@@ -225,15 +225,15 @@ def _validate_arguments(tool: Tool[..., Any], arguments: JsonObject) -> JsonObje
 def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
     """Return the expected arguments as the function would receive them.
 
-    The expected arguments are validated like actual arguments, so that defaults and conversions apply to both. A
-    matcher is not a value, so the actual value takes its place. If a subset is expected, the actual arguments also
+    The expected arguments are validated like actual arguments, so defaults and conversions apply to both. A matcher is
+    not a value, so the actual value takes the place of the matcher. If a subset is expected, the actual arguments also
     supply the arguments that ``expected`` does not name.
 
     Raises:
         UsageError: The tool rejects the expected arguments.
     """
     received, is_subset = made.received or {}, expected.match == "subset"
-    # Both attempts can fail: the model's own arguments may need a coercion, which is off here, and the validated
+    # Both attempts can fail. The model's own arguments may need a coercion, which is off here, and the validated
     # arguments may contain values that the validator does not accept as input.
     for actual_arguments in (made.given, received):
         filled = fill_matchers(expected.arguments, actual_arguments, received)
@@ -252,7 +252,7 @@ def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> Jso
 
 
 def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
-    """Replace the matchers in expected arguments with the actual values. Without an actual value, omit the argument.
+    """Replace the matchers in expected arguments with the actual values. If a value is missing, omit the argument.
 
     Args:
         expected: The arguments, or a part of them.
@@ -290,7 +290,7 @@ def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
 
 
 def _is_match(expected: Any, received: Any) -> bool:
-    """Whether an item matches an expected item. A missing member matches only a matcher that may be left out."""
+    """Return whether an item matches an expected item. A missing member needs a matcher that allows it."""
     if isinstance(expected, Matcher):
         return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
@@ -306,10 +306,10 @@ def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
     """Yield each place where received and expected arguments differ, with both values.
 
     Args:
-        arguments: Three values of one place. The first is the value in the case, perhaps a matcher. The second is the
+        arguments: Three values at one place. The first is the value in the case, perhaps a matcher. The second is the
             expected value as the function would receive it, with defaults. The third is the actual value as the
             function would receive it.
-        place: The place of the three values.
+        place: The place of these values.
     """
     expected, full, received = arguments
     if isinstance(expected, Matcher):
@@ -339,7 +339,7 @@ def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
 def _find_item_differences(
     expected: list[Any], full: Any, received: list[Any], place: Place
 ) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield the differences of a list that contains matchers. A set differs as a whole: its items have no places."""
+    """Yield the differences in a list that contains matchers. A set differs as a whole: its items have no place."""
     if isinstance(received, WrittenSet):
         if _align_items(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received

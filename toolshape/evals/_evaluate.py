@@ -1,4 +1,4 @@
-"""Defines ``evaluate``, which asks each model each case, once or several times, and judges the calls."""
+"""Defines ``evaluate``, which sends each case to each model, once or several times, and judges the calls."""
 
 import asyncio
 import inspect
@@ -43,8 +43,8 @@ class Model:
     Args:
         provider: The provider of the API.
         ask: Calls the client (sync or async) and returns its response: an SDK object, a dict, or JSON text.
-        name: The provider's name for the model. The request contains it, and rules for single models match it.
-        strict: Whether the provider must constrain arguments to the schema, as for ``Registry.bind``.
+        name: The provider's name for the model. Requests contain this name, and rules for single models match it.
+        strict: Whether the provider must constrain arguments to the schema, as in ``Registry.bind``.
     """
 
     provider: AnyProvider
@@ -63,21 +63,21 @@ async def evaluate(
     record: Observer | None = None,
     on_verdict: Callable[[Verdict], object] | None = None,
 ) -> Run:
-    """Ask each model each case, and judge its calls. No tool is run.
+    """Send each case to each model, and judge the calls that the model makes. No tool is run.
 
     Args:
         tools: The tools for the models. To compare several sets of tools (*tracks*), pass a mapping from names to
-            sets. Each case is then asked with each set, and reports show the tracks side by side.
-        cases: The cases. Each needs ``messages``.
+            sets. Each case is then sent with each set, and reports show the tracks side by side.
+        cases: The cases. Each case needs ``messages``.
         models: The models, by their names in reports.
-        trials: How often to ask each case.
+        trials: How many times to send each case to a model.
         limit: The maximal number of concurrent cases.
         record: An observer that receives every response, with its case, model, track, trial and label as notes.
             Observers of the registry receive the same responses and notes.
-        on_verdict: Called with each verdict as soon as it is known.
+        on_verdict: A function to call with each verdict as soon as the verdict is known.
 
     Returns:
-        A verdict for each case, track, model and trial. If a request failed, its label is ``failed``, and ``error``
+        A verdict for each case, track, model and trial. If a request failed, the label is ``failed``, and ``error``
         is the reason.
 
     Raises:
@@ -108,7 +108,7 @@ async def evaluate(
     tasks = [asyncio.ensure_future(verdict_on(*question)) for question in questions]
     try:
         return Run(verdicts=tuple(await asyncio.gather(*tasks)))
-    finally:  # If a task raised, cancel the other tasks, so that they send no more requests.
+    finally:  # If a task raised, cancel the other tasks, so they send no more requests.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -124,11 +124,11 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
     if not value or not all(isinstance(track, str) and isinstance(tools, Registry) for track, tools in value.items()):
         raise UsageError(f"tools= must be a registry, or a mapping from names to registries, not {tracks!r}")
     if "" in tracks and len(tracks) > 1:
-        raise UsageError("tools= has several sets of tools: each needs a name that is not empty")
+        raise UsageError("tools= has several sets of tools: give each set a name that is not empty")
     if empty_cases := [case.name for case in asked if not case.messages]:
         raise UsageError(f"the case {empty_cases[0]!r} has no messages: pass messages=")
     if repeated_names := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
-        raise UsageError(f"two cases are called {repeated_names[0]!r}")
+        raise UsageError(f"two cases have the name {repeated_names[0]!r}: give each case its own name")
     for number, argument in ((trials, "trials"), (limit, "limit")):
         value = number
         if not (type(value) is int and value > 0):
@@ -156,7 +156,7 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
 
 
 async def _ask_case(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[ObservedResponse]]:
-    """Ask a model one case, step by step, until the case ends. Return the verdict and every response."""
+    """Send one case to a model, step by step, until the case ends. Return the verdict and every response."""
 
     def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
         steps = len(plans) + 1
@@ -175,7 +175,7 @@ async def _ask_case(tools: Registry, case: Case, model: Model, track: str) -> tu
         messages = request.pop(histories_of(provider).key)
         try:
             response = await _ask_model(model, request, messages)
-        except Exception as error:  # The client may raise anything.
+        except Exception as error:  # The client may raise any exception.
             return failed_with(_explain_failure(error, bound))
         try:
             plan = _plan_unobserved(bound, response)
@@ -229,10 +229,9 @@ async def _await_value(value: Awaitable[Any]) -> Any:
 
 
 def _answer_calls(plan: Plan, case: Case) -> bool:
-    """Answer the calls of a plan with the answers of a case.
+    """Answer the calls in a plan with the answers from a case, and return whether to ask the model again.
 
-    Return whether to ask the model again. If so, the case has answers, the plan has calls, and no call that could run
-    lacks an answer.
+    The model is asked again if the case has answers, the plan has calls, and every call that could run has an answer.
     """
     answers = {tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()}
     results = plan.results
@@ -244,7 +243,7 @@ def _answer_calls(plan: Plan, case: Case) -> bool:
         try:
             value = value(**handler.written(validated)) if callable(value) else value
             value = asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value
-        except Exception as error:  # The author's function may raise anything, like a tool.
+        except Exception as error:  # Like a tool, the author's function may raise any exception.
             state.record(results, position, failed_result(call, handler, coercions, error, perf_counter()))
         else:
             state.record(results, position, successful_result(call, handler, coercions, value, 0.0))

@@ -10,7 +10,7 @@ from toolshape.evals._matchers import Matcher
 class Expect:
     """An expected call of a tool. Its arguments are JSON values in canonical form, or matchers at any depth.
 
-    For an omitted argument, the tool's default is expected. ``match`` selects the arguments that are compared: all
+    If you omit an argument, the tool's default is expected. ``match`` selects the arguments that are compared: all
     (``"exact"``), only the named arguments (``"subset"``), or none (``"name"``).
     """
 
@@ -32,7 +32,7 @@ class Expect:
 
     @classmethod
     def name_only(cls, tool: Tool[..., Any] | str, /) -> "Expect":
-        """Expect a call of a tool with any arguments, even invalid arguments."""
+        """Expect a call of a tool, with any arguments. Even invalid arguments are right."""
         expected = cls(tool)
         expected.match = "name"
         return expected
@@ -63,7 +63,7 @@ def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /,
 
 
 def has_matcher(expected: Any) -> bool:
-    """Whether a value contains a matcher."""
+    """Return whether a value contains a matcher."""
     if isinstance(expected, dict):
         return any(map(has_matcher, expected.values()))
     return isinstance(expected, Matcher) or (isinstance(expected, list) and any(map(has_matcher, expected)))

@@ -11,7 +11,7 @@ from toolshape._schema.values import WrittenText, is_same_value
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A condition on the value that a function would receive, as JSON. Differences show the text in ``says``.
+    """A condition on the value that a function would receive, as JSON. Differences show ``says``.
 
     If ``may_be_left_out`` is true, the model may omit the argument, even if the argument has no default.
     """
@@ -25,7 +25,7 @@ class Matcher:
 
 
 def _number_in(value: Any) -> float | Decimal | None:
-    """Return the number that a function would receive (a Decimal, if JSON holds it as text), or ``None``."""
+    """Return the number that a function would receive, or ``None``. A number in a JSON string is a Decimal."""
     number = value.value if isinstance(value, WrittenText) else value
     return number if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool) else None
 
@@ -81,7 +81,7 @@ def matching(pattern: str) -> Matcher:
 
 
 def containing(*items: Any) -> Matcher:
-    """Match a string that contains all items, a list with all items, or an object with all items as keys."""
+    """Match a string or a list that contains all items, or an object that has all items as keys."""
 
     def accepts(given: Any) -> bool:
         if isinstance(given, str):
@@ -104,7 +104,7 @@ def where(predicate: Callable[[Any], bool], says: str = "") -> Matcher:
     def accepts(given: Any) -> bool:
         try:
             return bool(predicate(given))
-        except Exception:  # The user's predicate may raise anything on a model's value.
+        except Exception:  # The user's predicate may raise any exception for a model's value.
             return False
 
     return Matcher(f"where({says or getattr(predicate, '__name__', 'predicate')})", accepts)

@@ -1,4 +1,4 @@
-"""Writes the HTML page of a run. The page loads no other files, and works without JavaScript."""
+"""Writes the HTML page for a run. The page loads no other files, and works without JavaScript."""
 
 import html
 from collections import Counter
@@ -34,7 +34,7 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
     """Write the page. Cases with a verdict that is not right come first.
 
     Args:
-        run: The verdicts.
+        run: The run, with its verdicts.
         title: The title of the page.
         shares: The share of right trials for each column.
         comparisons: The comparisons of columns, each with a label.
@@ -66,7 +66,7 @@ def _count(own: Numbered) -> tuple[int, int]:
 
 
 def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """Write the table of the columns with their shares."""
+    """Write the overview table: a row for each column of the report, with its share of right trials."""
     labels = [label.replace("_", " ") for label in _LABELS]
     head = ["model", "trials right", "95% interval", "cases right in every trial", *labels]
     rows = []
@@ -80,7 +80,7 @@ def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column
 
 
 def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """Write the table of the cases. A cell links to the first verdict that is not right, or else to the first."""
+    """Write the table of cases. A cell links to the first verdict that is not right, or else to the first verdict."""
     head = ["<th>case", *(f'<th class="{keys[column]}">{name(column)}' for column in columns)]
     rows = []
     for case, entry_id in ids.items():
@@ -112,7 +112,7 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
 
 
 def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> str:
-    """Write a case with the verdicts of all models: verdicts that are not right come first, and expand the case."""
+    """Write a case with its verdicts. Verdicts that are not right come first. They also expand the case."""
     verdicts_by_column = {column: cases[case] for column, cases in columns.items() if case in cases}
     counts = ", ".join(
         f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(numbered_verdicts))}</span>'

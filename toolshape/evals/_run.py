@@ -23,8 +23,8 @@ from toolshape.evals._verdict import (
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
-# If 20 cases differ, each with a probability of 80 % in the same direction, the sign test finds a difference in 80 % of
-# comparisons.
+# Assume that 20 cases differ, each with a probability of 80 % in the same direction. Then the sign test finds a
+# difference in 80 % of comparisons.
 _ENOUGH_CASES = 20
 
 
@@ -68,7 +68,7 @@ class Comparison(NamedTuple):
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
-    """Return Wilson's 95% confidence interval of a share."""
+    """Return Wilson's 95% confidence interval for a share."""
     if not total:
         return 0.0, 1.0
     z = 1.959964
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The names of the sets of tools, in the order of the evaluation. Empty for a single registry."""
+        """The names of the sets of tools, in the order of the evaluation. Empty if ``evaluate`` got a registry."""
         return tuple(dict.fromkeys(verdict.track for verdict in self.verdicts if verdict.track))
 
     @property
@@ -149,7 +149,7 @@ class Run:
 
     @staticmethod
     def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Whether to compare the cases for each model (or track) separately, because there are several.
+        """Return whether to compare the cases for each model (or track) separately, because there are several.
 
         Raises:
             UsageError: The models (or tracks) of the runs differ.
@@ -160,7 +160,7 @@ class Run:
         return is_paired
 
     def to_html(self, title: str = "Evaluation") -> str:
-        """Return an HTML page of the run. The page loads no other files, and works without JavaScript.
+        """Return an HTML page that shows the run. The page loads no other files, and works without JavaScript.
 
         Args:
             title: The title of the page.
@@ -253,8 +253,8 @@ def _sign_test(better: int, worse: int) -> float:
     """Return the p-value of a two-sided sign test: twice the smaller tail of a binomial distribution with p = 1/2.
 
     The terms of the tail are added from the largest on, until they no longer change the sum. Each term follows from the
-    term before it. Only the first term needs factorials. It is computed from their logarithms, which do not overflow
-    for long runs.
+    term before it. Only the first term needs factorials. It is computed from the logarithms of these factorials,
+    which do not overflow for long runs.
     """
     number, least = better + worse, min(better, worse)
     if better == worse:
@@ -365,7 +365,7 @@ _COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything
 
 
 def _check_members(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
-    """Check that ``to_json_lines`` could have written the members of a JSON object, because reports show the members.
+    """Check that a JSON object has only members that ``to_json_lines`` writes, because reports show these members.
 
     Raises:
         TypeError: A member is unknown.
@@ -375,7 +375,7 @@ def _check_members(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
         if name not in fields:
             raise TypeError(f"unknown member {name!r}")
         if not fields[name](value):
-            raise ValueError(f"{name} is {value!r:.50}")
+            raise ValueError(f"{name} cannot be {value!r:.50}")
     return given
 
 

@@ -1,4 +1,4 @@
-"""Provides fake providers, checks of the lens laws for providers and tools, and malformed arguments as models write.
+"""Provides fake providers, checks of the lens laws for providers and tools, and typical malformed arguments of models.
 
 The checks and ``values`` need the extra ``testing``. A fake needs no extra.
 """
@@ -42,7 +42,7 @@ _PLACES = {
     ),
     **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"),
 }
-"""The module of each public name. Names are imported on first use, so that a fake does not load Hypothesis."""
+"""Maps each public name to its module. A name is imported on first use, so a fake does not load Hypothesis."""
 
 
 if not typing.TYPE_CHECKING:  # a type checker must still report misspelt names

@@ -1,4 +1,4 @@
-"""Checks the lens laws for a provider or a tool with generated values, and names the broken law.
+"""Checks with generated values whether a provider or a tool keeps the lens laws, and names a law that it breaks.
 
 Needs the extra ``testing``.
 """
@@ -68,7 +68,7 @@ _LONG = 20
 
 
 class LawBrokenError(AssertionError):
-    """A provider or a tool breaks a law. The message names the ``law``, the tool, and a ``value`` that breaks it."""
+    """A provider or a tool breaks a law. The message names the ``law``, the tool, and a ``value`` that shows it."""
 
     def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
         self.law = law
@@ -83,7 +83,7 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     """Return a strategy for JSON values that are valid for a schema.
 
     Args:
-        schema: A JSON Schema as toolshape writes it. Its references point into its own ``$defs``.
+        schema: A JSON Schema as toolshape writes it: all of its references point into its own ``$defs``.
     """
     validator = Draft202012Validator(in_2020_12(schema))
 
@@ -93,9 +93,9 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     return _values(schema, schema, 0).filter(is_valid)
 
 
-# ``_values`` draws from the keywords that determine most of a value. ``values`` then drops the values that the other
-# keywords reject. Schemas may be recursive, so references are deferred. Below ``_DEEPEST``, the strategies draw no
-# nested branch, no optional property and no optional item. So every value is finite.
+# ``_values`` builds strategies from the keywords that determine most of a value. ``values`` then drops the values that
+# the other keywords reject. Schemas may be recursive, so references are deferred. At a depth of ``_DEEPEST`` or more,
+# the strategies omit nested branches, optional properties and optional items. So every value is finite.
 def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one per keyword
     if not isinstance(node, dict):
         return st.nothing() if node is False else _ANYTHING
@@ -109,7 +109,7 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if node.get("allOf") and depth < _DEEPEST:
         with contextlib.suppress(
             UnsupportedError
-        ):  # then draw from the other keywords: the filter of ``values`` still applies allOf
+        ):  # then draw from the other keywords: ``values`` still drops values that allOf rejects
             merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
             return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
@@ -222,12 +222,12 @@ def check_provider(
     ``back`` converts the value to valid arguments. *Sayable*: every value that the function accepts has a wire form,
     and ``back`` restores the value. *Forgiving*: ``back`` leaves a call in canonical form unchanged. *Obedient*: the
     sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*: the stream events of a response
-    fold back into the same response. This law is checked only if the provider has a ``server``. A provider may break a
-    law only at the path of a loss that a rewrite declares.
+    fold back into the same response. This law is checked only if the provider has a ``server``. A
+    provider may break a law only at a path for which a rewrite declares a loss.
 
     Args:
         provider: The name of a provider, or your own ``Provider``.
-        tools: Tools or functions. The more unusual their types are, the more the check finds.
+        tools: Tools or functions. Tools with unusual types are the best test of a provider.
         examples: The number of values to try for each law and tool.
 
     Raises:
@@ -245,19 +245,19 @@ def check_provider(
 def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
     """Check that a tool is *true*: its canonical schema admits exactly the values that its pydantic model accepts.
 
-    The check draws values from both sides: values that the schema admits, and values that the model's types may accept.
-    Values of the second kind use every name of a field.
+    The check draws values from both sides: values that the schema admits, and values that the types in the pydantic
+    model may accept. Values of the second kind set each field under all of its names.
 
-    Some constraints cannot be expressed in JSON Schema: validators in code, and strings in a form without a standard
-    format. They break this law, although the tool is not at fault.
+    JSON Schema cannot express some constraints: validators in code, and string forms that have no standard format. A
+    tool with such a constraint breaks this law, although the tool is not at fault.
 
     Args:
         tool: The tool, or a function.
-        arguments: Valid arguments. The check also tries variants of them in which one place is changed.
+        arguments: Valid arguments. The check also tries variants of these arguments, each with one place changed.
         examples: The number of values to try for each side.
 
     Raises:
-        LawBrokenError: The schema and the model disagree on a value.
+        LawBrokenError: The schema admits a value that the pydantic model rejects, or the other way round.
     """
     resolved_tool = as_tool(tool)
     canonical_tool = WireTool(
@@ -281,20 +281,20 @@ def check_slips(
     examples: int = 5,
     coerce: Mapping[str, bool] | bool | None = None,
 ) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
-    """Check that a tool never silently misreads malformed arguments, which ``slips`` derives from valid arguments.
+    """Check that a tool never silently misreads the malformed arguments that ``slips`` derives from valid arguments.
 
     Args:
         tool: The tool, or a function.
-        *arguments: Valid arguments. If you pass none, the check generates them from the tool's schema.
+        *arguments: Valid arguments. If you pass none, the check generates arguments from the tool's schema.
         examples: How many valid arguments to generate.
         coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take precedence.
 
     Returns:
-        The number of slips by kind, outcome, and the rules that coerced the slip.
+        The number of slips for each combination of kind, outcome, and rules that coerced the slip.
 
     Raises:
-        SilentlyWrongError: The tool misread a slip, or refused it without naming its place.
-        ValueError: The tool rejects the passed arguments without coercions.
+        SilentlyWrongError: The tool misread a slip, or refused a slip without naming the place of the mistake.
+        ValueError: The passed arguments are not valid without coercion.
     """
     resolved_tool = as_tool(tool)
     counts: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
@@ -321,7 +321,7 @@ def check_slips(
 
 
 def _is_accepted(takes: Validate, value: Any) -> bool:
-    """Return whether the model accepts a value. The model checks more than a schema can express."""
+    """Return whether the pydantic model accepts a value. Its validators check more than a schema can express."""
     try:
         takes(value)
     except CallError:
@@ -352,7 +352,7 @@ def _replace_at(value: Any, step: Any, new: Any) -> Any:
 
 
 def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
-    """Check that folding the events of a response gives the same reading as the response itself."""
+    """Check that a response reads the same after its stream events are folded back into one body."""
     server = provider.server
     if server is None:
         return
@@ -369,7 +369,7 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
             provider.response.fold(folded, json.loads(json.dumps(event)))
         whole, streamed = provider.response.read(body), provider.response.read(folded)
         if whole is None or streamed is None or _calls_and_finish(whole) != _calls_and_finish(streamed):
-            raise LawBrokenError("folding", shown, f"its stream is read as {streamed!r}", body)
+            raise LawBrokenError("folding", shown, f"the folded stream reads differently: {streamed!r}", body)
 
     law()
 
@@ -385,7 +385,7 @@ def _profile(examples: int) -> settings:
         deadline=None,
         database=None,
         derandomize=True,
-        report_multiple_bugs=False,  # raise one LawBrokenError, not an exception group
+        report_multiple_bugs=False,  # with several bugs, Hypothesis would raise an exception group
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=cast("Any", list(HealthCheck)),
     )
@@ -421,9 +421,9 @@ def _check_laws(laws: "_Laws", again: WireTool, examples: int) -> None:
 def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 50) -> None:
     """Check that an output keeps the laws for a provider, in lenient and in strict form if the provider has both.
 
-    The laws are the laws of ``check_provider``, with the answer instead of arguments. *Folding*: if an answer is
-    written into a response of the provider, it is read as the same value, whole and streamed. This law is checked only
-    if the provider has a ``server``.
+    ``check_provider`` describes the laws. Here they apply to the answer instead of the arguments. *Folding*: if a
+    response contains an answer, the whole response and its stream give the same value. This law is checked only if the
+    provider has a ``server``.
 
     Args:
         provider: The name of a provider, or your own ``Provider``.
@@ -464,7 +464,7 @@ def _read_answer(read: ReadAnswer, value: Any) -> Any:
 
 
 def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, laws: "_Laws", examples: int) -> None:
-    """Check that an answer in a response is read as its value, whole and streamed."""
+    """Check that reading an answer gives back its value, from the whole response and from its stream."""
     server, bound = provider.server, output.bind(provider, strict)
     if server is None:
         return
@@ -484,7 +484,12 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
             collector.feed(json.loads(json.dumps(event)))
         for answer in (bound.read(body), collector.close()):
             if not answer.ok or {"value": answer.value} != expected:
-                raise LawBrokenError("folding", laws.shown, f"is read as {answer!r}: {answer.error}", value)
+                raise LawBrokenError(
+                    "folding",
+                    laws.shown,
+                    f"the answer is read as {answer!r}, not {expected!r}; error: {answer.error or 'none'}",
+                    value,
+                )
 
     law()
 
@@ -506,8 +511,8 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
 class _Laws:
     """Checks single values against the laws, for one tool or output in one wire form.
 
-    ``read`` validates a canonical value, and returns the value that a program receives, which ``==`` can compare. If
-    the value is rejected, ``read`` returns ``None``.
+    ``read`` validates a canonical value, and returns what the program receives, in a form that ``==`` can compare. If
+    validation rejects the value, ``read`` returns ``None``.
     """
 
     canonical: JsonSchema
@@ -534,7 +539,9 @@ class _Laws:
         error = next(self.admitted.iter_errors(value), None)
         accepted = self.read(value) is not None
         if accepted is not (error is None):
-            raise LawBrokenError("true", self.shown, "refused by the model" if error is None else error.message, value)
+            raise LawBrokenError(
+                "true", self.shown, "the pydantic model rejects this value" if error is None else error.message, value
+            )
 
     def sound(self, value: Any) -> None:
         try:
@@ -551,7 +558,7 @@ class _Laws:
 
     def sayable(self, value: Any) -> None:
         expected = self.read(value)
-        if expected is None:  # the model rejects the value for a reason that the schema cannot express
+        if expected is None:  # the pydantic model rejects the value for a reason that the schema cannot express
             return
         if self.read(value) != expected:  # a default changes each time, for example the time of day
             return
@@ -559,7 +566,7 @@ class _Laws:
         error = next(self.showable.iter_errors(wire_value), None)
         if error is not None and not self.closed:
             raise LawBrokenError(
-                "sayable", self.shown, f"{error.message} (shown: {json.dumps(wire_value)[:500]})", value
+                "sayable", self.shown, f"{error.message} (wire form: {json.dumps(wire_value)[:500]})", value
             )
         if (
             error is None
@@ -568,12 +575,13 @@ class _Laws:
             and self.read(self.back(wire_value)) != expected
         ):
             message = (
-                f"is mapped back to {json.dumps(self.back(wire_value))[:500]} (shown: {json.dumps(wire_value)[:500]})"
+                f"back returns {json.dumps(self.back(wire_value))[:500]}"
+                f" for the wire form {json.dumps(wire_value)[:500]}"
             )
             raise LawBrokenError("sayable", self.shown, message, value)
         if not self.ambiguous and self.read(self.back(value)) != expected:
             raise LawBrokenError(
-                "forgiving", self.shown, f"is mapped back to {json.dumps(self.back(value))[:500]}", value
+                "forgiving", self.shown, f"back changes this value to {json.dumps(self.back(value))[:500]}", value
             )
 
 
@@ -599,10 +607,10 @@ def _covers(loss: str, path: str) -> bool:
 
 
 def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
-    """Yield the paths of a validation error in the notation of losses, so that ``_covers`` can compare them."""
-    # A loss names a place either from the root of the schema or from the definition that contains it. Jsonschema's
-    # path omits the references that the error passed through. Therefore this loop follows each reference: it yields the
-    # path inside the definition that it leaves, and restarts ``short`` with the name of the next definition.
+    """Yield the paths of a validation error, written like the paths of losses, so ``_covers`` can compare them."""
+    # The path of a loss starts either at the root of the schema or at the definition that contains the place. The path
+    # of a jsonschema error omits the references on the way. Therefore this loop follows each reference: it yields the
+    # path inside the current definition, and restarts ``short`` with the name of the next definition.
     full, short, node = "", "", schema
     steps = list(error.absolute_schema_path)
     while steps and isinstance(node, dict):

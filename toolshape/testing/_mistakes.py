@@ -1,4 +1,4 @@
-"""Derives typical malformed arguments of models from valid ones, and checks how a tool handles them."""
+"""Derives malformed arguments, as models often write them, from valid arguments, and checks how a tool handles them."""
 
 import json
 import re
@@ -25,8 +25,8 @@ _SHORT = 3  # In letters. A name this short is not recognisable if a letter is m
 class Slip(NamedTuple):
     """A malformed payload: the ``payload`` as sent, the arguments that the model ``intended``, and the kind of mistake.
 
-    A refusal must name one of ``paths`` (written as in ``Problem.path``). If the whole payload is wrong, ``paths`` is
-    empty.
+    If a tool refuses the payload, the error must name one of ``paths`` (written as in ``Problem.path``). If the whole
+    payload is wrong, ``paths`` is empty.
     """
 
     kind: SlipKind
@@ -36,12 +36,12 @@ class Slip(NamedTuple):
 
 
 class SilentlyWrongError(AssertionError):
-    """A tool silently misread malformed arguments, or refused them without naming the place. ``slip`` holds them."""
+    """A tool silently misread a ``slip``, or refused the slip without naming the place of the mistake."""
 
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
         super().__init__(
-            f"{tool}: {slip.kind} at {slip.paths or 'the whole'}: {said}\n  payload: {slip.payload!r}"[:2000]
+            f"{tool}: {slip.kind} at {slip.paths or 'the whole payload'}: {said}\n  payload: {slip.payload!r}"[:2000]
         )
 
 
@@ -67,14 +67,14 @@ def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
 def _is_accepted(takes: Any, payload: Any) -> bool:
     try:
         return not takes(payload)[1]
-    except Exception:  # a validator of the tool's author may raise any exception
+    except Exception:  # a validator that the tool's author wrote may raise any exception
         return False
 
 
 def check_slip(
     tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Check that a tool coerces a slip to the intended arguments and records that, or refuses it and names the place.
+    """Check that a tool coerces a slip to the intended arguments and records it, or refuses it and names the place.
 
     Args:
         tool: The tool.
@@ -85,7 +85,8 @@ def check_slip(
         The outcome, and the rules that coerced the payload.
 
     Raises:
-        SilentlyWrongError: The tool neither coerces nor refuses the slip in this way.
+        SilentlyWrongError: The tool coerces the slip to other arguments, or accepts it without recording a coercion.
+            Or the tool refuses the slip without naming the place.
     """
     settings = ValidationSettings(tool.name, choose_rules(coerce, tool.coerce))
     expected_fields = _expected_fields(tool, slip.intended)
@@ -99,7 +100,7 @@ def check_slip(
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
     if _fields(validated) != expected_fields and repr(_fields(validated)) != repr(
         expected_fields
-    ):  # NaN as a default does not equal itself
+    ):  # a default that is NaN does not equal itself
         raise SilentlyWrongError(
             tool.name, slip, f"coerced to {_fields(validated)!r} by {[coercion.rule for coercion in coercions]}"
         )
@@ -121,9 +122,10 @@ def _fields(validated: Any) -> Any:
 
 
 def _names_the_place(error: CallError, slip: Slip) -> bool:
-    """Return whether a problem names the place of the slip, a place inside it, or a place around it.
+    """Return whether a problem in the error names the place of the slip, or a place inside or around that place.
 
-    For truncated or malformed text, the error code is enough.
+    For truncated text, the error code is enough. For malformed text, and for a slip without paths, any problem is
+    enough.
     """
     if slip.kind == "truncated":
         return error.code == "truncated_arguments"
@@ -258,7 +260,7 @@ def _slips_of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
         yield Slip("not_json", written, arguments)
-    if not re.search(r"\\|'|:[^ ]", text):  # in any other text, changing the quotes would change the meaning
+    if not re.search(r"\\|'|:[^ ]", text):  # otherwise, changing the quotes would change the meaning
         yield Slip("not_json", text.replace('"', "'"), arguments)
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
 
@@ -281,6 +283,6 @@ def _remove_at(value: Any, location: Location) -> Any:
 
 
 def _dump_with_text(value: Any, location: Location, text: str) -> str:
-    """Return a value as JSON text, with ``text`` at one place. The replacement text may contain duplicate keys."""
+    """Return a value as JSON, with ``text`` in place of the part at ``location``. It may contain duplicate keys."""
     mark = "\x00here\x00"
     return json.dumps(_replace_at(value, location, mark)).replace(json.dumps(mark), text)

@@ -30,7 +30,7 @@ _RENAMED = {
     "recorded": "read_trace",
     "stages": "compute_stages",
 }
-"""Maps each deprecated name, which 0.2 removes, to its replacement."""
+"""Maps each deprecated name to its replacement. Version 0.2 removes the deprecated names."""
 
 
 if not typing.TYPE_CHECKING:  # a type checker must still report misspelt and old names

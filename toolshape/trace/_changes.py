@@ -61,7 +61,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """The comparison of one recorded response: its changes, its calls, and how many calls could not be compared."""
+    """The comparison of one recorded response: its changes, the number of calls, and how many were not compared."""
 
     changes: tuple[Change, ...]
     calls: int
@@ -102,7 +102,7 @@ def compare_response(recorded: RecordedResponse, tools: Registry) -> Compared:
 
 
 def _sentence(change: Change) -> str:
-    """Describe what changed and why. The reason of an error is never shortened, because the reader looks for it."""
+    """Describe what changed and why. The reason for an error is never shortened, because the reader looks for it."""
     before, after = change.before, change.after
     match change.kind:
         case "now_unreadable":
@@ -189,7 +189,7 @@ def _compare_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden 
 
 
 def _is_unknown(now: Stages, own: Hidden | None) -> bool:
-    """Whether the trace holds too little of the arguments to tell what changed.
+    """Return whether the trace holds too little of the arguments to tell what changed.
 
     The recorder replaced hidden values with stand-ins, which may be invalid. So if every problem of the replay is at a
     hidden or unknown place, the stand-ins may be the cause.
@@ -254,7 +254,7 @@ def _coercions(
 
 
 def _describe_refusal(now: Stages) -> str:
-    """Describe why the replayed call is rejected. If a validator crashed, leave out the reference to the log."""
+    """Describe why the replay rejects the call. If a validator crashed, leave out the reference to the log."""
     assert now.refused is not None  # noqa: S101 - only called for rejected calls
     return now.refused.code if now.refused.reference else str(now.refused)
 
@@ -266,7 +266,7 @@ def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
 
 def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """Yield the places where two JSON values differ. A masked value equals any value."""
-    # In a set, hidden items with equal stand-ins have become one item.
+    # If hidden items of a set had equal stand-ins, the set now holds only one of these items.
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
         return
     if isinstance(then, dict) and isinstance(now, dict):
@@ -286,5 +286,5 @@ def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
 
 
 def _is_list(now: Any) -> bool:
-    """Whether a value is a list in which the order matters: items of a set cannot be compared by position."""
+    """Return whether a value is a list in which the order matters. Items of a set have no positions to compare."""
     return isinstance(now, list) and not isinstance(now, WrittenSet)

@@ -28,7 +28,7 @@ _IDS = ("id", "responseId", "response_id", "request_id")
 
 
 def has_failed(seen: ObservedResponse) -> bool:
-    """Whether a response was unreadable, a call or the answer was refused or failed, or the verdict is not right."""
+    """Return whether the response is unreadable, a call or the answer failed, or the verdict is not right."""
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
         return True
     if seen.outcome.output is not None and not seen.outcome.output.ok:
@@ -51,7 +51,7 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
         UsageError: A pattern in ``redact`` names a tool, and a field that the tool does not have.
     """
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
-    # A pattern may name a tool that is not bound here, or be misspelt. Then nothing may be recorded as received.
+    # A pattern may name a tool that is not bound here, or be misspelt. Then the body must not be recorded as received.
     answer = _answer_of(bound, redact)
     known_names = ("*", *hidden, *([] if answer is None else [answer.name]))
     is_elsewhere = any(name not in known_names for name, _ in redact)
@@ -98,7 +98,7 @@ class _Answer(NamedTuple):
     hidden: Hidden
 
     def is_called(self, result: Result) -> bool:
-        """Whether a call is the answer."""
+        """Return whether a call is the answer."""
         return self.tool is not None and result.call.wire_name == self.tool
 
 
@@ -111,7 +111,7 @@ def _answer_of(bound: Bound, redact: Sequence[Pattern]) -> _Answer | None:
 
 
 def _outcome_of_answer(answer: _Answer, read: ReadAnswer) -> JsonObject:
-    """Return the outcome of the answer, without its value. The body holds the value if nothing is hidden."""
+    """Return the outcome of the answer, without its value. If nothing is hidden, the body holds the value."""
     outcome: JsonObject = {
         "output": answer.name,
         "ok": read.ok,
@@ -138,7 +138,7 @@ def _body_json(response: Any) -> Any:
 
 
 def _request_id(response: Any, body: Any) -> str | None:
-    """Return the provider's id of the request: from the SDK object, or from a member of the body."""
+    """Return the provider's id for the request: from the SDK object, or from a member of the body."""
     for candidate in (getattr(response, "_request_id", None), *(member(body, name) for name in _IDS)):
         if isinstance(candidate, str) and candidate:
             return candidate
@@ -199,7 +199,7 @@ def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> 
 
 
 def _is_read(result: Result) -> bool:
-    """Whether the arguments were read without repair. In repaired arguments, the hidden parts are not known."""
+    """Return whether the arguments were read without repair. After a repair, the hidden places are not known."""
     if result.error is not None and result.error.code in ("malformed_arguments", "truncated_arguments"):
         return False
     raw_arguments = result.call.arguments_raw
@@ -243,7 +243,7 @@ def _outcome(
     }
     if is_answer:  # ``replay`` does not compare answers
         outcome["is_answer"] = True
-    if is_edited:  # the function received other arguments than the response holds
+    if is_edited:  # the function received arguments that differ from the response
         outcome["edited"] = True
     if error is not None:
         problems = [

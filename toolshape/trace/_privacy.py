@@ -15,7 +15,7 @@ from toolshape._validation.lookup import MASKED, Secrets, is_scalar, location_of
 
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
-"""The name of a tool (or ``*``), and the fields on the way to a place in its arguments. List items add no field."""
+"""The name of a tool (or ``*``), and the fields on the path to a place in its arguments. List items add no field."""
 
 
 def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
@@ -35,7 +35,7 @@ def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hidden:
-    """The places in the arguments of one tool that must not be recorded.
+    """The places in one tool's arguments that must not be recorded.
 
     ``fields`` holds the redacted places. ``secrets`` finds the places that the schema marks as secret.
     """
@@ -45,18 +45,18 @@ class Hidden:
 
     @property
     def is_needed(self) -> bool:
-        """Whether the tool has hidden places."""
+        """Whether the tool or output has hidden places."""
         return self.secrets.are_there or bool(self.fields)
 
     def hides(self, place: Place) -> bool:
-        """Whether a scalar here is hidden: it is marked as secret, redacted, or not expected by the schema."""
+        """Return whether a scalar here is hidden: marked as secret, redacted, or not expected by the schema."""
         if not self.is_needed:
             return False
         nodes = nodes_at(self.secrets.schema, place)
         return self._is_redacted(place) or not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
 
     def covers(self, place: Place) -> bool:
-        """Whether everything at a place is hidden, including names of fields."""
+        """Return whether everything at a place is hidden, including the names of fields."""
         if not self.is_needed:
             return False
         return self._is_redacted(place) or any(map(is_secret, nodes_at(self.secrets.schema, place)))
@@ -66,11 +66,11 @@ class Hidden:
         return any(_is_prefix(fields, names) for fields in self.fields)
 
     def hides_path(self, path: str) -> bool:
-        """Whether the value at the path of a problem is hidden."""
+        """Return whether the value at the path of a problem is hidden."""
         return self.hides(location_of(path))
 
     def knows(self, place: Place) -> bool:
-        """Whether the schema describes a place."""
+        """Return whether the schema describes a place."""
         return bool(nodes_at(self.secrets.schema, place))
 
 
@@ -112,7 +112,7 @@ def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
     places: list[Place] = [()]
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
-        if name == "*":  # The named fields, and the values of a map.
+        if name == "*":  # ``*`` means all named fields, and the values of a map.
             places = [(*place, field) for place in places for field in ("*", *property_names(nodes_at(schema, place)))]
         else:
             places = [(*place, name) for place in places]
@@ -177,9 +177,9 @@ def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
 
 
 def known_path(path: str, hidden: Hidden) -> str:
-    """Return the path of a problem if the schema knows all its names, else ``""``.
+    """Return the path of a problem if the schema knows all names in the path, else ``""``.
 
-    A model may have written anything as an unknown name. The names inside a hidden object are hidden, as well.
+    An unknown name may be any text that the model wrote, even a secret. Names inside a hidden object are hidden too.
     """
     if not hidden.is_needed:
         return path
@@ -189,7 +189,7 @@ def known_path(path: str, hidden: Hidden) -> str:
 
 
 def digest_of(given: Any) -> JsonObject:
-    """Return the length in bytes and the hash of a string, of bytes, or of the JSON of another value."""
+    """Return the length in bytes and the hash of a string or bytes. Any other value is first converted to JSON."""
     if isinstance(given, str):
         data = given.encode(errors="surrogatepass")
     elif isinstance(given, (bytes, bytearray)):

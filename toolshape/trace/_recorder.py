@@ -19,8 +19,8 @@ from toolshape.trace._privacy import Pattern, split_patterns
 class Recorder:
     """Appends responses to ``path``. Pass it to ``Registry.observe``, or to ``evaluate`` as ``record=``.
 
-    Each line is written immediately, under a lock of the file. So threads and processes may share a file, and a process
-    that dies loses at most the line that it is writing. On Windows there is no lock: give each process its own file.
+    Each line is written immediately, under a file lock. So threads and processes may share a file, and a process that
+    dies loses at most the line that it is writing. On Windows there is no lock: give each process its own file.
     """
 
     path: Path
@@ -54,11 +54,11 @@ def record_to(
     cannot be read, only their length and hash are recorded.
 
     Args:
-        path: The file. If it does not exist, it is created, readable only by its owner.
+        path: The file. If the file does not exist, it is created, and only its owner can read it.
         keep: ``"failed"`` keeps unreadable responses, and responses with a call that was rejected or failed. In an
-            evaluation, it also keeps the responses of cases that are not right. ``"all"`` keeps every response.
+            evaluation, it also keeps the responses whose verdict is not right. ``"all"`` keeps every response.
         redact: Further places to leave out, for example ``"pay.card.number"``, or ``"*.email"`` for every tool with
-            this field. A path contains no step for list items.
+            this field. Leave out list items: a path holds only the names of fields.
 
     Raises:
         UsageError: ``keep`` or a place in ``redact`` is invalid.
@@ -93,9 +93,9 @@ def _write_definitions(path: Path, bound: Bound) -> None:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append a line under a lock of the file.
+    """Append a line under a file lock.
 
-    If a process died while writing, the file ends in an incomplete line. Then a line break comes before the new line.
+    If a process died while writing, the file ends in an incomplete line. Then write a line break before the new line.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

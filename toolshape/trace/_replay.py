@@ -27,7 +27,7 @@ class Replay:
 
     ``responses`` and ``calls`` count the responses and calls in the trace. ``not_compared`` counts the calls that could
     not be compared, for example because the trace does not hold their secrets. ``unreadable`` lists the numbers of the
-    lines that could not be read, for example of an unfinished line. ``str()`` lists the changes, regressions first.
+    lines that could not be read, for example unfinished lines. ``str()`` lists the changes, regressions first.
     """
 
     responses: int
@@ -79,7 +79,8 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
 
     Args:
         path: A trace that ``record_to`` wrote.
-        tools: The current tools: a registry, or its ``"module:name"`` or ``"path.py:name"``, which each worker imports.
+        tools: The current tools: a registry, or a string ``"module:name"`` or ``"path.py:name"``. Each worker imports
+            the registry that the string names.
         executor: An executor of ``concurrent.futures``, or a callable that makes an executor, for example
             ``ProcessPoolExecutor`` or the ``get_executor`` of a Dask client. Its workers process spans of the file, so
             each worker must be able to open the file. If an executor from a callable breaks, the callable is called
@@ -87,7 +88,7 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
 
     Raises:
         UsageError: The file does not exist, none of its lines can be read, or the tools cannot be loaded. Or the
-            executor broke. If ``executor`` is a callable, this means that several executors broke in a row.
+            executor broke. If ``executor`` is a callable, the error is raised only after several breaks in a row.
     """
     trace_file = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
@@ -106,7 +107,7 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
 
 
 def _first_line(place: Path) -> bytes:
-    """Return the first line that is not empty. Of a long line, return only the beginning."""
+    """Return the first line that is not empty. If the line is long, return only its beginning."""
     with place.open("rb") as file:
         return next((line for line in iter(lambda: file.readline(_SPAN), b"") if line.strip()), b"")
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from toolshape._errors import UsageError
 
 Executors: TypeAlias = Executor | Callable[[], Executor]
-"""An executor, or a callable that makes an executor: ``ProcessPoolExecutor``, a Dask client's ``get_executor``.
+"""An executor, or a callable that makes one, such as ``ProcessPoolExecutor`` or a Dask client's ``get_executor``.
 
-If an executor breaks, only a callable allows another attempt.
+If an executor breaks, ``process_spans`` can try again only with a callable.
 """
 R = TypeVar("R")
 _MOST_IN_TURN = 64  # The maximal number of spans in progress.
@@ -140,7 +140,7 @@ def _catch_loss() -> Generator[None]:
     except (BrokenExecutor, CancelledError, OSError, RuntimeError) as error:
         raise _LostError from error
     except Exception as error:
-        # The work does not raise, so this is an error of the executor itself, for example Dask's KilledWorker.
+        # The work does not raise, so this error comes from the executor itself, for example Dask's KilledWorker.
         if type(error).__module__.partition(".")[0] in ("distributed", "tornado"):
             raise _LostError from error
         raise

@@ -30,8 +30,9 @@ class RecordedResponse(NamedTuple):
     was not recorded, ``response`` is ``None``, and ``calls`` holds its calls (in canonical form, if their tool has
     hidden places). ``stream`` tells whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome
     of each call. ``error`` is the reason why the response could not be read. If ``continues`` is true, an earlier line,
-    perhaps from another process, recorded the same response while some of its calls waited. If the tools were bound
-    with an output, ``answer`` holds the outcome of the answer: whether it was ``ok``, its coercions and its error.
+    perhaps from another process, recorded the same response while some of its calls still waited. If the tools were
+    bound with an output, ``answer`` holds the outcome of the answer: whether it was ``ok``, its coercions and its
+    error.
     """
 
     number: int
@@ -90,7 +91,7 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
     """Parse a line of a trace.
 
     Raises:
-        UsageError: The line is not a line of a trace, or has another version.
+        UsageError: The line is not a trace line, or this version of toolshape cannot read it.
     """
     try:
         members = json.loads(line)
@@ -132,7 +133,7 @@ def read_trace(lines: Iterable[bytes]) -> Iterator[RecordedResponse]:
     """Yield the records of a trace. Unfinished lines are skipped.
 
     Raises:
-        UsageError: A line is not a line of a trace or has another version, or no line can be read.
+        UsageError: A line is not a trace line or has another version, or no line can be read.
     """
     has_read, first_line = False, b""
     for number, line in enumerate(lines, start=1):
@@ -145,7 +146,7 @@ def read_trace(lines: Iterable[bytes]) -> Iterator[RecordedResponse]:
 
 
 def is_whole_line(line: bytes) -> bool:
-    """Whether a line was written completely. A UTF-8 byte order mark before the first line is allowed."""
+    """Return whether a line was written completely. A UTF-8 byte order mark before the first line is allowed."""
     whole = line.removeprefix(codecs.BOM_UTF8)
     return whole.startswith(b"{") and whole.rstrip().endswith(b"}") and whole.endswith(b"\n")
 
@@ -155,7 +156,7 @@ _COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\x
 
 
 def why_unreadable(line: bytes) -> str:
-    """Explain to the user why the first line of a file is not a line of a trace."""
+    """Explain to the user why toolshape cannot read the first line of a trace."""
     if line.startswith(_COMPRESSED):
         return "the file is compressed: unpack it first"
     if b"\x00" in line[:100]:  # In UTF-16 and UTF-32, a zero byte is next to each bracket.

@@ -67,7 +67,7 @@ def frame_events(
 
 
 def _aws_message(name: str, payload: bytes) -> bytes:
-    """Encode a message of AWS's event stream: a prelude of lengths, its checksum, headers, payload, and a checksum."""
+    """Encode a message for AWS's event stream: the lengths, their checksum, headers, payload, and a final checksum."""
     headers = b""
     for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event")):
         headers += struct.pack("!B", len(key)) + key.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
@@ -82,7 +82,7 @@ _CHARACTERS_A_TOKEN = 4
 
 
 class NoAnswerError(Exception):
-    """The fake has no answer: the script has ended, or calls a tool that the request does not offer."""
+    """The fake has no answer: the script has ended, or it calls a tool that the request does not offer."""
 
 
 def completion_of(
@@ -94,20 +94,20 @@ def completion_of(
     *,
     is_streamed: bool,
 ) -> Completion:
-    """Return the completion of a turn. Its calls are encoded in the form in which the request sent their tools.
+    """Return the completion for a turn. Its calls are encoded in the form in which the request sent their tools.
 
     Args:
         turn: The turn.
         provider: The provider that the fake plays.
         request: The request that the turn answers.
         model: The requested model.
-        forms: A function that returns the forms of a tool of the fake.
+        forms: A function that returns the forms in which a tool can be sent.
         is_streamed: Whether the response is streamed.
 
     Raises:
         NoAnswerError: The turn calls a tool that the request did not send, or its answer does not fit the request.
     """
-    # The seed depends on the history, so that a later turn of the same conversation never repeats an id.
+    # The seed depends on the history, so a later turn in the same conversation never repeats an id.
     seed = id_seed([provider.name, list(request.messages), str(turn)])
     calls = [
         WireCall(generated_id(seed, index + 1), *_write_call(call, request, forms))
@@ -180,18 +180,19 @@ def generate_turn(
 ) -> Turn:
     """Return a turn that calls one of the tools in the request, or a turn that holds only text.
 
-    The turn holds text if the request allows no call, or if its last message holds a result and no call is forced. If
-    the request asks for an answer in a schema, the text is JSON that is valid for the schema.
+    The turn holds only text if the request allows no call. It also holds only text if the last message in the request
+    holds a result and no call is forced. If the request asks for structured output, the text is valid JSON for the
+    schema.
 
     Args:
         provider: The provider that the fake plays.
         request: The request.
         chance: The source of random choices.
-        tools: The tools of the fake. These tools accept the arguments that are generated for them.
-        forms: A function that returns the forms of a tool of the fake.
+        tools: The tools of the fake. The turn calls these tools only with arguments that they accept.
+        forms: A function that returns the forms in which a tool can be sent.
 
     Raises:
-        NoAnswerError: The request forces a call and has no function, or no valid arguments could be generated.
+        NoAnswerError: The request forces a call but offers no function, or no valid arguments could be generated.
     """
     turn = Turn()
     choices = [tool for tool in request.tools if not request.names or tool.name in request.names]
@@ -224,7 +225,7 @@ def _final_text(provider: Provider, request: RequestRead, chance: random.Random)
     for _ in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
             return json.dumps(generate(sent_output.schema, chance), ensure_ascii=False)
-    raise NoAnswerError("could not generate an answer in the schema that was sent: script this answer")
+    raise NoAnswerError("could not generate an answer that fits the schema in the request: script this answer")
 
 
 def _ends_with_result(provider: Provider, request: RequestRead) -> bool:
@@ -237,7 +238,7 @@ def _ends_with_result(provider: Provider, request: RequestRead) -> bool:
 def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     """Generate arguments from the schema that was sent.
 
-    After half of the tries, the tool's own schema is used instead, because the sent schema may have lost constraints.
+    After half of the tries, use the tool's own schema instead, because the sent schema may lack constraints.
     """
     for attempt in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
@@ -251,7 +252,7 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
 
 
 def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Turn) -> Reply:
-    """Return a response as an HTTP reply, whole or streamed. ``turn.cut`` decides whether and where it breaks off."""
+    """Return a response as an HTTP reply, whole or streamed. ``turn.cut`` decides whether and where the reply ends."""
     if turn.cut == "connection":
         return Reply(0, {}, (), drop="before")
     if framing is None:

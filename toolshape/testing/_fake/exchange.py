@@ -12,7 +12,7 @@ from toolshape.testing._fake.refusals import Refused
 
 
 class Reply(NamedTuple):
-    """An HTTP reply. ``drop`` closes the connection before the fake sends anything, or after it sends the chunks."""
+    """An HTTP reply. With ``drop``, the fake closes the connection before it sends anything, or after the chunks."""
 
     status: int
     headers: dict[str, str]
@@ -25,10 +25,10 @@ class Reply(NamedTuple):
 class Exchange:
     """A request to a fake, and the answer.
 
-    ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, even of a
-    stream or an error. It is ``None`` if the connection was closed. ``refused`` holds the reasons why the fake rejected
-    the request, and is empty if the fake accepted the request. If the script had no answer, ``expected`` is the next
-    scripted turn.
+    ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, even if
+    the fake sent a stream or an error. If the fake sent no response, ``response`` is ``None``. ``refused`` holds the
+    reasons why the fake rejected the request, and is empty if the fake accepted the request. If the fake could not
+    answer, ``expected`` describes the next scripted turn.
     """
 
     provider: Provider = field(repr=False)

@@ -43,8 +43,8 @@ _NOT_FOUND = 404
 class ReceivedRequest(NamedTuple):
     """A request to the fake, parsed.
 
-    ``body`` includes the model, even if the path named it. ``framing`` is ``None`` if the request asks for a whole
-    response. If the HTTP request is invalid, ``refusal`` is the answer.
+    ``body`` includes the model, even if only the path named the model. ``framing`` is ``None`` if the request asks for
+    a whole response. If the HTTP request is invalid, ``refusal`` is the answer.
     """
 
     path: str
@@ -55,7 +55,7 @@ class ReceivedRequest(NamedTuple):
 
 
 def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> ReceivedRequest:
-    """Parse a request.
+    """Parse an HTTP request to a fake.
 
     Args:
         provider: The provider that the fake plays.
@@ -143,10 +143,10 @@ _BAD_REQUEST = 400
 class Fake:
     """Plays a provider on this machine, and enforces the provider's own rules.
 
-    The fake first answers with the turns that ``calls``, ``invents``, ``says``, ``replays``, ``fails`` and ``cuts``
-    script, in order. After the script, it answers as ``generates`` or ``answers`` configure. If a request breaks a
-    cited rule of the provider, the fake refuses the request with an error in the provider's format. The first access to
-    ``url`` or ``env`` starts a server. ``client`` needs no server.
+    ``calls``, ``invents``, ``says``, ``replays``, ``fails`` and ``cuts`` each add a turn to a script. The fake first
+    answers with these turns, in order. After the script, it answers as ``generates`` or ``answers`` configure. If a
+    request breaks a cited rule of the provider, the fake refuses the request with an error in the provider's format.
+    The first access to ``url`` or ``env`` starts a server. ``client`` needs no server.
 
     Args:
         provider: The provider to play.
@@ -158,7 +158,7 @@ class Fake:
             formats.
 
     Raises:
-        ExportError: The provider is unknown, its servers leave no calls in text, or the text format is unknown.
+        ExportError: The provider is unknown, its servers never leave calls in the text, or the text format is unknown.
         UsageError: The provider has no ``server``, which a fake needs.
     """
 
@@ -278,7 +278,7 @@ class Fake:
         return self._add_turn(Turn(self._tools).invents(name, given, **arguments))
 
     def says(self, answer: Any, *, output: Any = None) -> Turn:
-        """Script a response with text, or with an answer of a type. For the arguments and errors, see ``Turn.says``."""
+        """Script a response with text or with a typed answer. For the arguments and errors, see ``Turn.says``."""
         return self._add_turn(Turn(self._tools).says(answer, output=output))
 
     def replays(self, body: JsonObject) -> Turn:
@@ -316,7 +316,7 @@ class Fake:
         return self._add_turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
 
     def generates(self, *, seed: int = 0) -> None:
-        """After the script, answer with calls generated from the schemas in each request, repeatably for a ``seed``."""
+        """After the script, generate calls from the schemas in each request. The same ``seed`` gives the same calls."""
         with self._lock:
             self._chance, self._answer = random.Random(seed), None  # noqa: S311 - must be repeatable
 
@@ -332,7 +332,7 @@ class Fake:
 
     @property
     def refused(self) -> list[Refused]:
-        """The reasons why requests were refused, each with its rule, place and evidence."""
+        """The reasons why the fake refused requests, each with its rule, place and evidence."""
         return [reason for exchange in self.exchanges for reason in exchange.refused]
 
     def assert_done(self) -> None:
@@ -342,7 +342,7 @@ class Fake:
             AssertionError: A scripted turn was not used, or the fake had no answer to a request. The message lists the
                 requests and the turns that were expected.
         """
-        __tracebackhide__ = True  # pytest then points at the line of the test
+        __tracebackhide__ = True  # makes pytest point at the line in the test
         with self._lock:
             lines, unused_turns = list(self._misses), self._script[self._said :]
         if unused_turns:
@@ -398,7 +398,7 @@ class Fake:
         return reply
 
     def _build_reply(self, asked: ReceivedRequest, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
-        """Return the HTTP reply of a turn, and the exchange to record.
+        """Return the HTTP reply for a turn, and the exchange to record.
 
         Raises:
             NoAnswerError: The turn calls a tool that the request did not send.

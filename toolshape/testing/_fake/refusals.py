@@ -21,8 +21,8 @@ from toolshape.testing._fake.speaker import server_of
 class Refused:
     """Why a fake refused a request: the place, the rule, and the dated evidence that the provider has this rule.
 
-    ``status`` and ``message`` are the status and the message of the error. ``as_recorded`` is true if the message has
-    the words that the provider was recorded to use. Otherwise the message says that its words are toolshape's.
+    ``status`` and ``message`` are the status and the message of the error. If ``as_recorded`` is true, the message has
+    the provider's own words, which were recorded. Otherwise toolshape worded the message, and the message says so.
     """
 
     rule: str
@@ -38,7 +38,7 @@ class Refused:
 
 
 def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[RequestFault]:
-    """Yield every fault of a request that a cited rule refuses, in the order of the checks.
+    """Yield every fault for which a cited rule refuses the request, in the order of the checks.
 
     Args:
         provider: The provider that the fake plays.
@@ -130,10 +130,10 @@ def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
 
 
 def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> list[Problem]:
-    """Return the problems of a schema for which the server refuses the request.
+    """Return the problems in a schema that make the server refuse the request.
 
-    An invalid schema, such as ``{"required": null}``, has no problem here: no cited rule states how the provider treats
-    an invalid schema.
+    For an invalid schema, such as ``{"required": null}``, return no problems: no cited rule states how the provider
+    treats an invalid schema.
     """
     try:
         return broken(schema, _refused_by_server(rules, is_strict=is_strict))
@@ -142,18 +142,18 @@ def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> lis
 
 
 def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited]:
-    has_strict = is_strict and rules.strict is not None  # without a strict form, the flag has no effect
+    has_strict = is_strict and rules.strict is not None  # if the provider has no strict form, the flag has no effect
     for rule in (*rules.refuses, *(rules.refuses_strict if has_strict else ())):
         if rule.is_refused:
             yield rule
 
 
 OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
-"""Rules about the root of a tool's parameters. Some providers accept any root in the schema of an answer."""
+"""Rules about the root of a tool's parameters. Some providers accept any root in the schema for an answer."""
 
 
 def _output_faults(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
-    """Yield the faults of the schema of an answer."""
+    """Yield the faults in the schema for an answer."""
     form = provider.output
     sent_output = None if form is None or form.sent is None else form.sent(request.body)
     if form is None or sent_output is None:
@@ -169,10 +169,10 @@ def _output_faults(provider: Provider, request: RequestRead, model: str | None) 
         and exclusion.refused_by is not None
         and re.match(exclusion.refused_by, model or "")
     ):
-        message = "the schema of an answer is not accepted beside tools"
+        message = "a request with tools must not also contain a schema for the answer"
         yield base_fault._replace(rule="output_beside_tools", message=message, evidence=exclusion.evidence)
     if form.names is not None and not (isinstance(sent_output.name, str) and form.names.admits(sent_output.name)):
-        message = f"{sent_output.name!r} is not a valid name of a schema"
+        message = f"{sent_output.name!r} is not a valid name for a schema"
         yield base_fault._replace(
             rule="name", message=message, evidence=form.names.evidence, subject=str(sent_output.name)
         )
@@ -240,12 +240,12 @@ def _subject(message: str) -> str:
 
 
 def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
-    """Return the provider's error for a fault, in the provider's words if they were recorded, and the reason."""
+    """Return the error for a fault, and the reason. If the provider's words were recorded, the error uses them."""
     rule = f"output:{fault.rule}" if fault.is_of_output else fault.rule
     wordings = server_of(provider).wordings
     wording = wordings.get(rule if fault.given else f"{rule}:missing") or wordings.get(rule)
     if wording is None:
-        message = f"{fault.path}: {fault.message} ({provider.name} refuses this; the words are toolshape's)"
+        message = f"{fault.path}: {fault.message} ({provider.name} refuses this; toolshape worded the message)"
         refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)
     else:
         fields = _fields(fault)
@@ -264,7 +264,7 @@ def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
 
 
 def _fields(fault: RequestFault) -> JsonObject:
-    """Return the values that the placeholders of a wording can name."""
+    """Return the values for the placeholders in a wording."""
     steps = [step for step in re.findall(r"[^.\[\]]+|\[\]", fault.place) if step]
     context: list[str] = []
     for step in steps:

@@ -36,7 +36,7 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
 
 
 def schema_in(provider: Provider, entry: Any) -> Any:
-    """Return the schema of a tool's entry, as the provider's server reads it from a request."""
+    """Return the schema in a tool's entry, as the provider's server reads it from a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
     body = {**request, **request.get("config", {})}  # Gemini's SDK moves these fields to the top of the body
     parsed = None if provider.server is None else provider.server.read_request(body)
@@ -54,7 +54,7 @@ def _make_checker(shape: Shape) -> Callable[[Any], bool]:
 
 
 def sent_tool(request: RequestRead, names: set[str]) -> SentTool | None:
-    """Return the tool of a request whose name is one of ``names``, or ``None``."""
+    """Return the first tool in a request that has one of these names, or ``None``."""
     return next((tool for tool in request.tools if tool.name in names), None)
 
 

@@ -8,13 +8,13 @@ from toolshape._wire.server import Endpoint, Server
 
 
 def server_of(provider: Provider) -> Server:
-    """Return the server side of a provider, which a fake plays.
+    """Return the server side of a provider, with which a fake answers.
 
     Raises:
         UsageError: The ``Provider`` has no ``server``.
     """
     if provider.server is None:
-        raise UsageError(f"there is no fake of {provider.name}: its Provider sets no server")
+        raise UsageError(f"there is no fake of {provider.name}: its Provider has no server")
     return provider.server
 
 

@@ -1,4 +1,4 @@
-"""Writes a value as the answer of a scripted turn, in the form in which the request asks for it."""
+"""Writes a value as the answer of a scripted turn, in the form that the request asks for."""
 
 import itertools
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class SpokenValue(NamedTuple):
 
 
 class SpokenAnswer(NamedTuple):
-    """An answer as the fake sends it: JSON that becomes the text, or the arguments of a call of ``tool``."""
+    """An answer as the fake sends it: ``written`` becomes the text as JSON, or the arguments of a call of ``tool``."""
 
     written: Any
     tool: str | None
@@ -54,7 +54,7 @@ def validate_answer(value: Any, output: Any) -> SpokenValue:
         output: The output, or its type. ``None`` means the type of the value.
 
     Raises:
-        UsageError: The value is not of the output's type.
+        UsageError: The value is not valid for the output's type.
         DefinitionError: The type cannot be an output.
     """
     output_or_type = type(value) if output is None else output
@@ -67,10 +67,10 @@ def validate_answer(value: Any, output: Any) -> SpokenValue:
 
 
 def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
-    """Write a value in the form in which a request asks for it: with a field for the schema, or with a tool.
+    """Write a value in the form that a request asks for: text that fits a schema, or a call of a tool.
 
     Raises:
-        NoFormError: The request asks for no answer, or the value does not fit the schema that was sent.
+        NoFormError: The request does not ask for this output, or the value does not fit the schema in the request.
     """
     record, form = spoken.record, provider.output
     canonical = {FIELD: spoken.canonical} if record.is_wrapped else spoken.canonical
@@ -82,16 +82,16 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
     name = wire_name_of(provider, record.name)
     tool = sent_tool(request, {name})
     if tool is None:
-        raise NoFormError(f"the script answers with {record.name}, but the request asks for no answer in a schema")
+        raise NoFormError(f"the script answers with {record.name}, but the request does not ask for structured output")
     return SpokenAnswer(_write_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name)
 
 
 def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
     """Write a value in the form of the schema that was sent.
 
-    If toolshape wrote the schema, its lens gives the form. Otherwise an SDK may have changed the schema on the way, as
-    ollama's SDK does. Then the value is written in the first form that fits the schema. The canonical form is tried
-    first.
+    If toolshape wrote the schema, the lens of that schema gives the form. Otherwise an SDK may have changed the schema
+    on the way, as ollama's SDK does. Then the function tries the canonical form and all other forms, and returns the
+    first form that is valid for the schema.
 
     Raises:
         NoFormError: The value does not fit the schema that was sent.
@@ -113,7 +113,7 @@ def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: st
 
 def _field_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
     form = provider.output
-    assert form is not None  # noqa: S101 - the caller has read a schema by it
+    assert form is not None  # noqa: S101 - the caller has read a schema with this form
     assert form.sent is not None  # noqa: S101 - the same
     for strict in _WAYS:
         try:

@@ -72,21 +72,22 @@ class Turn:
         return ".".join(parts) or "says('')"
 
     def says(self, answer: Any, *, output: Any = None) -> "Turn":
-        """Append text, or add an answer in the form in which the request asks for it.
+        """Append text, or add an answer in the form that the request asks for.
 
         Args:
-            answer: Text, or a value such as a pydantic model, which is written for the schema that the request sends.
-            output: The ``Output`` of the value, or its type. The default is the type of the value.
+            answer: Text, or a value such as an instance of a pydantic model. The fake writes the value in the form of
+                the schema in the request.
+            output: The ``Output`` that the value answers, or its type. The default is the type of the value.
 
         Raises:
-            UsageError: The value is not of the output's type, or the turn already has an answer.
+            UsageError: The value is not valid for the output's type, or the turn already has an answer.
             DefinitionError: The type cannot be an output.
         """
         if isinstance(answer, str) and output is None:
             self.text += answer
             return self
         if self.answer is not None:
-            raise UsageError("a turn can hold only one answer, and this turn already has one")
+            raise UsageError("a turn can hold only one answer, and this turn already has an answer")
         self.answer = validate_answer(answer, output)
         return self
 
@@ -105,9 +106,9 @@ class Turn:
         Args:
             tool: A tool or its name.
             given: Arguments as a mapping, for example if an argument is named ``slip`` or ``raw``.
-            slip: A typical mistake of models to apply to the arguments.
-            raw: Arguments, or their text, to send unchanged and without validation. Use it for values that toolshape
-                coerces or rejects, such as ``{"days": "2"}``.
+            slip: A kind of mistake that models often make. The call gets the arguments with this mistake.
+            raw: Arguments, as an object or as text, to send unchanged and without validation. Use ``raw`` for values
+                that toolshape coerces or rejects, such as ``{"days": "2"}``.
             **arguments: Valid arguments, in canonical form.
 
         Raises:
@@ -155,7 +156,7 @@ class Turn:
         return self
 
     def replays(self, body: JsonObject) -> "Turn":
-        """Send a recorded body instead of text and calls. If the request asks for a stream, it is sent as events."""
+        """Send a recorded body instead of text and calls. If the request asks for a stream, send the body as events."""
         self.body = body
         return self
 
@@ -171,9 +172,9 @@ class Turn:
 
         Args:
             status: The HTTP status.
-            retry_after: The seconds after which the provider asks the client to try again.
+            retry_after: How many seconds the client should wait before it tries again, in the ``retry-after`` header.
             message: The error message.
-            code: The provider's error code, if its errors have one.
+            code: The provider's error code, if the provider's errors have a code.
 
         Raises:
             UsageError: The status is not an error status.
@@ -184,7 +185,7 @@ class Turn:
         return self
 
     def cuts(self, how: Cut) -> "Turn":
-        """Break the response off.
+        """Break off the response.
 
         Args:
             how: With ``"length"``, the response stops at the token limit, inside its last call or its text. With
@@ -205,7 +206,7 @@ def copy_with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
 
     Raises:
         CallError: A tool rejects its arguments.
-        UsageError: A call names a tool that does not exist, or an invented name is a tool.
+        UsageError: A call names a tool that does not exist, or an invented call has the name of a tool.
     """
     copied_turn = Turn(tools)
     copied_turn.text, copied_turn.cut, copied_turn.failure, copied_turn.body = (
