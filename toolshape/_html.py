@@ -55,18 +55,18 @@ document.querySelectorAll('td a, th a').forEach(link => link.addEventListener('c
 
 
 def page(title: str, body: Iterable[str], *, style: str, keys: Mapping[Any, str], skip: tuple[str, str]) -> str:
-    """Write a page.
+    """Write an HTML page with a search field.
 
     The Tab key first reaches the search field, and then a link that skips the tables.
 
     Args:
         title: The title, which is also the heading.
-        body: The markup below the heading and the search field. The search covers elements of the class ``entry``,
+        body: The markup below the heading and the search field. The search covers elements with the class ``entry``,
             and hides the table rows whose ``data-entry`` is the id of a hidden entry. Links in tables open the
             ``details`` elements that they point into.
-        style: CSS rules of this page, in addition to the rules of all pages.
-        keys: The labels and the ids of the checkboxes, as for ``checkboxes``. An unchecked box hides the elements
-            whose class is its id.
+        style: CSS rules for this page, in addition to the rules for all pages.
+        keys: Maps the label of each checkbox to its id, as for ``checkboxes``. An unchecked box hides the elements
+            whose class equals this id.
         skip: The id of the element that the skip link points to, and the text of the link.
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()

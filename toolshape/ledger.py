@@ -1,4 +1,4 @@
-"""Records calls and their outcomes in a database, so that no call runs twice. Needs the extra ``ledger``."""
+"""Records calls and their outcomes in a database, so no call runs twice. Needs the extra ``ledger``."""
 
 import hashlib
 import logging
@@ -59,7 +59,7 @@ KEPT = sa.Table(
     sa.Column("made", sa.Double, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
 )
-# The clock of the database, in seconds since 1970: the clocks of two machines differ.
+# The database's clock, in seconds since 1970. The ledger uses no other clock, as the clocks of two machines differ.
 CLOCKS: dict[str, Any] = {
     "sqlite": sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Double),
     "postgresql": sa.literal_column("extract(epoch from clock_timestamp())::double precision", sa.Double),
@@ -69,7 +69,7 @@ _SHORTEST_BUSY, _LONGEST_BUSY = 1.0, 30.0  # seconds that SQLite waits for anoth
 
 
 def url_of(given: "str | Path | sa.URL") -> sa.URL:
-    """Return the URL of a database. Paths of files become absolute, as the process may change its directory.
+    """Return the URL of a database. File paths become absolute, as the process may change its directory.
 
     Raises:
         UsageError: The URL is invalid, or the database is in memory.
@@ -78,7 +78,7 @@ def url_of(given: "str | Path | sa.URL") -> sa.URL:
         try:
             given = sa.make_url(given)
         except ArgumentError as error:
-            raise UsageError(f"a ledger takes the URL of a database or the path of a file: {error}") from error
+            raise UsageError(f"a ledger takes a database URL or the path of a file: {error}") from error
     if not isinstance(given, sa.URL):
         given = sa.URL.create("sqlite", database=str(given))
     if given.get_backend_name() != "sqlite":
@@ -96,7 +96,7 @@ def _refuse_memory(url: sa.URL) -> None:
 
 
 def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
-    """Return the engine of a database. SQLite waits for other writers about as long as ``wait``.
+    """Return an engine for a database. SQLite waits for other writers for about ``wait`` seconds.
 
     Raises:
         UsageError: The database is neither SQLite nor PostgreSQL, or is in memory.
@@ -121,7 +121,7 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
 
 
 def _configure_sqlite(connection: Any, _: Any) -> None:
-    """Configure SQLite so that readers do not block the writer, and a power failure loses no committed write."""
+    """Configure SQLite: readers do not block the writer, and a power failure loses no committed write."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
@@ -137,7 +137,7 @@ _STATES = ("running", "done", "unknown")
 class LedgerEntry(NamedTuple):
     """A recorded call: when it started and finished, and whether it is ``running``, ``done`` or ``unknown``.
 
-    ``outcome`` is JSON text that contains what the model read, and the value or the error.
+    ``outcome`` is JSON text that contains the text that the model read, and the value or the error.
     """
 
     scope: str
@@ -152,13 +152,13 @@ class LedgerEntry(NamedTuple):
 class Ledger:
     """Records calls and their outcomes in a database that processes and machines may share.
 
-    The database holds the arguments and the results of calls, and is as confidential as these are. Threads and
+    The database holds the arguments and results of calls, so it is as confidential as they are. Threads and
     processes may share a ledger. Pickling stores the URL of a ledger, not its connections.
 
     Args:
-        url: A SQLAlchemy URL of SQLite or PostgreSQL, or the path of a file for a SQLite database, or an ``Engine``.
-            The ledger creates missing tables. If you pass an ``Engine`` of SQLite, your own settings decide how long it
-            waits for other writers, and how much a power failure may lose.
+        url: A SQLAlchemy URL for SQLite or PostgreSQL, the path of a SQLite file, or an ``Engine``. The ledger creates
+            missing tables. If you pass an ``Engine`` for SQLite, your own settings decide how long it waits for other
+            writers, and how much a power failure may lose.
         lease: A call counts as running for this many seconds after its process last renewed the lease. The process
             renews the lease while the call runs, so a call may take longer than its lease. If the process is suspended
             for longer than the lease, it loses the call.
@@ -193,7 +193,7 @@ class Ledger:
 
     def __reduce__(self) -> Any:
         if isinstance(self._url, sa.Engine):
-            raise TypeError("a Ledger with an Engine cannot be pickled: make it with a URL")
+            raise TypeError("a Ledger with an Engine cannot be pickled: create it with a URL")
         return _unpickle_ledger, (self._url, self.lease, self.wait)
 
     def __repr__(self) -> str:
@@ -219,7 +219,7 @@ class Ledger:
     def _transaction(self) -> Generator[sa.Connection]:
         if (
             os.getpid() != self._process
-        ):  # forked: the connections belong to the parent, and its threads do not exist here
+        ):  # forked: the connections belong to the parent, whose threads do not exist here
             self._engine.dispose(close=False)
             self._start()
         if not self._is_made:
@@ -247,7 +247,7 @@ class Ledger:
         """Claim a call if no process has claimed it; ``dispatch`` calls this before it runs a call.
 
         Args:
-            identity: The call.
+            identity: The identity of the call.
             again: Whether a call with an unknown outcome may be claimed again.
         """
         # The insert is the lock: if several processes claim a call at once, the database lets only one insert the row.
@@ -272,7 +272,7 @@ class Ledger:
     def _claim_recorded(
         self, connection: sa.Connection, key: str, row: dict[str, Any], begun: dict[str, Any], *, again: bool
     ) -> Claim:
-        """Return the claim of a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
+        """Return the claim on a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
         if stored is None:  # dropped since the insert: the caller tries again, as for a running call
             return Claim("running")
@@ -284,10 +284,10 @@ class Ledger:
         return Claim("ours", begun["owner"]) if again else Claim("unknown")
 
     def look(self, identity: Identity) -> Claim | None:
-        """Return the state of a call without writing; ``dispatch`` calls this before it asks for approval.
+        """Read the state of a call without changing it; ``dispatch`` calls this before it asks for approval.
 
         Args:
-            identity: The call.
+            identity: The identity of the call.
 
         Returns:
             The claim, or ``None`` if the call is not recorded. The state is never ``ours``, which only ``claim``
@@ -301,10 +301,10 @@ class Ledger:
         return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(CALLS.c.key == key)
 
     def finish(self, identity: Identity, owner: str, outcome: str) -> None:
-        """Record the outcome of a claimed call; called by ``dispatch``.
+        """Record the outcome of a claimed call; ``dispatch`` calls this method.
 
         Args:
-            identity: The call.
+            identity: The identity of the call.
             owner: The owner that ``claim`` returned.
             outcome: The result, as JSON text.
         """
@@ -317,12 +317,12 @@ class Ledger:
             self._running.discard(owner)
 
     def drop(self, identity: Identity, owner: str, *, has_begun: bool) -> None:
-        """Release a claim: mark the outcome unknown if the tool was called, else forget the call.
+        """Release a claim: if the tool was called, mark the outcome unknown, else forget the call.
 
-        Called by ``dispatch``.
+        ``dispatch`` calls this method.
 
         Args:
-            identity: The call.
+            identity: The identity of the call.
             owner: The owner that ``claim`` returned.
             has_begun: Whether the tool was called.
         """
@@ -334,12 +334,12 @@ class Ledger:
                 connection.execute(sa.delete(CALLS).where(_is_ours(identity, owner)))
 
     def keep(self, token_id: str, text: str) -> None:
-        """Store the payload of a paused plan's token; called by ``Plan.pause``."""
+        """Store the payload of a paused plan's token; ``Plan.pause`` calls this method."""
         with self._transaction() as connection:
             connection.execute(sa.insert(KEPT).values(token=token_id, made=self._now, content=text))
 
     def kept(self, token_id: str) -> str | None:
-        """Return the text stored by ``keep``, or ``None`` once the token was used; called by ``Registry.resume``."""
+        """Return the text stored by ``keep``, or ``None`` once the token was used; ``Registry.resume`` calls it."""
         with self._transaction() as connection:
             text: str | None = connection.scalar(sa.select(KEPT.c.content).where(KEPT.c.token == token_id))
         return text
@@ -348,9 +348,9 @@ class Ledger:
         """Return the recorded calls, in the order in which they started.
 
         Args:
-            scope: Only calls of this scope.
-            state: Only calls in this state: ``"running"``, ``"done"`` or ``"unknown"``. Check yourself whether unknown
-                calls had an effect.
+            scope: Return only calls in this scope.
+            state: Return only calls in this state: ``"running"``, ``"done"`` or ``"unknown"``. Check yourself whether
+                unknown calls had an effect.
 
         Raises:
             UsageError: The state is invalid.
@@ -368,7 +368,7 @@ class Ledger:
         return [_entry(row) for row in rows if state in (None, row["now"])]
 
     def forget(self, *, older_than: timedelta) -> int:
-        """Delete old finished calls, and old payloads of tokens. A deleted call could run again.
+        """Delete old finished calls and old token payloads. A deleted call could run again.
 
         Args:
             older_than: The age that a call or a payload must exceed.
@@ -421,7 +421,7 @@ def _row(identity: Identity) -> dict[str, str]:
 
 
 def _to_claim(stored: Any, row: Mapping[str, str]) -> Claim:
-    """Convert a stored row to a claim; ``other`` if the row belongs to another call with this id."""
+    """Convert a stored row to a claim. Its state is ``other`` if the row belongs to another call with this id."""
     if any(stored[name] != value for name, value in row.items()):
         return Claim("other")
     if stored["state"] == "done":

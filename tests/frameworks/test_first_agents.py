@@ -228,7 +228,7 @@ def test_tools_of_openai_agents_as_ours():
         function_tool(is_enabled=False)(picture_of),
         function_tool(tool_input_guardrails=[refuse])(picture_of),
     ):
-        with pytest.raises(UsageError, match="which only a run of the SDK checks"):
+        with pytest.raises(UsageError, match="which the SDK checks only during a run"):
             from_openai_agents(made)
     with pytest.raises(UsageError, match="takes a FunctionTool, not function"):
         from_openai_agents(weather.function)

@@ -48,7 +48,7 @@ def test_the_rules_of_a_provider_are_confirmed_by_its_fake(provider, tmp_path):
         said = int(shown.partition(" requests")[0].rpartition(" ")[2])
         assert len(fake.exchanges) == said
         assert KEY not in path.read_text(encoding="utf-8")
-        assert f"0 rules of {provider}: 0 requests" in run(*words, **keys(provider))
+        assert f"0 rules for {provider}: 0 requests" in run(*words, **keys(provider))
         assert len(fake.exchanges) == said
 
 
@@ -89,7 +89,7 @@ def test_a_server_that_answers_oddly_says_nothing(tmp_path):
         words = ["openai", "--model", "m", "--most", "9", "--url", url, "--json", str(path)]
         assert "0 confirmed, 0 refuted, 9 unknown" in run(*words, OPENAI_API_KEY=KEY)
         assert KEY not in path.read_text(encoding="utf-8")
-        assert "9 rules of openai" in run(*words, OPENAI_API_KEY=KEY)  # what is unknown is asked again
+        assert "9 rules for openai" in run(*words, OPENAI_API_KEY=KEY)  # what is unknown is asked again
     finally:
         server.shutdown()
         thread.join()
@@ -193,7 +193,7 @@ def test_what_is_said_before_anything_is_sent(monkeypatch):
     shown = run("anthropic", "--model", "claude-sonnet-5", "--dry-run")
     assert "requests, about" in shown
     assert "strict: no_recursion" in shown
-    assert "not asked:" in shown
+    assert "not tested:" in shown
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert "set ANTHROPIC_API_KEY" in run("anthropic", "--model", "m", code=2)
     assert "cannot send requests to" in run("vertex", "--model", "m", code=2)

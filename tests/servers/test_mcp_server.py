@@ -493,7 +493,7 @@ def test_a_hook_that_takes_calls_from_the_loop_is_said(caplog):
                 await client.call_tool("shout", {"text": "a"})
 
     run(main())
-    assert len([message for message in caplog.messages if "use async def" in message]) == 1
+    assert len([message for message in caplog.messages if "make the hook async def" in message]) == 1
 
 
 @pytest.mark.parametrize(

@@ -762,7 +762,7 @@ def test_a_lock_whose_schema_nobody_can_use_is_compared_all_the_same(parameters,
         ("[" * 100_000, "is not a lock file"),
         (a_lock(parameters="x"), "tools.a.parameters: Input should be"),
         (a_lock(parameters={"type": "string"}), "tools.a.parameters: the type is not object"),
-        (a_lock(parameters={"type": "object", "properties": []}), r"is not a lock file of toolshape \(\[\] is not"),
+        (a_lock(parameters={"type": "object", "properties": []}), r"is not a toolshape lock file \(\[\] is not"),
         (a_lock(parameters={"type": "object", "properties": {"a": {"minimum": "x"}}}), "'x' is not of type 'number'"),
         (a_lock(parameters={"type": "object", "required": "how"}), "'how' is not of type 'array'"),
         (a_lock(effects="read"), "tools.a.effects"),
@@ -954,7 +954,7 @@ def test_at_the_command_line(shop):
         "calls.jsonl",
     )
     assert found.returncode == 1, found.stderr
-    assert found.stdout.splitlines()[-2:] == ["1 breaking, 1 behaviour", "2 of 3 recorded calls break: 2 of order"]
+    assert found.stdout.splitlines()[-2:] == ["1 breaking, 1 behaviour", "2 of 3 recorded calls break: 2 to order"]
     assert found.stdout.splitlines()[0].endswith("; 2 recorded calls")
     counted = run(
         shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json", "--calls", "calls.jsonl"
@@ -965,7 +965,7 @@ def test_at_the_command_line(shop):
     assert "shop.py can be read: line 1 is not a line of a trace" in unread.stderr
     (shop / "mixed.jsonl").write_text((shop / "calls.jsonl").read_text() + "x\n")
     mixed = run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--calls", "mixed.jsonl")
-    assert "recorded calls break: 2 of order; 1 lines are not trace records" in mixed.stdout
+    assert "recorded calls break: 2 to order; 1 lines are not trace records" in mixed.stdout
     [first, second] = json.loads(
         run(shop, "toolshape", "diff", "shop:tools", "--against", "tools.lock.json", "--json").stdout
     )
@@ -996,7 +996,7 @@ def test_a_page_is_written(shop):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["diff", "shop:tools"], "pass --to PROVIDER, or --against"),
+        (["diff", "shop:tools"], "pass --to PROVIDER or --against"),
         (["diff", "shop:tools", "--against", "nothing.json"], "create it with toolshape lock"),
         (
             ["diff", "shop:tools", "--to", "openai", "--sarif", "o.sarif"],

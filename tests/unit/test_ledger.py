@@ -391,7 +391,7 @@ def test_a_tool_gets_one_key_for_one_call(ledger):
         ((sa.create_engine("sqlite://"),), "in memory"),
         (("sqlite:///file:x?mode=memory&uri=true",), "in memory"),
         (("mysql+nothing://host/calls",), "SQLite or PostgreSQL, not mysql"),
-        (("://",), "the URL of a database or the path of a file"),
+        (("://",), "a database URL or the path of a file"),
     ],
 )
 def test_what_is_no_ledger_is_refused(given, said, tmp_path, monkeypatch):
@@ -418,7 +418,7 @@ def test_a_ledger_is_a_ledger_and_a_scope_is_a_text(ledger):
 def test_an_engine_is_taken_and_not_pickled(tmp_path):
     ledger = Ledger(sa.create_engine(f"sqlite:///{tmp_path / 'calls.db'}"))
     assert outcomes(dispatch("run", response(("pay", {"amount": 5})), ledger, "c")) == [{"paid": 5}]
-    with pytest.raises(TypeError, match="make it with a URL"):
+    with pytest.raises(TypeError, match="create it with a URL"):
         pickle.dumps(ledger)
     ledger.close()
 

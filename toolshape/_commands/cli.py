@@ -48,7 +48,7 @@ class _CommandError(click.ClickException):
 
 
 class _Commands(click.Group):
-    """Prints errors without a traceback unless ``--traceback`` is set, and keeps what tools print out of the output."""
+    """Prints errors without a traceback unless ``--traceback`` is set, and reserves standard output for the command."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         if cmd.callback is not None:
@@ -125,7 +125,7 @@ def providers(as_json: bool) -> None:
 def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
     """Print the tools in each provider's format, as JSON: a list for one provider, an object of lists for several.
 
-    If TARGET is an output, print the keyword arguments of a request that ask for the answer.
+    If TARGET is an output, print the keyword arguments for a request that asks for this output.
     """
     target_objects, strictness = load_named(target), _STRICTNESS[strict]
     exported: dict[str, Any] = {
@@ -143,7 +143,7 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 @_strict
 @_json
 def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Report which tools or outputs providers would refuse, and other findings. Exits with 1 if any would be refused.
+    """Report which tools or outputs providers would refuse, and other findings. Exits with 1 if there is a refusal.
 
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
@@ -223,9 +223,9 @@ def diff(
         against(load_named(target, answers), target, lock, calls, as_json, sarif)
         return
     if calls is not None or sarif is not None or answers:
-        raise click.UsageError("--calls, --sarif and --answer need --against, a lock file")
+        raise click.UsageError("--calls, --sarif and --answer need --against LOCK_FILE")
     if not to:
-        raise click.UsageError("pass --to PROVIDER, or --against, a lock file")
+        raise click.UsageError("pass --to PROVIDER or --against LOCK_FILE")
     tool = tool_of(target)
     differences = compatibility.differences(tool, [_resolve_provider(name) for name in to], _STRICTNESS[strict])
     if as_json:
@@ -248,7 +248,7 @@ def diff(
     "--inject",
     multiple=True,
     metavar="NAME=MODULE:FACTORY",
-    help="An injected value, made by a factory; repeat for more.",
+    help="A factory for an injected value; repeat for more.",
 )
 @click.option("--approve", is_flag=True, help="Approve the call if the tool needs approval.")
 @_json

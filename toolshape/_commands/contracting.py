@@ -37,7 +37,7 @@ def _require_extra() -> Generator[None]:
     "-o", "--output", default="tools.lock.json", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
 )
 def locking(target: str, to: tuple[str, ...], answers: tuple[str, ...], output: Path) -> None:
-    """Write the contract of the tools or the output TARGET to a lock file, with fingerprints for each provider."""
+    """Write a contract for TARGET (tools or an output) to a lock file, with fingerprints for each provider."""
     with _require_extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
@@ -83,13 +83,13 @@ def costing(target: str, to: str, model: str, counter: str | None, as_json: bool
     "-o", "--output", default="tools.html", show_default=True, type=click.Path(dir_okay=False, path_type=Path)
 )
 @click.option(
-    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="A lock file, to show changes."
+    "--against", "lock", type=click.Path(dir_okay=False, path_type=Path), help="Show the changes since this lock file."
 )
 @click.option("--title", help="The title of the page; by default the target.")
 def paging(
     target: str, *, to: tuple[str, ...], answers: tuple[str, ...], output: Path, lock: Path | None, title: str | None
 ) -> None:
-    """Write an HTML page of the tools or the output TARGET: what each provider receives and loses, and all changes."""
+    """Write an HTML page for TARGET (tools or an output): what each provider receives and loses, and all changes."""
     with _require_extra():
         from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra

@@ -22,7 +22,7 @@ _Path = click.Path(dir_okay=False, path_type=Path)
 @click.command("eval")
 @click.argument("cases")
 @click.option("--models", required=True, metavar="TARGET", help="A mapping from names to toolshape.evals.Model.")
-@click.option("--tools", metavar="TARGET", help="The registry; by default the registry in the module of the cases.")
+@click.option("--tools", metavar="TARGET", help="The registry (default: the registry in the module of the cases).")
 @click.option(
     "--track",
     "tracks",
@@ -42,7 +42,7 @@ _Path = click.Path(dir_okay=False, path_type=Path)
     type=click.FloatRange(0, 1),
     default=1.0,
     show_default=True,
-    help="The smallest share of right trials for exit code 0.",
+    help="Exit with 0 if at least this share of trials is right.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each verdict as a line of JSON.")
 def evaluation(
@@ -151,7 +151,7 @@ def _models(loaded: Any, target: str, chosen: tuple[str, ...]) -> Mapping[str, M
         if name not in loaded:
             hint = did_you_mean(name, loaded)
             raise TargetError(
-                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; there are {', '.join(loaded)}"
+                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; its models are {', '.join(loaded)}"
             )
     return {name: model for name, model in loaded.items() if not chosen or name in chosen}
 

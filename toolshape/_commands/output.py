@@ -1,4 +1,4 @@
-"""Prints the output of commands, as tables on a terminal and plain columns elsewhere, without what tools print."""
+"""Prints the output of commands: tables on a terminal, plain columns elsewhere. Tools print to standard error."""
 
 import atexit
 import codecs
@@ -54,7 +54,7 @@ def reserve_output() -> Generator[None]:
 
 @contextlib.contextmanager
 def reserve_input() -> Generator[TextIO]:
-    """Reserve standard input for the command. Modules and tools read empty input, and cannot take its messages."""
+    """Reserve standard input for the command: modules and tools get empty input, and cannot take its messages."""
     original_input: Any = sys.stdin
     if not _is_descriptor(original_input, 0):
         yield original_input
@@ -73,7 +73,7 @@ def reserve_input() -> Generator[TextIO]:
 
 
 def _is_descriptor(stream: Any, number: int) -> bool:
-    """Return whether a stream uses this descriptor and is not a terminal, where people may read all prints."""
+    """Return whether a stream uses this descriptor and is not a terminal: on a terminal, users may see all prints."""
     try:
         return stream.fileno() == number and not stream.isatty()
     except (AttributeError, OSError, ValueError):
@@ -83,7 +83,7 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 @contextlib.contextmanager
 def _move_output(given: TextIO) -> Generator[TextIO]:
     """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error meanwhile."""
-    # Redirecting ``sys.stdout`` alone would miss prints of C code and of child processes, which use descriptor 1. At
+    # Redirecting ``sys.stdout`` alone would miss prints from C code and child processes, which use descriptor 1. At
     # the end the descriptor is restored, unless threads of tools still run. When the process exits, ``_divert`` runs
     # before the exit handlers of modules, which then print to standard error as well.
     given.flush()
@@ -123,7 +123,7 @@ codecs.register_error(_ESCAPED, _escape)
 
 
 def _escape_for_terminal(text: str, stream: TextIO) -> str:
-    """Return the text for a stream: on a terminal, characters that move the cursor or look misleading are escaped."""
+    """If the stream is a terminal, escape characters that move the cursor or look misleading."""
     return "\n".join(map(escape_invisible, text.split("\n"))) if stream.isatty() else text
 
 
@@ -132,13 +132,13 @@ def _encoding() -> str:
 
 
 def _make_encodable(text: str) -> str:
-    """Escape the characters that standard output cannot encode: lone surrogates, and more in narrow encodings."""
+    """Escape the characters that standard output cannot encode: lone surrogates, and more if it is not UTF-8."""
     encoding = _encoding()
     text = _escape_for_terminal(text, output())
     encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
     if encodable_text != text:
         click.echo(
-            f"standard output is {encoding}: characters it lacks are escaped; set PYTHONUTF8=1 to print them", err=True
+            f"standard output is {encoding}, so some characters are escaped: set PYTHONUTF8=1 to print them", err=True
         )
     return encodable_text
 
@@ -167,7 +167,7 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def show_note(head: str, lines: Sequence[str], *, style: str) -> None:
-    """Print a line, and below it indented lines, which a terminal wraps at its width."""
+    """Print a line, and indented lines below it. On a terminal, wrap the lines to its width."""
     if output().isatty():
         console = Console(file=output())
         console.print(Text(_make_encodable(head), style=style))
@@ -207,7 +207,7 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file; escape lone surrogates, which a description may hold.
+    """Write a file, and escape lone surrogates, as a description may contain them.
 
     Raises:
         UsageError: The file cannot be written.

@@ -21,7 +21,7 @@ from toolshape.trace import Replay, replay
 def replaying(trace: Path, target: str, workers: int, shows_stages: bool, as_json: bool) -> None:
     """Plan each response of a TRACE again with the tools of TARGET, and report what changed. No tool runs.
 
-    Exits with 1 if there is a regression: a call that worked is refused, or passes other values to its function.
+    Exits with 1 if there is a regression: a call that worked is now refused, or passes other values to its function.
     """
     make_executor = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
     replayed = replay(trace, target, make_executor if workers > 1 else None)

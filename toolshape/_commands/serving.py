@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--inject",
     multiple=True,
     metavar="NAME=MODULE:FACTORY",
-    help="An injected value, made by a factory; repeat for more.",
+    help="A factory for an injected value; repeat for more.",
 )
 @click.option(
     "--key-file", type=click.File("rb"), help="A file with the secret that seals approvals: 32 bytes or more."
@@ -67,10 +67,10 @@ def serving(
 
 
 def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
-    """Check that these injected values suffice for every tool: without its values, each call of a tool would fail.
+    """Check that these injected values suffice for every tool: if a tool lacks a value, every call to it fails.
 
     Raises:
-        TargetError: A tool needs a value that is missing, or no tool uses a value.
+        TargetError: A value that a tool needs is missing, or no tool uses one of the values.
     """
     declared: set[str] = set()
     for tool in tools:
@@ -84,7 +84,7 @@ def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
 
 
 def _server_name(target: str) -> str:
-    """Return the module name of a target, without its folder: approvals are bound to the name of the server."""
+    """Return a target's module name without its folder: approvals are bound to this name of the server."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
@@ -93,7 +93,7 @@ async def _serve_standard_streams(made: "Server[Any]", standard_input: TextIO) -
     import anyio  # noqa: PLC0415 - needs an extra
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 - needs an extra
 
-    # By default the transport uses sys.stdin and sys.stdout, which are redirected here.
+    # By default, the transport uses sys.stdin and sys.stdout, but this command has redirected both.
     input_stream = io.TextIOWrapper(standard_input.buffer, encoding="utf-8", errors="replace")
     output_stream = io.TextIOWrapper(output().buffer, encoding="utf-8")
     try:

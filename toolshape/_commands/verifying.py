@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     metavar="KIND,...",
     help="schema, strict, name, limit, request, history or output; by default all.",
 )
-@click.option("--most", type=click.IntRange(min=1), help="The largest number of rules to test, the cheapest first.")
+@click.option("--most", type=click.IntRange(min=1), help="Test at most this many rules, the cheapest first.")
 @click.option(
     "--json",
     "path",
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 @click.option(
     "--against",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="An older file: print what has changed since.",
+    help="Print what has changed since this older file.",
 )
-@click.option("--url", help="Another base address, for example of a proxy; the provider's own path is appended.")
+@click.option("--url", help="Another base address, for example for a proxy. toolshape appends the provider's path.")
 @click.option(
     "--endpoint", help="An OpenAI-compatible server, such as http://localhost:8000/v1: judge how it handles calls."
 )
-@click.option("--key", "key_name", metavar="VARIABLE", help="The environment variable of the key, with --endpoint.")
+@click.option("--key", "key_name", metavar="VARIABLE", help="With --endpoint: the variable that holds the key.")
 @click.option("--timeout", default=60.0, show_default=True, help="How long an answer may take, in seconds.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
 def verifying(
@@ -62,11 +62,12 @@ def verifying(
 ) -> None:
     """For each rule, send PROVIDER a small request that it should refuse, and a twin that it should accept.
 
-    The command reads the key from the variable of the provider's SDK, and never prints the key. Before it sends
-    anything, it prints the number of requests and about how many tokens they hold. Exits with 1 if a rule is refuted.
+    The command reads the key from the environment variable of the provider's SDK, and never prints the key. Before it
+    sends anything, it prints the number of requests and roughly how many tokens they contain. Exits with 1 if a rule is
+    refuted.
 
     With --endpoint instead of PROVIDER: ask an OpenAI-compatible server some questions, and report whether it obeys the
-    choice of a tool, gives each call an id, returns the same response with and without streaming, obeys strict schemas,
+    tool choice, gives each call an id, returns the same response with and without streaming, obeys strict schemas,
     leaves no calls in the text, and reports its usage.
     """
     if (provider is None) == (endpoint is None):
@@ -77,7 +78,7 @@ def verifying(
     verification = _Asked(str(provider), model, rules, most, path, url, timeout)
     new_findings = _test_rules(verification, dry_run=dry_run)
     if against is not None:
-        from toolshape._rulebook import verify  # noqa: PLC0415 - what few commands need
+        from toolshape._rulebook import verify  # noqa: PLC0415 - few commands need this
 
         for earlier, current in verify.drift(verify.read_findings(against), new_findings):
             changed = f"{current.rule.kind}: {current.rule.name}: {earlier.outcome} -> {current.outcome}"
@@ -100,20 +101,20 @@ class _Asked(NamedTuple):
 
 def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
     """Test the rules that the file of findings does not decide, and return the new findings."""
-    from toolshape._rulebook import verify  # noqa: PLC0415 - what few commands need
-    from toolshape._rulebook.probes import rule_book  # noqa: PLC0415 - the same
+    from toolshape._rulebook import verify  # noqa: PLC0415 - few commands need this
+    from toolshape._rulebook.probes import rule_book  # noqa: PLC0415 - few commands need this
 
     name: Any = asked.provider  # a name that a user types
     provider = get(name)
     if provider.histories is None or provider.server is None:
-        raise UsageError(f"verify cannot test {provider.name}: toolshape knows no HTTP API of its models")
+        raise UsageError(f"verify cannot test {provider.name}: toolshape knows no HTTP API for its models")
     address = verify.address_of(provider, asked.url)
     book = rule_book(provider, asked.model)
     probes = verify.select_probes(book.probes, filter(None, asked.rules.split(",")), asked.most)
     earlier_findings = verify.read_findings(asked.path) if asked.path is not None and asked.path.exists() else []
     open_probes = verify.undecided_probes(probes, earlier_findings, provider.name, asked.model)
     cost = verify.cost_of(open_probes)
-    say(f"{len(open_probes)} rules of {provider.name}: {cost.requests} requests, about {cost.tokens:,} tokens")
+    say(f"{len(open_probes)} rules for {provider.name}: {cost.requests} requests, about {cost.tokens:,} tokens")
     if dry_run:
         _list(open_probes, book.without)
         return []
@@ -133,7 +134,7 @@ def _list(probes: "Iterable[Probe]", without: "Iterable[Unprobed]") -> None:
     for probe in probes:
         echo(f"{probe.rule.kind}: {probe.rule.name} [{probe.rule.evidence}]")
     for unprobed in without:
-        echo(f"not asked: {unprobed.rule.kind}: {unprobed.rule.name}: {unprobed.why}")
+        echo(f"not tested: {unprobed.rule.kind}: {unprobed.rule.name}: {unprobed.why}")
 
 
 def _report(outcome: str, words: str, line: JsonObject, path: Path | None) -> None:
@@ -150,11 +151,11 @@ def _count(outcomes: Sequence[str]) -> None:
 
 def _judge(endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float) -> None:
     """Judge a server; exit with 1 if any of its behaviours is wrong."""
-    from toolshape._rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - what few commands need
+    from toolshape._rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - few commands need this
 
     key = "" if key_name is None else os.environ.get(key_name, "")
     if key_name is not None and not key:
-        raise UsageError(f"there is no key: set {key_name}")
+        raise UsageError(f"there is no key: set the environment variable {key_name}")
     say(f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 tokens")
     outcomes = []
     with _client() as client:

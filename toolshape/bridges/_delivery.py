@@ -1,4 +1,4 @@
-"""Runs a call that a framework delivers: plans it, requests approval from the framework, and returns the result."""
+"""Runs a call that a framework delivers: plans it, requests approval through the framework, returns the result."""
 
 import contextlib
 import json
@@ -31,13 +31,13 @@ _NO_ID = (
 
 
 class BridgeOptions(TypedDict, total=False):
-    """Keyword arguments of the functions that pass tools to a framework.
+    """Keyword arguments for the functions that pass tools to a framework.
 
-    - ``inject``: The values of injected parameters, by name, or a function that takes the framework's context and
-      returns them. A parameter that is typed as that context needs no entry.
+    - ``inject``: The values for injected parameters, by name, or a function that takes the framework's context and
+      returns these values. A parameter whose type is the framework's context needs no value.
     - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice.
       Tools that write and need approval require a ledger, because a framework may deliver an approval twice.
-    - ``scope``: The namespace of the call ids, if the ids are not globally unique: a string, or a function that takes
+    - ``scope``: The namespace for the call ids, if the ids are not globally unique: a string, or a function that takes
       the framework's context and returns a string.
     - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
     """
@@ -49,7 +49,7 @@ class BridgeOptions(TypedDict, total=False):
 
 
 class Definition(NamedTuple):
-    """A tool definition to pass to a framework, in the form of one provider.
+    """A tool definition to pass to a framework, in one provider's form.
 
     ``may_wait``: its calls may need approval. ``runs_alone``: the tool writes, so its calls run alone and in order.
     ``contexts`` maps the parameters that are typed as a framework's context to their annotations.
@@ -68,8 +68,8 @@ class Definition(NamedTuple):
 class Delivered(NamedTuple):
     """A call as a framework delivers it.
 
-    ``arguments`` are the model's arguments, as JSON text or parsed. ``context`` is the framework's context of the call.
-    ``fill(annotation)`` returns the value for a parameter that is typed as that context.
+    ``arguments`` are the model's arguments, as JSON text or parsed. ``context`` is the framework's context for the
+    call. ``fill(annotation)`` returns the value for a parameter whose type is the framework's context.
     """
 
     call_id: str
@@ -81,7 +81,7 @@ class Delivered(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Bridge:
-    """Tools in the form of one provider, and the options for running calls."""
+    """Tools in one provider's form, and the options for running calls."""
 
     bound: Bound
     definitions: Mapping[str, Definition]
@@ -101,7 +101,7 @@ class Bridge:
         return plan
 
     def _response(self, call: Delivered) -> Any:
-        """Write a call as a response of the provider that contains only this call."""
+        """Write a provider response that contains only this call."""
         provider, arguments = self.bound.provider, call.arguments
         if isinstance(arguments, str):
             with contextlib.suppress(ValueError, RecursionError):  # malformed JSON stays a string
@@ -121,7 +121,7 @@ class Bridge:
         return Plan(plan_calls(bound_tools.provider, reading, bound_tools.handlers))
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
-        """Return the parts. If a result cannot hold a part, a text with the name of the part replaces it."""
+        """Return the parts. If a result cannot hold a part, a ``Text`` with the part's name replaces it."""
         fits_result = self.bound.provider.holds_in_result
         return [part if isinstance(part, Text) or fits_result(part) else Text(named(part)) for part in parts]
 
@@ -156,7 +156,7 @@ def bridge(
         provider: The provider that the framework talks to.
         strict: See ``Registry.bind``.
         options: The options for running calls.
-        packages: The packages whose context classes the framework fills.
+        packages: The framework's packages. Parameters typed as a context class from these packages get the context.
 
     Raises:
         TypeError: An option is unknown.
@@ -222,7 +222,7 @@ def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definitio
 
 
 def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]:
-    """Return the parameters of a tool that take a context of these packages, with their annotations."""
+    """Map the parameters of a tool that take a context from these packages to their annotations."""
     signature = getattr(record_of(tool).definition, "signature", None)
     parameters = () if signature is None else signature.parameters
     return {
@@ -235,10 +235,10 @@ def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]
 async def run_call(
     plan: Plan, options: Mapping[str, Any], decide: Callable[[PendingCall], Decision], how: Steps = IN_LOOP
 ) -> Result:
-    """Run the call of a plan, and return its result.
+    """Run the only call in a plan, and return its result.
 
     Args:
-        plan: The plan of the call.
+        plan: The plan that holds the call.
         options: The result of ``run_options``. Compute it once for each call, because ``inject=`` may be a function.
         decide: Returns the decision on a call that needs approval, or raises the framework's exception that requests
             approval. The tool never runs before the decision.
@@ -263,7 +263,7 @@ def refusal(waiting: PendingCall, options: Mapping[str, Any]) -> Deny | None:
 
 
 async def needs_approval(plan: Plan, options: Mapping[str, Any], how: Steps = IN_LOOP) -> bool:
-    """Return whether the call of a plan needs approval, without running it and without reading the ledger."""
+    """Return whether the call in a plan needs approval, without running it and without reading the ledger."""
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
     await how.result_of(run(only=(), inject=options["inject"]))
     return bool(plan.pending)
@@ -277,7 +277,7 @@ async def must_request_approval(bridge: Bridge, call: Delivered) -> bool:
 
 
 def apply_decision(plan: Plan, waiting: Any, decision: Decision) -> None:
-    """Apply a decision to a call of a plan.
+    """Apply a decision to a call in a plan.
 
     Raises:
         UsageError: Edited arguments are invalid.
@@ -318,7 +318,7 @@ def approval_request(waiting: PendingCall) -> JsonObject:
 
 
 def details(result: Result) -> JsonObject:
-    """Return metadata of a result for the application, as JSON; the model does not see it."""
+    """Return metadata about a result as JSON, for the application: the model does not see it."""
     return {
         "coercions": _coercions(result.coercions),
         "error": None if result.error is None else result.error.code,

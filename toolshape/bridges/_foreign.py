@@ -22,7 +22,7 @@ def import_tool(
     """Make a tool that calls a framework's tool.
 
     Args:
-        name: The framework's name of the tool.
+        name: The framework's name for the tool.
         description: The description that the model reads.
         schema: The schema of the tool's arguments.
         call: Calls the framework's tool with the arguments and the call id.
@@ -38,7 +38,7 @@ def import_tool(
 
 
 def part_at(url: str, kind: Callable[..., P]) -> P:
-    """Return the image or file at a URL; a base64 data URL is decoded."""
+    """Return the image or file at a URL, and decode a base64 data URL."""
     head, comma, data = url.partition(",")
     if not (head.startswith("data:") and head.endswith(";base64") and comma):
         return kind(url=url)

@@ -1,4 +1,4 @@
-"""Passes tools to agents of LangChain and LangGraph, and imports their tools.
+"""Passes tools to LangChain and LangGraph agents, and imports LangChain tools.
 
 Tested with langchain-core 1.8 and langgraph 1.2.
 """
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["from_langchain", "to_langchain"]
 _RUNTIME = "toolshape_runtime"
 _SEVERAL = (
-    "the call needs approval together with other calls of this response, whose answers LangGraph could mix up in one node: "
+    "several calls in this response need approval, and LangGraph could mix up their answers in one node: "
     "call one tool at a time"
 )
 _NOBODY_TO_ASK = "the call needs approval, which is only possible inside a LangGraph graph"
@@ -70,7 +70,7 @@ def to_langchain(
 ) -> list[BaseTool]:
     """Convert a registry's tools to the form that ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` accept.
 
-    toolshape validates and coerces each call, and runs it with the registry's hooks and limits and the ``ledger``. The
+    toolshape validates and coerces each call, and runs it with the ``ledger`` and the registry's hooks and limits. The
     result is a ``ToolMessage``. It has ``status="error"`` if the call failed, images and files as content blocks, and
     the coercions in ``artifact``. If a tool is invoked with plain arguments instead of a tool call, it returns the
     content or raises ``ToolException``.
@@ -83,7 +83,7 @@ def to_langchain(
 
     Args:
         tools: The registry. Tools added to it later are not included.
-        provider: The provider whose schema form is sent.
+        provider: The provider to export the schemas for.
         strict: See ``Registry.bind``. LangChain sends ``strict`` only on request: if you pass ``True``, also call
             ``bind_tools(..., strict=True)``.
         **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``ToolRuntime``.
@@ -201,14 +201,15 @@ class _Decisions(TypedDict):
 
 
 _Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
-"""The answer to an interrupt: a decision of ``HumanInTheLoopMiddleware``, alone or in a list with one item."""
+"""The answer to an interrupt: a ``HumanInTheLoopMiddleware`` decision, alone or in a list with one item."""
 
 
 def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     """Interrupt the graph to ask for approval; return the decision once the graph is resumed.
 
     LangGraph matches answers to the interrupts of a task by their order. So a call interrupts each time that its node
-    runs, even if the ledger has recorded the call. If one task runs several calls at the same time, they are denied.
+    runs, even if the ledger has recorded the call. If one task runs several calls at the same time, this function
+    denies them.
     """
     if _runs_with_other_calls(runtime):
         return Deny(_SEVERAL)
@@ -231,7 +232,7 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
         return answer
 
     # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected. ``response_schema``
-    # validates the answer before it is stored.
+    # validates the answer before LangGraph stores it.
     answer_type: Any = Annotated[_Answer, AfterValidator(check_answer)]
     try:
         answer = interrupt(value, response_schema=answer_type)
@@ -241,10 +242,10 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
 
 
 def _runs_with_other_calls(runtime: ToolRuntime[Any, Any]) -> bool:
-    """Return whether one task runs several calls of tools that may need approval.
+    """Return whether one task runs several calls to tools that may need approval.
 
-    A ``ToolNode`` in your own graph does so. ``create_agent`` sends each call to a separate task, which the path of the
-    task shows.
+    A ``ToolNode`` in your own graph runs all calls in one task. ``create_agent`` sends each call to a separate task,
+    which the task's path shows.
     """
     metadata: Mapping[str, Any] = runtime.config.get("metadata") or {}
     path = metadata.get("langgraph_path") or ("",)
@@ -301,7 +302,7 @@ def from_langchain(
 ) -> Tool[..., Any]:
     """Convert a LangChain tool to a toolshape tool. Needs the extra ``schema``.
 
-    The tool's JSON Schema validates the calls first, and then LangChain validates them. ``ToolException`` and a
+    toolshape validates each call against the tool's JSON Schema before LangChain validates it. ``ToolException`` and a
     ``ToolMessage`` with ``status="error"`` become ``ToolError``. A tool that takes the state or the store of a graph
     cannot be called.
 

@@ -1,4 +1,4 @@
-"""Passes tools to agents of the OpenAI Agents SDK, and imports its tools. Tested with openai-agents 0.24."""
+"""Passes tools to agents in the OpenAI Agents SDK, and imports tools from this SDK. Tested with openai-agents 0.24."""
 
 import base64
 import json
@@ -49,10 +49,10 @@ def to_openai_agents(
     strict: Strictness | None = None,
     **options: "Unpack[BridgeOptions]",
 ) -> list[AgentsTool]:
-    """Convert a registry's tools to the form that ``Agent(tools=...)`` of the OpenAI Agents SDK accepts.
+    """Convert a registry's tools to the form that ``Agent(tools=...)`` in the OpenAI Agents SDK accepts.
 
-    toolshape validates and coerces the arguments as the model wrote them, and runs the call with the registry's hooks
-    and limits and the ``ledger``. If a call fails, the model receives the error text. Images and files are returned as
+    toolshape validates and coerces the arguments as the model wrote them, and runs the call with the ``ledger`` and the
+    registry's hooks and limits. If a call fails, the model receives the error text. Images and files become
     ``ToolOutputImage`` and ``ToolOutputFileContent``.
 
     If a call needs approval, the SDK interrupts the run, and you approve or reject the call in its ``RunState`` as
@@ -61,8 +61,8 @@ def to_openai_agents(
 
     Args:
         tools: The registry. Tools added to it later are not included.
-        provider: The provider whose schema form is sent: ``"openai-responses"`` for the SDK's default model, ``"openai"``
-            for ``OpenAIChatCompletionsModel``, or the provider behind another model.
+        provider: The provider to export the schemas for: ``"openai-responses"`` for the SDK's default model,
+            ``"openai"`` for ``OpenAIChatCompletionsModel``, or the provider behind another model.
         strict: See ``Registry.bind``.
         **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``ToolContext`` (or, before
             approval, a ``RunContextWrapper``).
@@ -115,21 +115,22 @@ def _output(part: Part) -> Any:
 
 
 def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
-    """Convert a ``FunctionTool`` of the OpenAI Agents SDK to a toolshape tool. Needs the extra ``schema``.
+    """Convert a ``FunctionTool`` from the OpenAI Agents SDK to a toolshape tool. Needs the extra ``schema``.
 
-    The tool's JSON Schema validates the calls first. Then the SDK validates them, and returns its own errors as text.
+    toolshape first validates each call against the tool's JSON Schema. Then the SDK validates the call, and returns its
+    own errors as text.
     ``needs_approval`` becomes ``approve=True``, even if ``needs_approval`` is a function, because that function can
     only run inside the SDK.
 
     Args:
         tool: The tool.
-        context: The value of the function's ``context``. It is not part of an agent run.
+        context: The value of ``context`` in the function's ``ToolContext``, which is not part of an agent run.
         **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a ``FunctionTool``, or has guardrails or ``is_enabled``, which only a run of the SDK
-            checks.
+        UsageError: ``tool`` is not a ``FunctionTool``, or has guardrails or ``is_enabled``, which the SDK checks only
+            during a run.
     """
     given_tool: Any = tool
     if not isinstance(given_tool, FunctionTool):
@@ -138,7 +139,7 @@ def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "U
         )
     if tool.tool_input_guardrails or tool.tool_output_guardrails or tool.is_enabled is not True:
         raise UsageError(
-            f"{tool.name} has guardrails or is_enabled=, which only a run of the SDK checks: it cannot be imported"
+            f"{tool.name} cannot be imported: it has guardrails or is_enabled=, which the SDK checks only during a run"
         )
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:

@@ -1,4 +1,4 @@
-"""Passes tools to agents of pydantic-ai, and imports its tools. Tested with pydantic-ai 2.68."""
+"""Passes tools to pydantic-ai agents, and imports tools from pydantic-ai. Tested with pydantic-ai 2.68."""
 
 import inspect
 import json
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from toolshape._registry import Registry
     from toolshape._wire.provider import AnyProvider
 
-_CANNOT_WAIT = "{} needs approval, or waits for an answer from elsewhere, and nobody was asked"
+_CANNOT_WAIT = "{} needs approval or an external result, which cannot be requested here"
 __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 _PROVIDERS: Mapping[str, str] = {
     "AnthropicModel": "anthropic", "BedrockConverseModel": "bedrock", "CerebrasModel": "cerebras",
@@ -68,7 +68,7 @@ _PROVIDERS: Mapping[str, str] = {
 }  # fmt: skip
 """Maps the model classes of pydantic-ai to the provider form that they send (source of pydantic-ai 2.68, 2026-11-26)."""
 _SYSTEMS: Mapping[str, str] = {"moonshotai": "moonshot"}
-"""Maps pydantic-ai's names of providers to toolshape's names, where they differ."""
+"""Maps pydantic-ai's names for providers to toolshape's names, where they differ."""
 _FALLBACK_PROVIDER = "json-schema"
 
 
@@ -82,9 +82,9 @@ def to_pydantic_ai(
     """Convert a registry's tools to the form that ``Agent(tools=...)`` accepts.
 
     Each request uses the schemas for its model's provider. toolshape validates and coerces the arguments as the model
-    wrote them, and runs the call with the registry's hooks and limits and the ``ledger``. If a call fails, the model
-    receives the error text, as ``ModelRetry`` if a different call may succeed, otherwise as ``ToolFailed``. Images and
-    files are returned as ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its
+    wrote them, and runs the call with the ``ledger`` and the registry's hooks and limits. If a call fails, the model
+    receives the error text: as ``ModelRetry`` if a different call may succeed, otherwise as ``ToolFailed``. Images and
+    files become ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its
     coercions.
 
     If a call needs approval, the run ends with ``DeferredToolRequests``, which must be one of the agent's output types.
@@ -92,7 +92,7 @@ def to_pydantic_ai(
 
     Args:
         tools: The registry. Tools added to it later are not included.
-        provider: The provider whose schema form is sent. The default is the provider of the agent's model. If this
+        provider: The provider to export the schemas for. The default is the provider of the agent's model. If this
             provider is unknown, or if the agent uses models of several providers, the default is plain JSON Schema.
         strict: See ``Registry.bind``.
         **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``RunContext``.
@@ -192,7 +192,7 @@ async def _run_call(bridged: Bridge, wire_name: str, arguments: dict[str, Any], 
     call = Delivered(context.tool_call_id or "", wire_name, call_arguments, context, lambda _: context)
     is_changed = (
         model_arguments is not None and _as_dict(model_arguments) != arguments
-    )  # the approver or a hook has changed them
+    )  # the approver or a hook has changed the arguments
     if is_changed and not context.tool_call_approved:
         call = call._replace(arguments=arguments)
     plan = bridged.plan(call)
@@ -242,7 +242,7 @@ def _content(part: Part) -> Any:
 def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
     """Convert a pydantic-ai tool to a toolshape tool. Needs the extra ``schema``.
 
-    The tool's JSON Schema validates the calls first, and then pydantic-ai validates them. ``ModelRetry`` and
+    toolshape validates each call against the tool's JSON Schema before pydantic-ai validates it. ``ModelRetry`` and
     ``ToolFailed`` become ``ToolError``. ``requires_approval`` becomes ``approve=True``. If the function itself raises
     ``ApprovalRequired`` or ``CallDeferred``, the call fails, because it cannot wait here. If you pass ``approve=``, the
     function sees ``tool_call_approved=True``.

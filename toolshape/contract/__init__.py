@@ -1,4 +1,4 @@
-"""Writes the contract of tools to a lock file, and reports later changes. Needs the extra ``schema``."""
+"""Writes a contract for your tools to a lock file, and reports later changes. Needs the extra ``schema``."""
 
 import typing
 

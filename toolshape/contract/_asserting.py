@@ -22,7 +22,7 @@ class ContractError(AssertionError):
         lines = "\n".join(f"  {line}" for line in str(found).splitlines())
         super().__init__(
             f"the tools have changed since {path} was written:\n{lines}\n"
-            "If this is intended, update the file: pytest --toolshape-update, or toolshape lock."
+            "If you intended this, update the file with pytest --toolshape-update or toolshape lock."
         )
         self.diff = found
 
@@ -32,14 +32,14 @@ def assert_contract(
 ) -> None:
     """Assert that tools and outputs match their lock file, including every description.
 
-    If the file does not exist, or with ``pytest --toolshape-update``, the function writes the file: commit it.
+    If the file does not exist, or if you run ``pytest --toolshape-update``, the function writes it. Commit the file.
 
     Args:
         tools: The tools.
         path: The lock file.
-        providers: The providers whose entries the lock file covers, as with ``toolshape lock --to``. If you pass none,
+        providers: The providers whose entries the lock file covers, as in ``toolshape lock --to``. If you pass none,
             an updated file keeps its providers.
-        outputs: The outputs, as with ``toolshape lock --answer``.
+        outputs: The outputs, as in ``toolshape lock --answer``.
 
     Raises:
         ContractError: The tools have changed; the message lists the changes and the calls that break.
@@ -55,7 +55,7 @@ def assert_contract(
     if chosen_providers and set(chosen_providers) != set(old.providers):
         locked_providers = ", ".join(old.providers) or "no provider"
         raise UsageError(
-            f"{lock_path} was written for {locked_providers}, not for {', '.join(chosen_providers)}: update it"
+            f"{lock_path} was written for {locked_providers}, not for {', '.join(chosen_providers)}: update the file"
         )
     changes = diff(tools, old, answers)
     if changes:

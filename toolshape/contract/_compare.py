@@ -1,4 +1,4 @@
-"""Compares two contracts: lists the changes, and for each breaking change a call that it breaks."""
+"""Compares two contracts: lists the changes, and finds a call that each breaking change breaks."""
 
 import contextlib
 import difflib
@@ -28,14 +28,14 @@ from toolshape.contract._lock import Contract, Locked, make_contract
 from toolshape.contract._validators import Formats, compile_admission, compile_refused_paths
 from toolshape.contract._witness import SpentError, Tries, candidates
 
-_ALIKE = 0.6  # the smallest ratio of ``difflib`` at which two strings count as similar
+_ALIKE = 0.6  # two strings count as similar if their ``difflib`` ratio is at least this
 
 
 def find_renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
-    """Return the new names of renamed tools, by the old name.
+    """Map the old name of each renamed tool to its new name.
 
-    A new tool replaces an old tool if both have the same description, or the same arguments and a similar name and
-    description.
+    An old and a new tool count as one renamed tool if they have the same description. They also count as one if they
+    have the same arguments, and a similar name and description.
     """
     names: dict[str, str] = {}
     unmatched = list(come)
@@ -76,7 +76,7 @@ class Renaming(NamedTuple):
 
 
 def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
-    """Join a removed and an added parameter into a renaming if they have the same schema and belong to one object."""
+    """Join a removed and an added parameter of one object into a renaming if both have the same schema."""
     added = [step for step in steps if step.keyword == "added"]
     result: list[Step | Renaming] = []
     for step in steps:
@@ -115,29 +115,29 @@ def _parent_path(path: str) -> str:
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
-"""Takes arguments, and returns the paths at which they are refused: no paths if they are accepted."""
+"""Takes arguments, and returns the paths at which the tool refuses them: no paths if the tool accepts them."""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
 _OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
-"""Keywords whose change may mean that the Python type changed: a type may refuse more than its schema says."""
+"""If one of these keywords changed, the Python type may have changed. A type may refuse more than its schema does."""
 _UNSAID = ("contentSchema", "discriminator", "format")
 """Keywords that Python types check but JSON Schema does not."""
 _MOST_TRIED, _MOST_ASKED, _SEEDS = 3_000, 200, 3
 
 
 class Change(NamedTuple):
-    """One change of a tool.
+    """One change to a tool or an output.
 
     ``kind`` is a JSON Schema keyword or an event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
     ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. It is
-    ``schema`` if several keywords changed together. The events of an output are ``output_added``, ``output_removed``
+    ``schema`` if several keywords changed together. The events for an output are ``output_added``, ``output_removed``
     and ``output_renamed``; ``tool`` then holds the name of the output.
 
     ``level`` is ``breaking`` if the tool now refuses a call that it accepted before: ``witness`` is a refused call. It
     is ``unknown`` if the comparison cannot tell whether calls break, for example if the tool refuses a ``witness`` that
-    its schema admits. It is ``behaviour`` if the model reads other words, or if the function gets another value:
-    another default, or the coerced ``witness``. Otherwise it is ``compatible``. ``providers`` are the providers whose
-    entry of the tool has changed.
+    its schema admits. It is ``behaviour`` if the model reads different words, or if the function gets a different
+    value: a new default, or the coerced ``witness``. Otherwise it is ``compatible``. ``providers`` are the providers
+    whose entry for the tool has changed.
     """
 
     kind: str
@@ -167,7 +167,7 @@ def _on_one_line(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diff:
-    """The changes of tools, breaking changes first. ``str()`` returns a line for each change, and their counts."""
+    """The changes to tools, breaking changes first. ``str()`` returns one line per change, and a line with counts."""
 
     changes: tuple[Change, ...]
 
@@ -196,12 +196,12 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
     """Compare tools and outputs with an earlier contract.
 
     Args:
-        tools: The current tools, which validate candidate calls with their coercion rules.
+        tools: The current tools. They validate candidate calls, and apply their coercion rules.
         old: The earlier contract, for example from ``load_lock``.
-        outputs: The current outputs, which read candidate answers.
+        outputs: The current outputs. They parse candidate answers.
 
     Raises:
-        ExportError: A provider of the contract is unknown, or a tool or output can no longer be exported to a provider.
+        ExportError: A provider in the contract is unknown, or a tool or output can no longer be exported to a provider.
     """
     bound = without_strict(tools).bind("json-schema")
     handlers = bound_tools_of(bound).handlers
@@ -214,7 +214,7 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
                     handler.validate(arguments)
             except CallError as error:
                 return [problem.path for problem in error.problems] or [""]
-            except Exception:  # a user's validator may raise any exception, which refuses the call
+            except Exception:  # a user's validator may raise any exception: the tool refuses the call
                 return [""]
             return ()
 
@@ -256,9 +256,9 @@ def diff_contracts(
     Args:
         old: The earlier contract.
         new: The current contract.
-        refuses: For tools in ``new``, by name: functions that return the paths at which the tool refuses arguments. A
-            tool without a function refuses what its schema refuses.
-        refuses_answer: The same kind of functions for outputs in ``new``.
+        refuses: Maps the names of tools in ``new`` to functions that return the paths at which the tool refuses
+            arguments. If a tool has no function here, its schema decides.
+        refuses_answer: Maps the names of outputs in ``new`` to functions of the same kind.
     """
     changes = _changes("tool", old.tools, new.tools, refuses or {})
     changes += _changes("output", old.outputs, new.outputs, refuses_answer or {})
@@ -332,7 +332,7 @@ def _tool_changes(
 
 
 def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
-    """Return the change of coercion rules: ``unknown`` if rules were removed, as some models may rely on them."""
+    """Return the change to coercion rules. If rules were removed, its level is ``unknown``: models may need them."""
     rules = [sorted(choose_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
     level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
@@ -363,7 +363,7 @@ def _change(
 def _joint_change(
     changes: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
 ) -> Iterator[Change]:
-    """Yield a change of the whole schema if the differences together break calls, but no single difference does."""
+    """Yield a change to the whole schema if the differences together break calls, but no single difference does."""
     levels = {change.level for change in changes if change.kind not in _WORDS}
     if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
@@ -374,7 +374,7 @@ def _joint_change(
 
 
 def _judge(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
-    """Return the level of a difference, and a call that the old schema admits and this difference alone breaks."""
+    """Return the level of a difference, and a call that the old schema admits but this difference alone breaks."""
     if step.unnamed is not None:
         return "compatible", None
     try:
@@ -387,11 +387,11 @@ class _Trial:
     """Decides whether one difference breaks calls: by a proof, or by trying calls that the old schema admits."""
 
     # Neither way is complete. A proof covers schemas only, but a type may refuse values that its schema admits, for
-    # example strings of a format. Accepted calls prove nothing about other calls. So ``judged`` first looks for a proof
-    # that the old schema with this difference alone admits every old call. Without a proof, ``_try_calls`` sends candidate
-    # calls to the tool, or to its new schema. A refusal counts only at the place of the difference: another difference
-    # causes refusals elsewhere. The difference is breaking only if the old tool certainly accepted the call. If a
-    # format makes that doubtful, the level is unknown.
+    # example a string in the wrong format. Accepted calls prove nothing about other calls. So ``judged`` first looks
+    # for a proof that the old schema with this difference alone admits every old call. Without a proof, ``_try_calls``
+    # sends candidate calls to the tool, or to its new schema. A refusal counts only at the place of the difference:
+    # another difference causes refusals elsewhere. The difference is breaking only if the old tool certainly accepted
+    # the call. If a format makes that doubtful, the level is unknown.
 
     def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
         self._step = step
@@ -405,7 +405,7 @@ class _Trial:
     def judged(self) -> tuple[Level, JsonObject | None]:
         """Return the level of the difference, and a call that demonstrates the level."""
         if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(self._marked_alone, self._marked):
-            # A type may refuse more than its schema says, so candidate calls are tried if the tool is available.
+            # A type may refuse more than its schema does. If the tool is available, send it candidate calls.
             return (
                 self._try_calls_despite_proof()
                 if self._is_live and self._step.keyword in _OTHER_TYPE
@@ -414,11 +414,11 @@ class _Trial:
         return self._try_calls()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
-        # Below a "not" a format has the reverse effect: a tool that ignores formats may refuse the value there.
+        # Inside a "not", a format has the reverse effect: a tool that ignores formats may refuse the value there.
         return self._compile(schema, "certain")(value) and self._compile(schema, "open")(value)
 
     def _compile(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
-        """Return a compiled check of a schema. The last check is cached, as a proof checks many values in a row."""
+        """Return a compiled check for a schema, and cache the last check: a proof checks many values in a row."""
         cached = self._last.get(formats)
         if cached is None or cached[0] is not schema:
             cached = self._last[formats] = schema, compile_admission(schema, formats)
@@ -454,7 +454,7 @@ class _Trial:
         is_doubtful = False
         accepted: list[JsonObject] = []
         for value in _accepted_arguments(self._old, self._alone):
-            # Formats count only if the value matches the formats of the old schema, as not every tool checks formats.
+            # Formats count only if the value matches the formats in the old schema, as not every tool checks formats.
             is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_without_formats)(value)
             if not (is_refused or may_check_more):
                 continue
@@ -465,7 +465,7 @@ class _Trial:
                 is_doubtful = True  # the old tool may have refused the value as well
             elif (
                 is_refused and not paths
-            ):  # the tool coerces the value, which changes what the function gets; or the tool does not check formats
+            ):  # the tool coerces the value, so the function gets another value, or the tool does not check formats
                 verdict = "behaviour", None if admits_without_formats(value) else value
             if not paths:
                 accepted.append(value)
@@ -474,7 +474,7 @@ class _Trial:
         return ("unknown", None) if is_doubtful else verdict
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
-        """Return whether only formats prevented a proof, and the tool accepted calls with all constants in question."""
+        """Return whether a proof with looser format checks succeeds, and the tool accepted all constants in it."""
         if not Proof(self._alone, self._old, self._record_and_admit).includes(self._alone, self._old):
             return False
         return all(any(_contains(call, value) for call in accepted) for value in self._listed)
@@ -486,7 +486,7 @@ def _contains(whole: Any, part: Any) -> bool:
 
 
 def _accepted_arguments(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
-    """Yield arguments that the old schema admits, beginning with those that the difference is most likely to break."""
+    """Yield arguments that the old schema admits: first the arguments that the difference most likely breaks."""
     admits = compile_admission(old)
     seen_texts: set[str] = set()
     budget = Tries()

@@ -1,4 +1,4 @@
-"""Computes the cost of each tool in a request: tokens, which a client counts, and characters by part."""
+"""Computes what each tool adds to a request: characters for each part, and tokens if a client counts them."""
 
 import inspect
 import json
@@ -11,14 +11,14 @@ from toolshape._errors import UsageError
 from toolshape._wire.provider import Provider
 
 Count: TypeAlias = Callable[[JsonObject], int]
-"""Takes the keyword arguments of a request, without messages, and returns the number of its input tokens."""
+"""Takes the keyword arguments of a request, without messages, and returns the number of input tokens."""
 _PARTS = ("name", "description", "parameters: descriptions", "parameters: the rest", "the rest")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _QUESTION = "x"
 
 
 class ToolCost(NamedTuple):
-    """The cost of one tool. Without the tool, a request has ``tokens`` fewer tokens (``None``: not counted).
+    """The cost of one tool. ``tokens`` is what the tool adds to a request, or ``None`` if nothing counted tokens.
 
     ``characters`` is the length of the tool's entry as JSON, ``share`` is its fraction of all entries, and ``parts``
     has the number of characters of each part.
@@ -32,7 +32,7 @@ class ToolCost(NamedTuple):
 
 
 class RequestCost(NamedTuple):
-    """The cost of all tools in a request. ``tokens`` includes tokens that the tools share (``None``: not counted)."""
+    """The cost of all tools in a request. ``tokens`` (``None``: not counted) includes tokens that the tools share."""
 
     costs: tuple[ToolCost, ...]
     tokens: int | None
@@ -50,7 +50,7 @@ class RequestCost(NamedTuple):
         lines.append(f"{'all':<{width}}  {total:>6}  {self.characters:>10}   100%")
         parts = {part: sum(cost.parts[part] for cost in self.costs) for part in _PARTS}
         shares = [f"{part} {count / self.characters:.0%}" for part, count in parts.items() if count]
-        return "\n".join([*lines, *([f"of these: {', '.join(shares)}"] if shares else [])])
+        return "\n".join([*lines, *([f"characters by part: {', '.join(shares)}"] if shares else [])])
 
     def to_json(self) -> str:
         """Return the costs as JSON: an object with ``tokens``, ``characters`` and ``costs`` by tool."""
@@ -59,18 +59,18 @@ class RequestCost(NamedTuple):
 
 
 def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
-    """Compute the cost of tools in each request.
+    """Compute what the tools cost in each request.
 
     Args:
         bound: The tools, bound to a provider.
         model: The model to count tokens for.
-        count: Counts tokens: a synchronous client of OpenAI's SDK (``responses.input_tokens.count``, for
-            ``openai-responses``) or of Anthropic's (``messages.count_tokens``), or a function that takes the keyword
-            arguments of a request. toolshape calls it once with all tools, once with no tools, and once without each
-            tool. If omitted, the costs have no tokens, as token counts cannot be guessed.
+        count: Counts tokens. Pass a synchronous client from OpenAI's SDK (``responses.input_tokens.count``, for
+            ``openai-responses``) or from Anthropic's SDK (``messages.count_tokens``), or a function that takes the
+            keyword arguments of a request as a dict. toolshape counts once with all tools, once with no tools, and once
+            without each tool. If you omit ``count``, the costs have no tokens, as token counts cannot be guessed.
 
     Raises:
-        UsageError: ``count`` is not one of these, belongs to another provider, or did not return a number of tokens.
+        UsageError: ``count`` cannot count tokens, belongs to another provider, or did not return a number of tokens.
     """
     names = [tool.name for tool in bound.tools]
     entries = {name: _entry(bound, name) for name in names}
@@ -101,7 +101,7 @@ def _token_counter(count: Any, model: str, provider: Provider) -> Count:
     """Return a function that counts the tokens of a request.
 
     Raises:
-        UsageError: ``count`` cannot count tokens, or is a client of another provider.
+        UsageError: ``count`` cannot count tokens, or is a client for another provider.
     """
     messages = [{"role": "user", "content": _QUESTION}]
     count_with_anthropic: Any = getattr(getattr(count, "messages", None), "count_tokens", None)
@@ -114,7 +114,7 @@ def _token_counter(count: Any, model: str, provider: Provider) -> Count:
         return lambda request: _tokens(count_with_openai(model=model, input=_QUESTION, **request), "input_tokens")
     if not callable(count):
         message = (
-            "count= must be a client of OpenAI's or Anthropic's SDK, or a function that takes the keywords of a request"
+            "count= must be a client from OpenAI's or Anthropic's SDK, or a function that takes a request as a dict"
         )
         raise UsageError(f"{message}, not {type(count).__name__}")
     counter: Any = count
@@ -124,15 +124,15 @@ def _token_counter(count: Any, model: str, provider: Provider) -> Count:
 def _require(provider: Provider, form: str, name: str) -> None:
     if provider.form != form:
         raise UsageError(
-            f"this client counts tokens of {name}, but the tools are bound to {provider.name}: use bind({name!r})"
+            f"this client counts tokens for {name}, but the tools are bound to {provider.name}: use bind({name!r})"
         )
 
 
 def _tokens(given: Any, name: str | None) -> int:
-    """Return the number of tokens in an answer of the counter.
+    """Read the number of tokens from the value that the counter returned.
 
     Raises:
-        UsageError: The counter is async, or its answer is not a number of tokens.
+        UsageError: The counter is async, or did not return a number of tokens.
     """
     if inspect.isawaitable(given):
         close = getattr(given, "close", None)
@@ -146,7 +146,7 @@ def _tokens(given: Any, name: str | None) -> int:
 
 
 def _entry(bound: Bound, name: str) -> Any:
-    """Return the entry of one tool in a request."""
+    """Return the entry for one tool in a request."""
     exported = bound.subset([name]).export()
     return exported[0] if exported else {}
 

@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 
 def differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
-    """Return the differences between two schemas of arguments.
+    """Return the differences between two schemas for arguments.
 
     Args:
         old: The earlier schema.
@@ -68,9 +68,9 @@ class _Walk:
             yield from self._compare(old, new, place, path)
             return
         # The walk compares a pair of definitions at each place that refers to the pair, as the keywords around the
-        # reference decide what the difference breaks. Inside the pair itself (``_open``) the walk does not compare it
-        # again, or the walk would not end. If definitions share definitions, there are exponentially many places.
-        # Beyond the limits, the walk therefore yields only the differences in words of a pair that it has seen before.
+        # reference decide what the difference breaks. If the pair occurs inside itself (``_open``), the walk does not
+        # compare it again, or the walk would not end. If definitions share definitions, there are exponentially many
+        # places. Beyond the limits, the walk therefore yields only word differences for a pair that it has seen before.
         pair = canonical_json(_without_annotations(old)), canonical_json(_without_annotations(new))
         self._visited += 1
         is_over_limit = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
@@ -131,7 +131,7 @@ class _Walk:
             yield from self.of(old, new, place, path)
 
     def _keyword_difference(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Step:
-        """Return the differences of the node's own keywords as one difference."""
+        """Combine the differences in the node's own keywords into one difference."""
         changed = [key for key in sorted({*before, *after} - ANNOTATIONS) if not self._is_same(before, after, key)]
         if not _is_same_value(before.get("type"), after.get("type")):
             kinds = before.get("type"), after.get("type")
@@ -159,7 +159,7 @@ class _Walk:
             without_property = {**before, "properties": {key: node for key, node in old.items() if key != name}}
             without_property["required"] = [key for key in required_before if key != name]
             without_property.pop("additionalProperties", None)
-            if "additionalProperties" in after:  # it now governs the removed name, which no other difference tests
+            if "additionalProperties" in after:  # it now governs the removed name, and no other difference tests this
                 without_property["additionalProperties"] = self._rename_references(after["additionalProperties"])
             yield self._make_step(
                 _join_path(path, name), "removed", old[name], None, place, without_property, is_old=True
@@ -201,7 +201,7 @@ class _Walk:
         return Step(path, keyword, before, after, alone, place=place)
 
     def _with_node(self, place: Place, node: Any) -> JsonSchema:
-        """Return the old schema with another node at a place, and the definitions of both schemas.
+        """Return the old schema with a new node at a place, and with the definitions from both schemas.
 
         Each reference on the way to the place becomes a copy of its definition. The new node therefore changes only
         this place, not every place that refers to the definition. The names of the new definitions get a prefix
@@ -236,8 +236,8 @@ class _Walk:
 def _is_open(node: JsonSchema, place: Place) -> bool:
     """Return whether an object admits any name, and constrains only the names in ``properties``.
 
-    An object without properties holds data and does not count as open. The arguments themselves are an exception: they
-    may be open without properties.
+    An object without properties holds data, so it does not count as open. The arguments object is an exception: it may
+    be open without properties.
     """
     is_free = is_same_json(node.get("additionalProperties", True), True) or node["additionalProperties"] == {}
     constrains = bool(_APPLIED & node.keys()) or "allOf" in place
@@ -296,7 +296,7 @@ def _resolve(node: Any, root: JsonSchema) -> Any:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not isinstance(target, dict):
             return siblings
-        if target.keys() & siblings.keys() - ANNOTATIONS:  # both have the same keyword, and both apply
+        if target.keys() & siblings.keys() - ANNOTATIONS:  # both have a keyword, and both values apply
             return {**siblings, "allOf": [*siblings.get("allOf", []), {"$ref": reference}]}
         node = {**target, **siblings}
     return node
@@ -346,7 +346,7 @@ def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
 
 
 def _pair(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:
-    """Return pairs of indexes that match the schemas of two lists, or ``None`` if the match is not clear.
+    """Match the schemas in two lists. Return pairs of indexes, or ``None`` if the match is not clear.
 
     The order of ``prefixItems`` counts. Equal branches match in any order. If exactly one branch is left on each side,
     these two branches match.

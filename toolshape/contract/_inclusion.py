@@ -42,14 +42,14 @@ BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternP
 _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """Keywords whose meaning depends on the other keywords of the same schema."""
 FREE_FORMATS = frozenset({"binary", "password", "path"})
-"""Formats that pydantic writes for types that accept every string (2.14.3, seen by validating, 2026-11-23)."""
+"""Formats that pydantic writes for types that accept every string (2.14.3, tested with values, 2026-11-23)."""
 DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
 """Formats that ``mark_decimals`` sets on the string form of a Decimal."""
 _MOST_STEPS = 50_000
 
 
 class Proof:
-    """Proves that a schema under one root admits every value that a schema under another root admits."""
+    """Proves that one schema admits every value that another schema admits. Each schema has its own root."""
 
     def __init__(self, wide_root: Any, narrow_root: Any, admits: Admits) -> None:
         self._wide_root = wide_root
@@ -63,8 +63,8 @@ class Proof:
         """Return whether a proof shows that ``wide`` admits every value that ``narrow`` admits."""
         # Schemas may be recursive. While the proof of a pair of references runs, ``_assumed`` holds the pair. If the
         # proof meets the pair again at a deeper level, the pair counts as proved. This is induction over the value,
-        # which is finite: what holds at each level holds for the whole value. Steps and depth are bounded, as
-        # definitions that share definitions have exponentially many paths.
+        # which is finite: if the claim holds at each level, it holds for the whole value. Steps and depth are bounded,
+        # as definitions that share definitions have exponentially many paths.
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return False
@@ -99,7 +99,7 @@ class Proof:
         return all(self.includes(part, narrow) for part in (other_keywords, *parts))
 
     def _includes_intersection(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
-        """Return whether ``wide`` includes the intersection of parts: it does if it includes any one part."""
+        """Return whether ``wide`` includes the intersection of the parts: including one of them is enough."""
         other_keywords = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (other_keywords, *parts)):
             return True
@@ -226,7 +226,7 @@ class Proof:
             matches_pattern = _matches_pattern(wide, name)
             if matches_pattern is None:
                 return False
-            # Both nodes have the same patterns, and ``_objects`` has compared their schemas. This compares properties.
+            # Both nodes have the same patterns, and ``_includes_object`` has compared the schemas of these patterns.
             narrow_property = own.get(name, True if matches_pattern else narrow_additional)
             if name in wide.get("properties", {}):
                 wide_property = wide["properties"][name]
@@ -242,7 +242,7 @@ def _matches_pattern(node: JsonSchema, name: str) -> bool | None:
     patterns = node.get("patternProperties") or {}
     try:
         return any(re.search(pattern, name) for pattern in patterns)
-    except re.error:  # a pattern of another regex dialect
+    except re.error:  # a pattern in another regex dialect
         return None
 
 
@@ -254,7 +254,7 @@ def mark_decimals(node: Any, *, is_map: bool = False) -> Any:
 
     Args:
         node: The schema.
-        is_map: Whether ``node`` maps names to schemas, as ``properties`` does.
+        is_map: Whether ``node`` maps names to schemas, like ``properties``.
     """
     if isinstance(node, list):
         return [mark_decimals(item) for item in node]

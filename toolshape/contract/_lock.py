@@ -33,8 +33,8 @@ class Locked(NamedTuple):
     """The contract of one tool or output: its canonical record, without the parts that only one provider receives.
 
     For an output, ``parameters`` is the schema of the answer. ``coerce`` holds the coercion rules that are on, or
-    ``None`` for the default rules. ``fingerprints`` has a fingerprint of the entry that each provider receives, by the
-    provider's name.
+    ``None`` for the default rules. ``fingerprints`` maps each provider's name to a fingerprint of the entry that
+    this provider receives.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Locked(NamedTuple):
 
 
 class Contract(NamedTuple):
-    """The contract of an application's tools, in their order, and of its outputs.
+    """An application's contract: its tools, in their order, and its outputs.
 
     ``providers`` are the providers that the fingerprints cover.
     """
@@ -153,7 +153,7 @@ def _is_written(key: str, value: Any) -> bool:
 
 
 class _LockedTool(BaseModel):
-    """A tool in a lock file."""
+    """The form of a tool or an output in a lock file."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     title: str | None = None
@@ -167,7 +167,7 @@ class _LockedTool(BaseModel):
 
 
 class _LockFile(BaseModel):
-    """A lock file."""
+    """The form of a lock file."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     version: int
@@ -204,10 +204,10 @@ def load_lock(given: Path | str) -> Contract:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path} is not a lock file of toolshape ({place}: {first['msg']})") from error
+        raise UsageError(f"{path} is not a toolshape lock file ({place}: {first['msg']})") from error
     except (ValueError, RecursionError, SchemaError) as error:
         reason = error.message if isinstance(error, SchemaError) else error
-        raise UsageError(f"{path} is not a lock file of toolshape ({reason})") from error
+        raise UsageError(f"{path} is not a toolshape lock file ({reason})") from error
 
 
 def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection[str]) -> Locked:

@@ -1,4 +1,4 @@
-"""Renders an HTML page of the tools as each provider receives them, without JavaScript or external files."""
+"""Renders an HTML page that shows each tool as each provider receives it. It has no JavaScript or external files."""
 
 import difflib
 import itertools
@@ -20,7 +20,7 @@ from toolshape.contract._compare import Diff
 from toolshape.contract._costs import ToolCost, request_cost, sent_schema
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
-"""The default providers of a page."""
+"""The providers that a page shows by default."""
 _STYLE = """
 :root { --strict: #17692f; --lenient: #4b4b52; --lossy: #6b5200; --refused: #b3261e }
 @media (prefers-color-scheme: dark) {
@@ -55,7 +55,7 @@ class _At(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The state of a tool at a provider: the CSS class, the label, and the reasons why the tool is not strict."""
+    """The state of a tool for a provider: the CSS class, the label, and the reasons why the tool is not strict."""
 
     style: str
     label: str
@@ -81,15 +81,15 @@ def render_page(
     about: Iterable[str] = (),
     outputs: Iterable[Output[Any]] = (),
 ) -> str:
-    """Render the page of some tools and outputs.
+    """Render an HTML page that shows the tools and outputs.
 
     Args:
         tools: The tools.
         providers: The names of the providers to compare.
-        changes: The changes of the tools, for example from ``diff``.
+        changes: The changes to the tools, for example from ``diff``.
         title: The title of the page.
         about: Facts that the page shows below its title: versions, dates, or the commit of a lock file.
-        outputs: The outputs to show, with the schema of the answer that each provider receives.
+        outputs: The outputs to show, each with the schema that each provider receives.
 
     Raises:
         ExportError: A provider is unknown.
@@ -177,7 +177,7 @@ def _render_changes(changes: Diff | None) -> Iterator[str]:
 
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
-    """Render a legend, and a table of the state of each tool at each provider, with links to the schemas."""
+    """Render a legend, and a table with the state of each tool for each provider and links to the schemas."""
     rows, used_styles = [], set()
     for number, tool in enumerate(tools):
         row = f'<tr data-entry="t{number}"><th scope="row"><a href="#t{number}">{name(tool.name)}</a>'
@@ -216,7 +216,7 @@ def _state(tool: Tool[..., Any], at: _At) -> _State:
     if at.bound.provider.schema.strict is None:
         reasons = ("the provider has no strict form",)
     elif not reasons:
-        reasons = ("strict mode is off: pass strict=True to ask for it",)
+        reasons = ("strict mode is off: pass strict=True to turn it on",)
     return _State("lossy" if count else "lenient", f"lenient{differences}", reasons)
 
 
@@ -302,7 +302,7 @@ def _render_entries(
 
 
 def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
-    """Return the most frequent outline of an entry at each provider."""
+    """Return the most frequent outline of an entry for each provider."""
     outlines: dict[str, Counter[str]] = {}
     for tool, tool_groups in zip(tools, groups, strict=True):
         for provider, entry in (provider_entry for group in tool_groups for provider_entry in group.sent):
@@ -312,9 +312,9 @@ def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str
 
 
 def _outlines(usual: Mapping[str, str]) -> str:
-    """Render the usual entry of each provider."""
+    """Render the usual form of an entry for each provider."""
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
-    outline_table = table("Entries", ["<th>provider", "<th>entry of a tool"], rows)
+    outline_table = table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
     return f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>" if rows else ""
 
 
@@ -364,7 +364,7 @@ def _render_rewrites(own: Any, sent: Any) -> str:
     changed_block = _schema(_mark_lines(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
     if len(changed_block) > len(full_block):
         return f"<h3>Schema</h3>{full_block}"
-    return f"<h3>Changes of the schema</h3>{changed_block}"
+    return f"<h3>Changes to the schema</h3>{changed_block}"
 
 
 def _mark_lines(lines: Iterable[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Counts the recorded calls that contract changes break, by tool and by change, from the replay of a trace."""
+"""Counts the calls in a replayed trace that contract changes break, by tool and by change."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _BREAKING = frozenset({"now_refused", "now_unreadable", "other_calls", "other_to
 
 
 class BrokenCalls(NamedTuple):
-    """The numbers of recorded calls that were accepted and are now refused.
+    """The numbers of recorded calls that the tools accepted then and refuse now.
 
     ``by_change`` has a count for each change, in the order of the changes. A call that several changes break counts for
     each of them. ``unreadable`` is the number of lines that are not trace records, and ``not_compared`` is the number
@@ -26,7 +26,7 @@ class BrokenCalls(NamedTuple):
     unreadable: int
 
     def __str__(self) -> str:
-        tool_counts = ", ".join(f"{count} of {tool}" for tool, count in sorted(self.by_tool.items()) if tool)
+        tool_counts = ", ".join(f"{count} to {tool}" for tool, count in sorted(self.by_tool.items()) if tool)
         parts = [f"{self.broken} of {self.calls} recorded calls break{f': {tool_counts}' if tool_counts else ''}"]
         parts += [f"{self.not_compared} not compared"] if self.not_compared else []
         parts += [f"{self.unreadable} lines are not trace records"] if self.unreadable else []
@@ -37,9 +37,9 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
     """Count the recorded calls that break, by the changes that break them.
 
     Args:
-        found: The changes of the contract.
-        replayed: The replay of a trace with the current tools. Record the trace with ``keep="all"``: calls that failed
-            while the trace was recorded do not count as broken.
+        found: The changes to the contract.
+        replayed: The replay of a trace with the current tools. Record the trace with ``keep="all"``: by default, a
+            trace keeps only responses with failures, and calls that failed then do not count as broken.
     """
     refusals = [replay for replay in replayed.changes if replay.kind in _BREAKING]
     by_change = [
@@ -53,7 +53,7 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
 
 
 def _breaks(change: Change, paths: tuple[str, ...]) -> bool:
-    """Return whether a change explains a refusal at these paths; a refused call of a removed tool has no paths."""
+    """Return whether a change explains a refusal at these paths; a refused call to a removed tool has no paths."""
     if change.level not in ("breaking", "unknown"):
         return False
     return not paths or any(is_about(path, change.path) for path in paths)

@@ -21,8 +21,8 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
     Args:
         found: The changes.
         tools: The current tools.
-        lock: The path of the lock file. It is the location of changes to a tool that was removed, or that has no
-            function because it was made from a definition.
+        lock: The path of the lock file. If a tool was removed, or has no function because it was made from a
+            definition, its changes are located in this file.
     """
     rules = sorted({change.kind for change in found.changes})
     run = {
@@ -56,7 +56,10 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
 
 
 def _source_location(tool: Tool[..., Any]) -> tuple[str, int] | None:
-    """Return the URI (relative below the working directory) and the line of a tool's function, or ``None``."""
+    """Return the URI of a tool's source file and the line of its function, or ``None`` without a function.
+
+    If the file is below the working directory, the URI is relative.
+    """
     if tool.function is None:
         return None
     function: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))

@@ -1,4 +1,4 @@
-"""Compiles functions that validate values with a schema, and check formats as tools do. Needs jsonschema."""
+"""Compiles functions that validate values against a schema, and check formats as tools do. Needs jsonschema."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from toolshape._validation.faults import path_of
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
 Formats: TypeAlias = Literal["open", "checked", "certain"]
-"""How to check formats. ``open`` does not check them, as in JSON Schema. ``checked`` refuses a string if every type
+"""How to check formats. ``open`` does not check them, like JSON Schema. ``checked`` refuses a string if every type
 with this format refuses it. ``certain`` refuses a string if any type with this format may refuse it, and refuses every
 string of an unknown format."""
 _TYPES: dict[str, Any] = {
@@ -43,7 +43,7 @@ _TYPES: dict[str, Any] = {
     DECIMAL: Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,8})([.][0-9]{1,8})?$")],
     LIMITED_DECIMAL: Annotated[str, StringConstraints(min_length=1, max_length=0)],  # the limits are not in the schema
 }  # fmt: skip
-"""The types for which pydantic writes these formats (2.14.3, seen by exporting each type, 2026-11-23)."""
+"""The types for which pydantic writes these formats (2.14.3, tested by exporting each type, 2026-11-23)."""
 _TIMES = frozenset({"date", "date-time", "duration", "time"})
 _CERTAIN: dict[str, Any] = {"uri": pydantic.HttpUrl}
 
@@ -58,7 +58,7 @@ class _SchemaChecker:
         """Check that a string has a format.
 
         Raises:
-            FormatError: The string does not have the format. With ``certain``, also if the format is unknown.
+            FormatError: The string does not have the format, or (with ``certain``) the format is unknown.
         """
         if not isinstance(value, str) or name in FREE_FORMATS:
             return
@@ -72,7 +72,7 @@ class _SchemaChecker:
                 raise ValueError("tools reject a number of seconds as a time")  # noqa: TRY301 - one handler for both
             adapter.validate_json(json.dumps(value), strict=True)
         except ValueError as error:
-            raise FormatError(f"the text is not of the format {name}") from error
+            raise FormatError(f"the string does not match the format {name}") from error
 
 
 @cache
@@ -85,7 +85,7 @@ def _adapter(name: str, formats: Formats) -> TypeAdapter[Any] | None:
 
 
 def _validate_content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
-    """Validate a JSON string with its ``contentSchema``, as pydantic does; JSON Schema does not require this check."""
+    """Validate the JSON in a string against ``contentSchema``: pydantic does, but JSON Schema does not require this."""
     if isinstance(value, str) and node.get("contentMediaType") == "application/json":
         try:
             yield from validator.descend(json.loads(value), schema)

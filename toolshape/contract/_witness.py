@@ -1,4 +1,4 @@
-"""Generates values of one schema that are likely to be rejected by another."""
+"""Generates values of one schema that another schema is likely to refuse."""
 
 import contextlib
 import math
@@ -16,8 +16,8 @@ from toolshape.contract._inclusion import is_same_json
 _DEEPEST = 6
 _MOST_BELOW = 60  # values per place
 _MOST_CONSTANTS = 200  # values of ``const`` and ``enum`` per place
-_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # the most items, and the most characters, of a value generated for a limit
-_MOST_SPENT = 100_000  # a budget in parts of values, parts of schemas, and hundreds of characters
+_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # the most items, and the most characters, in a value that tests a limit
+_MOST_SPENT = 100_000  # a budget: each part of a value or of a schema costs 1, and so do 100 characters
 _CHARACTERS = 100
 _SMALL, _WEIGHT = 200, 5  # a large value costs more than its parts, as several schemas validate it
 _MOST_BRANCHES = 100  # per place
@@ -29,7 +29,7 @@ _OTHER_NAMES = ("x_other", "A", "9", "with space", "n" * 80)
 
 
 class Tries:
-    """The budget for the values that are generated for one verdict."""
+    """The budget for generating the values that decide one verdict."""
 
     def __init__(self) -> None:
         self._left = _MOST_SPENT
@@ -52,10 +52,10 @@ class SpentError(Exception):
 def candidates(
     narrow: Any, wide: Any, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries
 ) -> Iterator[Any]:
-    """Yield values of ``narrow`` to validate with ``wide``: no proof shows that ``wide`` admits all of them.
+    """Yield values of ``narrow`` that ``wide`` may refuse.
 
     Args:
-        narrow: The schema of the values. It may refuse some of the yielded values: the caller must filter them.
+        narrow: The schema for the values. Some yielded values do not match it, and the caller must filter them.
         wide: The schema that may refuse the values.
         narrow_root: The root for references in ``narrow``.
         wide_root: The root for references in ``wide``.
@@ -76,7 +76,7 @@ class _Candidates:
         self._budget = budget
 
     def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
-        """Yield values of ``narrow``, beginning with those that ``wide`` is most likely to refuse."""
+        """Yield values of ``narrow``: first the values that ``wide`` is most likely to refuse."""
         # This method compares each branch of ``narrow`` with each branch of ``wide``, as it cannot know which branch
         # admits a value. The values lie at the limits where the two branches differ: lengths, bounds, names, constants.
         if depth > _DEEPEST or is_same_json(narrow, wide):  # there is no difference to test
@@ -322,7 +322,7 @@ def _kinds(node: JsonSchema) -> list[str]:
 
 
 def _additional_schema(node: JsonSchema, name: str) -> Any:
-    """Return the schema of a name that is not in ``properties``."""
+    """Return the schema for a property that ``properties`` does not list."""
     for pattern, schema in (node.get("patternProperties") or {}).items():
         with contextlib.suppress(re.error):
             if re.search(pattern, name):
@@ -336,7 +336,7 @@ def _item_schema(node: JsonSchema, index: int) -> Any:
 
 
 def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST) -> list[int]:
-    """Return the sizes around the limits of two schemas that ``narrow`` admits."""
+    """Return the sizes that ``narrow`` admits near the limits of both schemas."""
     low, high = narrow.get(least, 0), narrow.get(most, math.inf)
     near = [node[key] + step for node in (wide, narrow) for key in (least, most) if key in node for step in (0, -1, 1)]
     return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, longest)]

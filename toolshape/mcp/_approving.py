@@ -48,7 +48,7 @@ _FORM: JsonObject = {
 
 
 class Sealing(NamedTuple):
-    """The arguments of ``Plan.pause``, which seals calls that wait for approval."""
+    """The arguments for ``Plan.pause``, which seals the calls that wait for approval."""
 
     key: bytes
     audience: str
@@ -59,12 +59,12 @@ class Sealing(NamedTuple):
 async def request_approval(
     plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing
 ) -> InputRequiredResult | None:
-    """Return a request to approve the call of a plan; if that is impossible, deny the call and return ``None``."""
+    """Return a request to approve the call in a plan. If the user cannot be asked, deny the call; return ``None``."""
     [pending_call] = plan.pending
     if not _can_ask(context):
         plan.deny(pending_call, "this call needs approval, and this client cannot ask its user")
         return None
-    # Each connection counts its request ids from the start: a random scope keeps the calls of two connections apart.
+    # Request ids start again on each connection, so a random scope keeps the calls on two connections apart.
     controls_of(plan.results).scope = f"mcp {uuid.uuid4().hex}"
     text = _question_text(pending_call)
     try:
@@ -90,7 +90,7 @@ def _question_text(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
     arguments = _quote(record_of(tool).secrets.masked(waiting.arguments))
-    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)  # a remote server may choose it
+    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)  # a remote server may choose the name
     title = f" ({_quote(tool.title)})" if tool.title else ""
     return f"{name}{title} is about to be called with {arguments}. Run it?"
 
@@ -101,7 +101,7 @@ def _quote(value: Any) -> str:
 
 
 def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:
-    """Return the user's decision, by the id that the call had in the request for approval."""
+    """Map the id of the call in the approval request to the user's decision."""
     response: Any = (params.input_responses or {}).get(_QUESTION)
     [call] = json.loads(params.request_state or "")["calls"]
     content = (response.content or {}) if isinstance(response, ElicitResult) and response.action == "accept" else {}

@@ -23,10 +23,10 @@ _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream
 
 
 class Connection:
-    """A connection to a server, for calls from any event loop, until its ``connect`` ends or the connection is lost.
+    """A connection to a server that any event loop can use, until ``connect`` ends or the connection is lost.
 
-    When the connection is lost, the SDK cancels the task that entered the client. Therefore a task of this class enters
-    the client, not the caller's task.
+    When the connection is lost, the SDK cancels the task that entered the client. Therefore this class enters the
+    client in a separate task, not in the caller's task.
     """
 
     def __init__(self, client: Client) -> None:
@@ -44,7 +44,7 @@ class Connection:
         """Connect to a server.
 
         Raises:
-            Exception: No server answers, or the server does not speak MCP. The SDK chooses the class.
+            Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of the error.
         """
         connection = cls(client)
         try:
@@ -59,13 +59,13 @@ class Connection:
 
     async def _hold(self) -> None:
         async with self._client:
-            # The SDK's own check runs the server's regular expressions in Python, which may never end.
+            # The SDK's own check runs the server's regular expressions in Python, and a match may never end.
             self._client.session.validate_tool_result = self._check_result  # type: ignore[method-assign]
             self._opened.set_result(None)
             await self._closing.wait()
 
     def expect(self, outputs: dict[str, JsonSchema]) -> None:
-        """Set the output schemas that results are validated against, by the server's own tool names."""
+        """Set the output schemas for the validation of results, keyed by the server's own tool names."""
         self._outputs = outputs
 
     async def _check_result(self, name: str, result: CallToolResult) -> None:
@@ -90,7 +90,7 @@ class Connection:
             raise RuntimeError(f"Invalid structured content returned by tool {name}: {error}") from error
 
     def hear_malformed(self, error: Exception) -> None:
-        """Resolve the request that a malformed message answers: the SDK drops the message, and the caller would wait.
+        """Resolve the request that a malformed message answers: the SDK drops the message, and callers would wait.
 
         If the message is valid but nested too deeply for the SDK, this method reads the message itself. It ignores
         messages that do not answer a request, for example a line that a server prints.
@@ -150,7 +150,7 @@ class Connection:
         return page.tools, page.next_cursor
 
     def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, CallToolResult]]:
-        """Return a function that calls a tool of the server; ``name`` is the server's own name of the tool."""
+        """Return a function that calls a tool of the server; ``name`` is the server's own name for the tool."""
 
         async def call(_toolshape_context: CallContext, **arguments: Any) -> CallToolResult:
             request = self._send_call(name, arguments, _toolshape_context)
@@ -202,12 +202,12 @@ class Connection:
 
 
 def _without_deep_tools(result: Any) -> Any:
-    """Drop the tools of a list that are nested too deeply for the SDK; return any other result unchanged."""
+    """Drop tools that are nested too deeply for the SDK from a list of tools; return other results unchanged."""
     if not (isinstance(result, dict) and isinstance(result.get("tools"), list)):
         return result
     kept_tools = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
     if len(kept_tools) < len(result["tools"]):
-        logging.getLogger("toolshape").warning("tools of an MCP server are left out: they are nested too deeply")
+        logging.getLogger("toolshape").warning("left out tools of an MCP server that are nested too deeply")
     return {**result, "tools": kept_tools}
 
 

@@ -1,4 +1,4 @@
-"""Connects to an MCP server: makes a registry of its tools, keeps it up to date, and sends each call to the server."""
+"""Connects to an MCP server: makes a registry of its tools, updates the registry, and sends calls to the server."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
     ("destructiveHint", True): "destructive",
     ("openWorldHint", True): "open_world",
 }
-"""Maps the hints that only restrict a tool to effects. These hints count even if the server is not trusted."""
+"""The effects for hints that only restrict a tool. These hints count even if the server is not trusted."""
 
 
 def connect(
@@ -55,26 +55,26 @@ def connect(
     well. If a call fails, the result is a ``tool_error``. A call also fails if the connection is lost, if the result is
     invalid, or if the result does not match the server's output schema.
 
-    When the server's list of tools changes, the registry changes. Registries that you derived from it earlier, for
-    example with ``|``, do not change. If the server lists an invalid definition, the registry leaves this tool out, and
-    logs a warning.
+    When the server's list of tools changes, the registry changes too. Registries that you derived from it earlier, for
+    example with ``|``, do not change. If the server lists an invalid definition, toolshape leaves this tool out of the
+    registry, and logs a warning.
 
     Args:
-        server: The server in this process, its URL, or the command that starts the server, as a string such as
-            ``"uvx mcp-server-time"`` or as a list. You can also pass any argument of ``mcp.Client``, or a ``Client``
-            that is not entered yet.
+        server: A server in this process, the URL of a server, or the command that starts the server. The command is a
+            string such as ``"uvx mcp-server-time"`` or a list. You can also pass any argument of ``mcp.Client``, or a
+            ``Client`` that is not entered yet.
         prefix: A prefix for each name: with ``gh``, the tool ``search`` becomes ``gh_search``. Requests to the server
             contain the server's own names.
         trust: Whether to believe the server's hints about what its tools do. If not, only the hints that restrict a
             tool count, and no tool is read-only or idempotent.
-        client: Further arguments of ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
+        client: Further arguments for ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
         **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
             etc.
 
     Raises:
         UsageError: The server or an option is invalid, or the server lists an entry that is not a tool. The SDK then
             rejects the whole list.
-        Exception: No server answers, or the server does not speak MCP. The SDK chooses the class.
+        Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of the error.
     """
     given_prefix: Any = prefix
     if prefix is not None and not (isinstance(given_prefix, str) and given_prefix):
@@ -181,7 +181,7 @@ async def _listen(client: Client, connection: Connection, list_changed: asyncio.
                 async for _ in changes:
                     list_changed.set()
         except Exception as error:  # the stream is lost, or the server has no subscriptions
-            logging.getLogger("toolshape").info("cannot listen for changes of an MCP server's tools: %r", error)
+            logging.getLogger("toolshape").info("cannot listen for changes to an MCP server's tools: %r", error)
         await asyncio.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
         list_changed.set()
@@ -196,7 +196,7 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
                 replace_tools(registry, tools)
         except Exception:  # the server does not answer: keep the tools that are known
             if not taking_in.connection.is_open:
-                logging.getLogger("toolshape").info("an MCP server has disconnected: its tools stay as last listed")
+                logging.getLogger("toolshape").info("an MCP server has disconnected: the registry keeps its last tools")
                 return
             logging.getLogger("toolshape").exception("could not refresh the tools of an MCP server")
 
@@ -229,7 +229,7 @@ class _TakingIn:
                 logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
                 continue
             if tool.name in by_name:
-                logging.getLogger("toolshape").warning("an MCP server lists %r twice: the first is used", tool.name)
+                logging.getLogger("toolshape").warning("an MCP server lists %r twice: using the first one", tool.name)
             by_name.setdefault(tool.name, tool)
             if (schema := record_of(tool).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)

@@ -1,4 +1,4 @@
-"""Builds a server of the official MCP SDK that lists the tools of a registry and answers their calls."""
+"""Builds a server with the official MCP SDK: it lists the tools in a registry and answers calls to them."""
 
 import asyncio
 import contextlib
@@ -74,7 +74,7 @@ class Changes:
         return _add_listener(self._listeners, listener)
 
     def joined(self, session: ServerSession) -> Callable[[], None]:
-        """Notify a session whose revision has no subscriptions; return a function that ends the notifications."""
+        """Notify a session in a revision without subscriptions; return a function that ends the notifications."""
         return _add_listener(self._sessions, session)
 
     def tell(self) -> None:
@@ -110,14 +110,14 @@ async def _notify(session: ServerSession) -> None:
 
 
 class Changing(Protocol):
-    """An object that is notified of changes."""
+    """An object that a registry notifies of changes."""
 
     def changed(self) -> None:
         """React to a change."""
 
 
 def tell_of_changes(tools: Registry, whom: Changing) -> None:
-    """Notify an object of each change of a registry. A weak reference lets the object be garbage-collected."""
+    """Notify an object when a registry changes. A weak reference lets Python garbage-collect the object."""
     reference = weakref.ref(whom)
 
     def notify() -> None:
@@ -131,12 +131,12 @@ def tell_of_changes(tools: Registry, whom: Changing) -> None:
 
 
 Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
-"""The values of injected parameters, or a function that returns them for a request, for example for its user."""
+"""The values for injected parameters, or a function that returns the values for one request (for example, its user)."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
 _IN_THREADS = (
-    "a hook of served tools is a plain def: calls run in threads, without cancellation and timeouts; use async def"
+    "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the hook async def"
 )
-_SHORTEST_KEY = 32  # the minimum length in bytes that the SDK requires to seal a request state
+_SHORTEST_KEY = 32  # the minimum key length, in bytes, that the SDK requires to seal a request state
 _OLDEST_FORM = "mcp:2025-06-18"  # for older revisions, the SDK drops the fields that this revision added
 _SUBSCRIBED = frozenset({"2026-07-28"})  # in these revisions, clients learn of changes only by subscription
 
@@ -151,11 +151,11 @@ def server(
     ledger: LedgerStore | None = None,
     **options: Any,
 ) -> "Server[Any]":
-    """Serve tools to MCP clients, with the lowlevel ``Server`` of the official SDK, its transports and its auth.
+    """Serve tools to MCP clients with a lowlevel ``Server`` from the official SDK, which has transports and auth.
 
     The server lists tools in the form of the revision that the client negotiated. It validates, coerces and runs calls
-    as ``adispatch`` does: with hooks, limits and timeouts, and plain tools in threads. If a hook is a plain ``def``,
-    calls run in a thread as with ``dispatch``. These calls cannot be cancelled, plain tools have no timeouts, and async
+    like ``adispatch``: with hooks, limits and timeouts, and with plain tools in threads. If a hook is a plain ``def``,
+    calls run in a thread, as in ``dispatch``. These calls cannot be cancelled, plain tools have no timeouts, and async
     tools do not run in the server's loop. The server logs a warning about this. If a call fails, the server sends a
     result with ``isError``. The server validates a value against the output schema before it sends the value. It
     notifies clients when its list of tools changes.
@@ -164,20 +164,20 @@ def server(
     ask its user. Otherwise the server refuses the call and gives the reason.
 
     Args:
-        tools: The registry; each request uses its current tools.
+        tools: The registry. Each request uses its current tools.
         name: The name of the server.
-        inject: The values of injected parameters, by name, or a function that returns these values for the SDK's
-            request context.
+        inject: The values for injected parameters, by name. You can also pass a function that takes the SDK's request
+            context and returns these values.
         key: A secret of at least 32 bytes that seals approvals. All processes that serve one client must share it. By
-            default each process generates its own, and an approval does not survive a restart.
+            default, each process generates its own key, so an approval does not survive a restart.
         expires: How long a call may wait for an approval.
-        ledger: Stores the approvals that were used, and the arguments of pending calls that take secrets. Without a
-            ledger, calls that take secrets cannot be approved, and an approval can be used again until it expires.
-        **options: Further arguments of ``mcp.server.Server``: ``version``, ``instructions``, ``lifespan``, the handlers
-            of resources and prompts, etc.
+        ledger: Records which approvals were used, and stores the arguments of pending calls that take secrets. Without
+            a ledger, calls that take secrets cannot be approved, and an approval can be used again until it expires.
+        **options: Further arguments for ``mcp.server.Server``: ``version``, ``instructions``, ``lifespan``, handlers
+            for resources and prompts, etc.
 
     Raises:
-        UsageError: The key is too short, the ledger is not a ledger, or another argument is invalid.
+        UsageError: The key is too short, ``ledger`` is not a ledger, or another argument is invalid.
     """
     _check(tools, inject, expires)
     secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _check_key(key)
@@ -207,10 +207,10 @@ def server(
 
 def _check(tools: Any, inject: Any, expires: Any) -> None:
     if not isinstance(tools, Registry):
-        raise UsageError(f"server takes a Registry, not {type(tools).__name__}: server(Registry([...]), ...)")
+        raise UsageError(f"server takes a Registry, not {type(tools).__name__}: write server(Registry([...]), ...)")
     if inspect.iscoroutinefunction(inject) or not (callable(inject) or isinstance(inject, Mapping)):
         raise UsageError(
-            "inject= must be a mapping of values by name, or a plain function that returns one for a request context"
+            "inject= must be a mapping from names to values, or a plain function from a request context to a mapping"
         )
     if not (isinstance(expires, timedelta) and expires > timedelta()):
         raise UsageError(f"expires= must be a timedelta above 0, not {expires!r}")
@@ -219,7 +219,7 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
 def _check_key(key: Any) -> bytes:
     key_bytes = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
-        raise UsageError("key= must be a secret string or bytes, at least 32 bytes long: use secrets.token_bytes(32)")
+        raise UsageError("key= must be a string or bytes of at least 32 bytes: create it with secrets.token_bytes(32)")
     return bytes(key_bytes)
 
 
@@ -229,14 +229,14 @@ def _enable_changes(
     *args: Any,
     **options: Any,
 ) -> InitializationOptions:
-    """Return the initialization options of a server, by default with list changes enabled."""
+    """Return a server's initialization options. By default, enable notifications of list changes."""
     return made(notification_options or NotificationOptions(tools_changed=True), *args, **options)
 
 
 class _Progress:
     """Sends the progress reports of a tool to the client, in order; the tool may report from any thread."""
 
-    # Each report becomes a task in the loop of the session, as a tool must not wait. Each task first waits for the task
+    # Each report becomes a task in the session's loop, as a tool must not wait. Each task first waits for the task
     # before it, which keeps the reports in order. ``all_sent`` waits for the last task, and therefore for all tasks.
 
     __slots__ = ("_loop", "_sending", "_session", "has_begun")
@@ -268,7 +268,7 @@ class _Progress:
 
 
 class _Serving:
-    """The handlers of one server."""
+    """The request handlers for one server."""
 
     def __init__(self, tools: Registry, inject: Inject, sealing: approving.Sealing, changes: Changes) -> None:
         self._tools = tools
@@ -292,7 +292,7 @@ class _Serving:
         return bound
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Return the input schema of a tool in the newest revision, for the SDK's check of request headers."""
+        """Return a tool's input schema in the newest revision: the SDK checks request headers against it."""
         listed = self._listing("2026-07-28")
         return next((tool.input_schema for tool in listed.tools if tool.name == name), None)
 
@@ -311,7 +311,7 @@ class _Serving:
         return self._listing(context.protocol_version)
 
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
-        """If the revision of a client has no subscriptions, notify the client of changes while it is connected."""
+        """If a client's revision has no subscriptions, notify the client of changes while it is connected."""
         if context.protocol_version not in _SUBSCRIBED:
             end_notifications = self._changes.joined(context.session)
             context.session._connection.exit_stack.callback(end_notifications)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - mcp 2.3 has no public hook for the end of a connection
@@ -349,7 +349,7 @@ class _Serving:
         claimable_calls, inject = state.claimable(plan.results), self._injected_values(context)
         progress = (
             _Progress(context.session) if claimable_calls and claimable_calls[0][2].is_controlled else None
-        )  # others report none
+        )  # other tools report no progress
         if not (self._last[1] if self._last[0] is bound else self._is_async(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
@@ -369,7 +369,7 @@ class _Serving:
         return results
 
     def _is_async(self, bound: Bound) -> bool:
-        """Return whether all hooks of these tools are async, so that calls can run in the loop."""
+        """Return whether all hooks of these tools are async, so calls can run in the loop."""
         if self._last[0] is not bound:
             self._last = bound, all(map(is_loop_hook, bound_tools_of(bound).handlers.hooks))
             if not self._last[1]:
