@@ -1,4 +1,4 @@
-"""Defines ``Answer``; validates the JSON of an answer, and describes the faults of an invalid answer."""
+"""Defines ``Answer``; validates the JSON of an answer, and describes what is wrong with an invalid answer."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
 
 FIELD = "value"
-"""The only field of the model that validates answers; an answer that is not an object is also sent in this field."""
+"""The only field of the pydantic model that validates answers.
+
+If the answer is not an object, the LLM also writes the answer in this field."""
 
 
 ReadAnswer: TypeAlias = Callable[[Any, bool], Validated]
@@ -45,15 +47,15 @@ def compile_answer_reading(
     """Compile the function that validates answers.
 
     The function validates an object whose only field is the answer. If ``is_wrapped``, the LLM writes this object,
-    because a provider does not accept the answer itself as a root. Otherwise, the LLM writes the answer alone, and the
-    function wraps its text in the object. One string concatenation does this, so the engine that validates the
-    arguments of tools also validates an answer in a single parse.
+    because the provider does not accept the answer itself as the root of a schema. Otherwise, the LLM writes the answer
+    alone, and the function wraps its text in the object with one string concatenation. The engine that validates the
+    arguments of tools can then validate an answer in a single parse.
 
     Args:
         definition: The definition of the function whose only argument is the answer.
-        lens: The schema that was sent, and the mapping of an answer from its form to canonical form.
+        lens: The schema that was sent, and the mapping from an answer in the form of this schema to canonical form.
         rules: The coercion rules that are on.
-        is_wrapped: Whether the LLM writes the answer inside an object, and not alone.
+        is_wrapped: Whether the LLM writes the answer inside an object.
     """
     name = definition.name
     back = lens.back if is_wrapped else in_object({FIELD: lens.back})
@@ -80,7 +82,11 @@ def compile_answer_reading(
 def _retry_wrapped(
     validate: Callable[[Any], Validated], text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
 ) -> Validated:
-    """Validate an answer again if the LLM left out the object around it; raise ``AnswerError`` if it stays invalid."""
+    """Wrap an answer in the object that the LLM left out, and validate it again.
+
+    Raises:
+        AnswerError: The answer is still invalid.
+    """
     error = _answer_error(text, found, is_cut=is_cut, is_wrapped=is_wrapped)
     if is_wrapped and error.code == "invalid_answer":
         value = from_json(text)
@@ -125,7 +131,7 @@ def _unreadable_error(name: str, text: str, error: UnreadableError, *, is_cut: b
 
 
 def _describe_surroundings(text: str) -> str:
-    """Describe the text around the JSON of an answer; return ``""`` if there is none, or no whole object or array."""
+    """Describe the text around the JSON of an answer; return ``""`` if there is no such text or no complete JSON."""
     starts = [position for position in (text.find("{"), text.find("[")) if position >= 0]
     if not starts:
         return ""
@@ -160,8 +166,8 @@ class Answer(Generic[T]):
     """The answer in a response: its ``value``, or the ``error`` that tells the model what to correct.
 
     ``coercions`` are the changes that made the answer valid. ``text`` is the answer as the model wrote it; ``raw`` is
-    the response that was passed in. ``finish`` is the reason why the response ended, in a word that is the same for
-    all providers; ``finish_raw`` is the provider's own word. ``assistant`` holds the assistant's messages, unchanged.
+    the response that was passed in. ``finish`` says why the response ended, in words that are the same for all
+    providers; ``finish_raw`` is the provider's own word. ``assistant`` holds the assistant's messages, unchanged.
     ``results`` holds the results of the response's calls, if the tools were bound with ``output=``.
     """
 
@@ -200,7 +206,7 @@ class Answer(Generic[T]):
 
     @property
     def call(self) -> WireCall | None:
-        """The call whose arguments are the answer; ``None`` if answers are not sent as calls, or it is missing."""
+        """The call whose arguments are the answer; ``None`` if the answer is not a call, or is missing."""
         return None if self._tool is None else next((call for call in self.calls if call.wire_name == self._tool), None)
 
     @property
@@ -220,10 +226,10 @@ class Answer(Generic[T]):
 
     @property
     def turn(self) -> list[Any]:
-        """The messages to append to the conversation: the assistant's message as received, then the error for the model.
+        """The messages to append to the conversation: the assistant's message, unchanged, then the error for the model.
 
-        If the answer is a call, the messages answer this call. They also answer all other calls: with their results if
-        the tools were bound with ``output=``, otherwise as not run.
+        If the structured answer came as a tool call, the messages include a result for this call. Every other call gets
+        its own result if the tools were bound with ``output=``; otherwise, its result says that it was not run.
         """
         if self.results is not None:
             return self.results.turn
@@ -234,7 +240,7 @@ class Answer(Generic[T]):
 
     @property
     def feedback(self) -> list[Any]:
-        """The user message that says what to correct; empty if the answer is valid, or if a call's result says it."""
+        """The user message that says what to correct; empty if the answer is valid, or if a call's result says so."""
         if self.error is None or self.call is not None or self.provider.histories is None:
             return []
         return self.provider.histories.write(Message(role="user", parts=(TextPart(text=str(self.error)),)))
@@ -245,7 +251,7 @@ class Answer(Generic[T]):
         names = [call.wire_name for call in calls]
         answer_position = (
             names.index(self._tool) if self._tool in names else None
-        )  # only the first such call is the answer
+        )  # only the first call of this tool is the answer
         for position, wire in enumerate(calls):
             call = resolve_call(self.provider.name, _NO_HANDLERS, position, wire)
             if position != answer_position:
@@ -261,7 +267,7 @@ class Answer(Generic[T]):
 
 _NO_HANDLERS = Handlers({})
 _RECEIVED = "received"
-"""The result of a call whose arguments are the answer: providers reject a call without a result."""
+"""The result of a call whose arguments are a valid answer: providers reject a call without a result."""
 
 
 def answer_of(
@@ -273,7 +279,7 @@ def answer_of(
     read: ReadAnswer,
     results: Results | None = None,
 ) -> Answer[Any]:
-    """Read the answer of a response.
+    """Read the structured answer in a response.
 
     Args:
         provider: The provider that responded.
@@ -308,7 +314,8 @@ def _arguments_of(call: WireCall | None) -> Any:
 
 
 def _answer_text(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
-    # A provider without an output form is asked for a call. If it cannot force a call, the answer may come as text.
+    # If a provider has no form for output, the request asks for a call. If the provider cannot force a call, the
+    # answer may come as text.
     return answer_text(assistant) if provider.output is None else provider.output.answer(assistant)
 
 

@@ -19,16 +19,17 @@ Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_
 DefaultEffect: TypeAlias = Literal["write"] | None
 """How to treat tools that declare neither ``read`` nor ``write`` nor ``destructive``."""
 Strictness: TypeAlias = bool | Literal["auto"]
-"""Whether a provider constrains arguments to the schema; ``"auto"``: only if all schema changes for it are harmless."""
+"""Whether a provider constrains arguments to the schema; ``"auto"``: only if this changes the schema harmlessly."""
 
 new_record = tuple.__new__
-"""Makes a NamedTuple from all of its fields, in half the time of its constructor, which is written in Python."""
+"""Makes a NamedTuple from all of its fields, in half the time that the constructor (written in Python) takes."""
 
 
 class Verbatim(NamedTuple):
     """A definition that was written for one provider and is sent unchanged.
 
-    ``form`` names the provider whose entries have this form. A provider checks ``name``, ``schema`` and ``is_strict``.
+    ``form`` names the provider whose entries have this form. An export checks ``name``, ``schema`` and ``is_strict``
+    against the rules of the provider.
     """
 
     form: str
@@ -57,8 +58,8 @@ class Spec(NamedTuple):
     """The canonical record of a tool, from which every provider's entry is made.
 
     ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result has no schema.
-    ``examples`` are valid arguments. ``effects`` tell what a call changes. ``keys`` maps the name of a provider to
-    additional keys of its entry. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
+    ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` maps the name of a provider to
+    additional keys for its entry. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
     ``deferred`` is ``True`` or a group, the tool is loaded only when a model's search finds it.
     """
 
@@ -117,7 +118,7 @@ class Finding(NamedTuple):
 class WireCall(NamedTuple):
     """A call in the provider's form, with its wire name and its arguments in that form.
 
-    ``raw`` is the provider's own call if this call was read from a response; ``None`` if it is yet to be written.
+    ``raw`` is the provider's own call if this call was read from a response; otherwise ``None``.
     """
 
     id: str
@@ -127,7 +128,7 @@ class WireCall(NamedTuple):
 
 
 class ArgumentsReader(Protocol):
-    """Reads the arguments of calls of one tool, in the form of the tool that the provider was sent."""
+    """Reads the arguments of one tool's calls, in the form that the provider was sent."""
 
     @property
     def back(self) -> Callable[[Any], Any] | None:
@@ -164,14 +165,14 @@ class Call(NamedTuple):
         return f"Call({escape_invisible(name)}, {shorten(self.arguments_raw, is_json=True)}, id={shorten(self.id)})"
 
     def __reduce__(self) -> Any:
-        # The reader belongs to one tool at one provider and cannot be pickled; the values that it reads replace it.
+        # The reader belongs to one tool at one provider and cannot be pickled, so the values that it reads replace it.
         if self.reader is None:
             return Call, tuple(self)
         return Call, (*self[:-1], _Read(self.arguments, self.reader.received(self.arguments_raw)))
 
     @property
     def arguments(self) -> JsonObject | None:
-        """The arguments as a JSON object in canonical form, before coercion; ``None`` if they are not a JSON object."""
+        """The arguments in canonical form, before coercion; ``None`` if they are not a JSON object."""
         value = self.arguments_raw
         for _ in range(2):
             if isinstance(value, (str, bytes)):
@@ -235,7 +236,8 @@ def shorten(value: Any, *, is_json: bool = False) -> str:
 def escape_invisible(text: str) -> str:
     """Escape every character that is invisible, ends a line, or changes the direction of the text.
 
-    Models and servers write names and arguments, and a person who decides on a call must see what they wrote.
+    A model or a server may write such characters into names and arguments. A person who decides on a call must see
+    them.
     """
     if text.isprintable():
         return text

@@ -88,7 +88,7 @@ class CallContext:
 
     ``arguments`` are the function's arguments as JSON, without injected values. ``attempt`` counts the runs of the tool
     for this call, from 1; a hook that runs the call twice makes a second attempt. ``inject`` holds the injected
-    values of the dispatch by name, read-only, so that a hook can store data per user. The values never appear in a
+    values of the dispatch by name, read-only; a hook can use them to store data per user. The values never appear in a
     ``repr``, trace or span.
     """
 
@@ -113,7 +113,7 @@ class CallContext:
         """A key for this call, for services that act only once per key; 64 hexadecimal digits.
 
         The key is the same at every attempt. With a ledger's scope or a provider's id, the key is also the same when
-        the same response is dispatched again. Without both, each dispatch has a new key.
+        the same response is dispatched again. Without either, each dispatch has a new key.
         """
         return self._state.identity(self.call).key
 
@@ -125,9 +125,9 @@ class CallContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the caller no longer waits for the call: it timed out, or the caller was cancelled.
+        """Whether the caller no longer waits for the call: the call timed out, or the caller was cancelled.
 
-        A synchronous tool cannot be stopped from outside; a long-running tool can check this and return.
+        A synchronous tool cannot be stopped from outside; a long-running tool can check this property and return early.
         """
         return self._cancellation.is_cancelled
 
@@ -135,8 +135,8 @@ class CallContext:
         """Report progress to the ``on_progress`` of the dispatch; without ``on_progress``, do nothing.
 
         Args:
-            done: How much is done, in your own units; the number should increase.
-            total: How much there is to do, in the same units.
+            done: How much is done, in any unit; the number should increase.
+            total: How much there is to do in total, in the same unit; ``None`` if unknown.
             message: The current step, for people.
         """
         if self._state.on_progress is not None and not self.cancelled:
@@ -152,16 +152,16 @@ class CallContext:
             except Exception:  # on_progress may raise anything; the tool must not fail because of it
                 import logging  # noqa: PLC0415 - only failures need it
 
-                logging.getLogger("toolshape").exception("on_progress failed at %r", self.call)
+                logging.getLogger("toolshape").exception("on_progress failed for %r", self.call)
 
     def result(self, value: Any) -> Result:
-        """Return a result of this call with your own value, as if the tool had returned it: for caches and stubs."""
+        """Return a result of this call with another value, as if the tool had returned it; for caches and stubs."""
         if self._state.to_result is None:
             raise TypeError("Tool.call makes no Result: return the value itself")
         return self._state.to_result(value)
 
 
 def add_contexts(names: Iterable[str], context: CallContext, inject: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the injected values plus the context under its names; keep a ``CallContext`` that the caller injected."""
+    """Return the injected values plus the context under these names; keep each ``CallContext`` that was injected."""
     caller_contexts = {name: value for name, value in inject.items() if isinstance(value, CallContext)}
     return {**inject, **dict.fromkeys(names, context), **caller_contexts}

@@ -80,12 +80,12 @@ class Conversation:
 
     ``messages`` holds the messages as records. ``repairs`` lists the changes that the last ``request`` made for its
     provider. A message is sent back verbatim to the provider and model that wrote it. For any other provider or model,
-    it is converted once.
+    the message is converted once.
 
     ``dispatch`` appends the assistant's message before a call runs, and each result as soon as it exists. While a call
     waits for approval, the turn is open, and nothing else can be appended. ``pending`` lists the waiting calls;
-    ``approve``, ``deny`` and ``edit`` decide on them; ``run`` continues; ``pause`` and ``resume`` move the turn to
-    another process. ``id`` identifies the conversation, also after it is stored and restored.
+    ``approve``, ``deny`` and ``edit`` decide on them; ``run`` continues the turn; ``pause`` and ``resume`` move
+    the turn to another process. ``id`` identifies the conversation, and stays the same when it is stored and restored.
     """
 
     __module__ = "toolshape"
@@ -109,7 +109,7 @@ class Conversation:
     )
 
     def __init__(self, tools: Registry | None = None, messages: Iterable[Message] = ()) -> None:
-        """Start an empty conversation, or continue one from its records.
+        """Start an empty conversation, or continue a conversation from its records.
 
         Args:
             tools: The tools that models can call, including tools that are added to the registry later.
@@ -177,13 +177,13 @@ class Conversation:
         self._append([Message(role="system", parts=(TextPart(text=text),))])
 
     def user(self, *content: str | Text | Image | File) -> None:
-        """Append a user message of texts, images and files.
+        """Append a user message with text, images and files.
 
         Raises:
             UsageError: There is no content, the content has another type, or the turn is open.
         """
         if not content:
-            raise UsageError("a user message needs content: a text, an image or a file")
+            raise UsageError("a user message needs content: text, an image or a file")
         self._refuse_open("user")
         self._append([Message(role="user", parts=tuple(_make_part(item) for item in content))])
 
@@ -257,7 +257,7 @@ class Conversation:
     def _close_if_done(self) -> None:
         """Close the open turn if none of its calls runs or waits: append its results.
 
-        This never raises, so that no result of a call that ran is lost.
+        This never raises, so no result of a call that ran is lost.
         """
         with self._lock:
             turn = self._open
@@ -305,7 +305,7 @@ class Conversation:
             return self._open
 
     def _forget_stored(self) -> None:
-        """Drop the stored turn and the message of its results: from now on the open turn holds these results."""
+        """Drop the stored turn and the message with its results: from now on the open turn holds these results."""
         self._stored_turn = None
         if self._messages[-1].role == "tool":
             self._messages.pop()
@@ -330,7 +330,7 @@ class Conversation:
     def deny(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = "") -> None:
         """Deny calls of the open turn, as ``Plan.deny`` does. If no other call waits, the turn is closed.
 
-        ``run`` with a ledger records the denials, so that the calls do not run when the response is delivered again.
+        ``run`` with a ledger records the denials, so the calls do not run if the response is delivered again.
 
         Raises:
             UsageError: No turn is open, or ``Plan.deny`` rejects a call.
@@ -357,11 +357,11 @@ class Conversation:
             **options: How to run the calls; as for ``Registry.dispatch``.
 
         Returns:
-            The results of the turn. If the denial of the last waiting call closed the turn, the results of that turn.
+            The results of the turn, even if ``deny`` has closed it by denying the last waiting call.
 
         Raises:
-            UsageError: No turn is open. Or the turn was restored, one of its calls may have run meanwhile, and there is
-                no ledger. Or ``Plan.run`` raises it. No call ran.
+            UsageError: No turn is open; or ``Plan.run`` raises this error; or the turn was restored, a call may have
+                run meanwhile, and there is no ledger. No call ran.
         """
         refuse_unknown(options)
         if self._denied is not None:  # the last waiting call was denied: nothing runs, but a ledger records the denial
@@ -397,7 +397,7 @@ class Conversation:
                 self._close_if_done()
 
     def _add_scope(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
-        """Return the options of a run. With a ledger and without ``scope=``, the conversation and turn are the scope.
+        """Return the options for a run; with a ledger but no ``scope=``, the scope names the conversation and the turn.
 
         Raises:
             UsageError: The turn was restored, one of its calls may have run meanwhile, and there is no ledger.
@@ -415,8 +415,8 @@ class Conversation:
     def pause(self, key: bytes | str, *, audience: str, expires: timedelta, ledger: LedgerStore | None = None) -> str:
         """Return the open turn as a token, for ``resume`` in this or another process; see ``Plan.pause``.
 
-        Also store the conversation with ``to_json``: the token has the calls and their decisions, but not the earlier
-        messages.
+        Also store the conversation with ``to_json``: the token holds the calls and their decisions, but not the
+        earlier messages.
 
         Raises:
             UsageError: No turn is open, or ``Plan.pause`` cannot pause the plan.
@@ -458,7 +458,7 @@ class Conversation:
             **options: ``inject``, ``limit`` and ``on_progress``, as for ``Registry.resume``.
 
         Raises:
-            UsageError: The token holds other calls than the open turn, or ``Registry.resume`` raises it.
+            UsageError: The calls in the token are not those of the open turn, or ``Registry.resume`` raises this error.
             TokenError: As for ``Registry.resume``.
             CallError: As for ``Registry.resume``.
         """
@@ -487,7 +487,7 @@ class Conversation:
         """Check that a token holds the calls of the open turn. Its signature is verified later, by ``resume``.
 
         Raises:
-            UsageError: The token holds other calls, or no turn is open.
+            UsageError: The token holds the calls of another turn, or no turn is open.
         """
         stored_turn = self._stored_turn
         if stored_turn is not None:
@@ -499,7 +499,10 @@ class Conversation:
         except (TypeError, ValueError, KeyError, RecursionError):
             return  # not a token: ``resume`` raises an error that explains why
         if token_ids != open_ids:
-            raise UsageError("the calls in this token are not the calls that wait in this conversation")
+            raise UsageError(
+                "the calls in this token are not the calls that wait in this conversation: pass the token that pause() "
+                "returned for this conversation"
+            )
 
     def _adopt(self, results: Results) -> None:
         """Make the results of the resumed plan the open turn, and close it if no call waits."""
@@ -514,7 +517,7 @@ class Conversation:
         provider = get(results.provider) if isinstance(results.provider, Provider) else get(results.provider.name)
         bound = self._bound_of(provider)
         if self._asked is not None and self._asked[0].provider is provider and self._asked[1] is not None:
-            model = self._asked[1]  # the requested name, which may be an alias of the version in the response
+            model = self._asked[1]  # the requested name, which may be an alias for the version that the response names
         wire_messages, origin = (
             list(make_sendable(results.assistant)),
             Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
@@ -525,7 +528,7 @@ class Conversation:
         )
 
     def _bound_of(self, provider: Provider) -> Bound:
-        """Return the bound tools that the last request to a provider sent; without a request, bind the tools."""
+        """Return the bound tools of the last request if it went to this provider; otherwise, bind the tools."""
         if self._asked is not None and self._asked[0].provider is provider:
             return self._asked[0]
         return self.tools.bind(provider)
@@ -566,13 +569,14 @@ class Conversation:
             native: The provider's own tools. They are sent in addition to the tools of this conversation, and count
                 toward the same limits.
             output: The type of the answer, as for ``Registry.bind``. The results of the response hold the answer. If
-                the answer is wrong, the conversation appends a message that tells the model what to correct.
+                the answer is invalid, the conversation appends a message that tells the model what to correct.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
             **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
                 ``config``, is merged with the conversation's own value.
 
         Raises:
-            HistoryError: The conversation cannot be sent, for example because a call waits for approval or has no result yet.
+            HistoryError: The conversation cannot be sent, for example because a call waits for approval
+                or has no result yet.
             ExportError: As for ``Bound.request``.
             UsageError: The provider has no message histories, a repair rule is unknown, or the conversation sets a
                 keyword itself.
@@ -641,7 +645,8 @@ class Conversation:
         """Read and validate the calls of a response without running them. ``+= plan.results`` appends the response.
 
         Args:
-            response: The response, as for ``dispatch``. Without a response, the plan has the calls of the open turn.
+            response: The response, as for ``dispatch``. Without a response, the plan has the calls of the open
+                turn, or the calls at the end of the conversation that have no results yet.
             provider: The provider of the response, as for ``dispatch``.
 
         Raises:
@@ -695,7 +700,7 @@ class Conversation:
         provider: AnyProvider | None = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Run every call of a response, and append the response and the results, even if calls fail.
+        """Run every call in a response, and append the response and the results, even if calls fail.
 
         If a call waits for approval, the turn stays open: see ``pending``.
 
@@ -741,14 +746,14 @@ class Conversation:
     def _append_response(self, response: Any, provider: AnyProvider | None) -> tuple[Results, tuple[int, int]]:
         """Read a response and append it before a call runs.
 
-        Reading can fail. If reading failed after the run, the results of calls that ran would be lost.
+        Reading can fail. If the response were read after the run, a failure would lose the results of calls that ran.
         """
         self._refuse_open("dispatch")
         plan, model = self._plan_response(response, provider)
         return plan.results, self._begin_turn("dispatch", plan.results, self._messages_of_response(plan.results, model))
 
     def _take_back(self, results: Results, messages: int, turns: int) -> None:
-        """Undo ``_opened`` because no call could run: the caller can dispatch the same response again."""
+        """Undo ``_begin_turn`` because no call could run: the caller can dispatch the same response again."""
         with self._lock:
             self._open, self._turns = None, turns
             self._added.pop(id(results), None)
@@ -756,7 +761,7 @@ class Conversation:
             self._hidden = {position for position in self._hidden if position < messages}
 
     def trimmed(self, keep: int) -> "Conversation":
-        """Return a new conversation with the last turns of this one, and all of its system prompts.
+        """Return a new conversation with the last turns and all system prompts of this conversation.
 
         Args:
             keep: The number of turns. A turn starts with a user message and ends before the next turn.
@@ -786,14 +791,14 @@ class Conversation:
         the text is not signed. A call that was approved but did not run is pending again after ``from_json``.
 
         Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the provider's own form of a
-        message with such a call is left out. An answer whose type has secrets is hidden as a whole. If any tool takes
-        secrets, the arguments of calls of unknown tools are left out. A waiting call with secrets must be resumed by a
-        token with a ledger.
+        message with such a call is left out. An answer whose type has secrets is hidden entirely. If any tool takes
+        secrets, the arguments of calls to unknown tools are left out. To resume a waiting call with secrets, use a
+        token and a ledger.
 
         A lone surrogate is written as an escape, because files and databases reject it.
 
         Args:
-            secrets: Whether to write secret arguments as they are.
+            secrets: Whether to write secret arguments without hiding them.
 
         Raises:
             UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deeply.
@@ -815,7 +820,7 @@ class Conversation:
         return _hide_answer(message) if position in self._hidden else _hide_secrets(message, self.tools)
 
     def _stored_state(self) -> JsonObject:
-        """Return the stored state of the conversation besides its messages: id, number of turns, and open turn."""
+        """Return the state that is stored in addition to the messages: id, number of turns, and open turn."""
         with self._lock:
             self._close_if_done()
             stored_turn = self._stored_turn
@@ -851,7 +856,7 @@ class Conversation:
             tools: The tools that models can call.
 
         Raises:
-            UsageError: The value is not a conversation, or is of an unknown version.
+            UsageError: The value is not a conversation, or has an unknown version.
         """
         try:
             body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
@@ -866,7 +871,7 @@ class Conversation:
 
 
 def _hide_answer(message: Message) -> Message:
-    """Return a message with its answer hidden; the answer is a text or the arguments of a call."""
+    """Return a message with its answer hidden; the answer is text or the arguments of a call."""
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, TextPart):
@@ -920,7 +925,7 @@ def _make_part(content: Any) -> MessagePart:
         case Image() | File():
             return MediaPart(media=content)
         case _:
-            raise UsageError(f"a user message takes texts, images and files, not {type(content).__name__}")
+            raise UsageError(f"a user message takes text, images and files, not {type(content).__name__}")
 
 
 def _is_only_output(request: JsonObject, bound: Bound) -> bool:
@@ -929,10 +934,10 @@ def _is_only_output(request: JsonObject, bound: Bound) -> bool:
 
 
 def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
-    """Merge two objects of keyword arguments, including the objects in them.
+    """Merge two objects of keyword arguments, including nested objects.
 
     Raises:
-        UsageError: Both have a value for the same key.
+        UsageError: Both objects have a value for the same key.
     """
     merged = dict(first)
     spellings = {key.replace("_", "").lower(): key for key in merged}  # Gemini's SDK takes both spellings of a key

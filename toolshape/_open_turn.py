@@ -1,4 +1,4 @@
-"""Stores and restores the open turn of a conversation: an assistant's message whose calls are not all answered."""
+"""Stores and restores the open turn of a conversation: an assistant message with at least one unanswered call."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from toolshape._errors import CallError, CallErrorCode, Problem, UsageError
 from toolshape._results import Result, Results
 from toolshape.messages import Message, ToolResultPart, calls_in, results_in
 
-_WAYS_OUT = "approve, deny or edit it and call run, or pause the conversation"
+_WAYS_OUT = "approve, deny or edit the call and call run(), or pause the conversation"
 _LEFT: frozenset[State] = frozenset({"pending", "approved", "given away"})
 _UNANSWERED: frozenset[State] = frozenset({"ready", "claimed", "asking", "running", "cancelled", *_LEFT})
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenTurn:
-    """The calls of the assistant's last message, until every call has its result.
+    """The calls in the assistant's last message, until every call has its result.
 
     ``number`` is the number of the turn in the conversation. ``is_restored`` tells whether the turn was read from JSON;
     if so, its unanswered calls may have run since the JSON was written. ``begun`` holds the positions of the calls that
@@ -39,7 +39,7 @@ class OpenTurn:
 def is_open(turn: OpenTurn) -> bool:
     """Whether a call of the turn is running, waits for approval, or is approved but has not run.
 
-    A restored turn is also open if a call that needs no approval is unanswered: it has not run in this process.
+    A restored turn is also open if a call that needs no approval is unanswered: this process has not run the call.
     """
     if hasattr(turn.results, "controls") and turn.results.controls.runs:
         return True
@@ -61,11 +61,11 @@ def waiting_calls(turn: OpenTurn) -> list[str]:
 
 def refusal_message(waiting: Sequence[str]) -> str:
     """Return the error message that says why a conversation with an open turn cannot continue, and what to do."""
-    return f"{', '.join(waiting)} still waits, and a partial answer cannot be sent: {_WAYS_OUT}"
+    return f"{', '.join(waiting)} still waits, and the conversation cannot continue without its result: {_WAYS_OUT}"
 
 
 def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
-    """Return the open calls as problems of a history."""
+    """Return one ``Problem`` for each unanswered call."""
     return [
         Problem(path=path, rule="open_turn", message=f"{call_label} has no result yet", hint=_WAYS_OUT)
         for call_label in waiting
@@ -73,7 +73,7 @@ def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
 
 
 def turn_to_json(turn: OpenTurn) -> JsonObject:
-    """Return, as JSON, the facts about an open turn that the messages of the conversation do not contain.
+    """Return the JSON that stores an open turn: the facts that the messages of the conversation do not contain.
 
     The JSON is not signed, so anyone who stores it can change it. It therefore records which calls wait, but never that
     a call was approved or edited.
@@ -97,7 +97,7 @@ def _stored_state(found: State) -> str:
 
 
 def stored_waiting_calls(stored: JsonObject) -> list[str]:
-    """Return the names and ids of the unanswered calls of a stored turn."""
+    """Return the names and ids of the unanswered calls in a stored turn."""
     return [f"{call['name']} ({call['id']})" for call in stored["calls"] if call["state"] != "answered"]
 
 
@@ -108,7 +108,7 @@ def restore_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequen
         stored: The JSON that ``turn_to_json`` returned.
         number: The number of the turn.
         bound: The tools, bound to the stored provider with the stored strictness.
-        messages: The messages of the conversation. The last ones hold the calls and their results so far.
+        messages: The messages of the conversation. The last messages hold the calls and their results so far.
 
     Raises:
         UsageError: The messages do not contain the stored calls in their original form.
@@ -118,7 +118,9 @@ def restore_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequen
     assistant_messages = assistant_messages[max(len(assistant_messages) - stored["messages"], 0) :]
     raw_messages = [message.raw for message in assistant_messages]
     if not raw_messages or None in raw_messages or not any(map(calls_in, assistant_messages)):
-        raise UsageError("the messages do not contain the waiting calls unchanged: resume the calls with a token")
+        raise UsageError(
+            "the messages do not contain the waiting calls unchanged: call resume() with the token from pause()"
+        )
     is_items = histories_of(bound.provider).is_items
     reading = read_response(bound_tools_of(bound).reader, raw_messages if is_items else raw_messages[-1])
     results = plan_calls(bound.provider, reading, bound_tools_of(bound).handlers)
@@ -133,7 +135,7 @@ def restore_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequen
 
 
 def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequence[ToolResultPart]) -> None:
-    """Set the stored answers and states of the calls in results that were planned again."""
+    """Set the stored answers and states of the calls after the response was planned again."""
     entries = {entry[0]: entry for entry in state.every_entry(results)}
     entries_by_state: dict[State, list[Any]] = {"ready": [], "pending": []}
     stored_parts = iter(parts)
@@ -164,10 +166,10 @@ def _result_of(results: Results, position: int, part: ToolResultPart) -> Result:
 
 
 def check_guarded(turn: OpenTurn) -> None:
-    """Check that a restored turn can run without a ledger: no unanswered call may make its change twice.
+    """Check that a restored turn can run without a ledger: no unanswered call may repeat a write.
 
     Raises:
-        UsageError: A call may have run.
+        UsageError: An unanswered call may have run, and a second run may repeat its write.
     """
     if not turn.is_restored:
         return
@@ -177,6 +179,6 @@ def check_guarded(turn: OpenTurn) -> None:
         may_write = handler.runs_alone or ((bool(handler.approve) or entry[0] in turn.begun) and not is_harmless)
         if may_write and turn.results.answers[entry[0]] is None:
             raise UsageError(
-                f"{entry[1].name} ({entry[1].id}) may have run since this conversation was stored: pass the ledger that "
-                "records its calls as ledger=, or call resume() with the token that pause() returned"
+                f"{entry[1].name} ({entry[1].id}) may have run since this conversation was stored: pass the ledger "
+                "that records its calls as ledger=, or call resume() with the token that pause() returned"
             )

@@ -15,7 +15,7 @@ from toolshape._parts import File, Image, Part, Text
 
 _MOST_SHOWN = 20
 REFUSED = frozenset({"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"})
-"""The error codes of calls that are not run because the tool or its arguments are invalid."""
+"""The error codes of calls that are not run because the tool is unknown or the arguments are invalid."""
 
 
 class Result(NamedTuple):
@@ -25,7 +25,7 @@ class Result(NamedTuple):
     message. ``parts`` are the texts, images and files that the tool returned, if any; ``text`` names the images and
     files. ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds.
     ``is_text`` is ``True`` if the value is a string and ``text`` is this string, and ``False`` if ``text`` is the JSON
-    of the value. It is ``None`` for parts, for a text that was cut or marked as untrusted, and if it was not recorded.
+    of the value. It is ``None`` for parts, for text that was cut or marked as untrusted, and if it was not recorded.
     ``received`` holds the ``arguments``, if they were recorded before the tool ran.
     """
 
@@ -58,9 +58,9 @@ class Result(NamedTuple):
     def arguments(self) -> JsonObject | None:
         """The arguments that the function got, as JSON: validated, coerced, with defaults; ``None`` for invalid calls.
 
-        Under a hook, the arguments are recorded before the tool runs. Otherwise each access validates the call's raw
-        arguments again. Then changes by the tool are not visible, and a non-deterministic validator can give other
-        values.
+        Under a hook, the arguments are recorded before the tool runs. Without a hook, each access validates the call's
+        raw arguments again. The returned arguments then lack any changes that the tool made, and a non-deterministic
+        validator can return other values.
         """
         if self.error is not None and self.error.code in REFUSED:
             return None
@@ -135,7 +135,7 @@ class ReadBy(Protocol):
 
     @property
     def left_calls(self) -> Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None:
-        """Returns warnings of calls that a server left in a message's text; ``None`` if servers leave none there."""
+        """Returns warnings about calls that a server left in a message's text; ``None`` if servers never do this."""
         ...
 
 
@@ -164,7 +164,7 @@ class Answered(Protocol):
 
 
 class ReadAnswer(Protocol):
-    """The answer that was read from a response: an ``Answer``."""
+    """The structured answer that was read from a response; ``Answer`` has these attributes."""
 
     value: Any
     error: AnswerError | None
@@ -178,7 +178,7 @@ class ReadAnswer(Protocol):
 
     @property
     def feedback(self) -> list[Any]:
-        """The user message that says what to correct; empty if the answer is valid, or if a call's result says it."""
+        """The user message that says what to correct; empty if the answer is valid, or if a call's result says so."""
         ...
 
     def unwrap(self) -> Any:
@@ -195,12 +195,12 @@ class Controls:
 
     ``entries`` holds the validated calls, and ``states`` their states, both by position; ``in_state`` maps each state
     to the positions of its calls. ``approvals`` holds the positions of approved calls. ``unasked`` holds the positions
-    of pending calls whose approval rule takes the injected values, so the run asks the rule. ``as_written`` holds the
+    of pending calls whose approval rule takes the injected values: a run asks this rule. ``as_written`` holds the
     edited calls as the model wrote them.
 
     ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before that if all
-    remaining calls wait; ``was_told`` records that it was called. ``scope`` is the ledger scope of an earlier run, if
-    any. ``unnamed`` is the scope of calls to which the provider gave no id. ``places`` maps the id of a call, and the
+    remaining calls wait; ``was_told`` records that this happened. ``scope`` is the ledger scope of an earlier run, if
+    any. ``unnamed`` is the scope for calls to which the provider gave no id. ``places`` maps the id of a call, and the
     ``id()`` of its object, to positions; it is filled when a caller first names a call.
     """
 
@@ -241,8 +241,8 @@ class Controls:
         return sorted({*self.in_state.get("pending", ()), *self.in_state.get("given away", ())})
 
     def __getstate__(self) -> dict[int, str]:
-        # Entries hold functions, so they are not pickled. Of the states, another process needs only two facts: whether
-        # a call waits for approval, and whether it has begun.
+        # Entries hold functions, so they are not pickled. Another process needs only two facts about each call: whether
+        # the call waits for approval, and whether it has begun.
         return {position: _PICKLED[state] for position, state in self.states.items() if state in _PICKLED}
 
     def __setstate__(self, states: dict[int, str]) -> None:
@@ -266,9 +266,9 @@ _NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
 class Results(Sequence[Result]):
     """The results of every call in one response, in call order; falsy if the response called no tool.
 
-    At any time, each call has a result: a call that was not run yet reads as ``not_run``, a call that waits for
-    approval as ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` is the reason why the
-    response ended, in a word that is the same for all providers; ``finish_raw`` is the provider's own word.
+    At any time, each call has a result: a call that has not run yet reads as ``not_run``, a call that waits for
+    approval as ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` says why the response
+    ended, in words that are the same for all providers; ``finish_raw`` is the provider's own word.
 
     ``calls`` holds the calls, and ``assistant`` the assistant's messages, unchanged. Pickled results keep the answers
     that existed when they were pickled.
@@ -276,7 +276,8 @@ class Results(Sequence[Result]):
 
     # ``planned`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has ``None``
     # for a call that is not answered yet. ``waiting`` holds the calls that may run, as long as there are no
-    # ``controls``. These exist once calls are approved, denied, edited, named, checked by a ledger, or observed.
+    # ``controls``. The ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
+    # observed.
     # ``is_plain`` tells whether all calls can run without a prior check.
     # ``answer`` is set only if the tools were bound with ``output=``.
     __slots__ = (
@@ -357,8 +358,9 @@ class Results(Sequence[Result]):
         if pending_positions:
             names = ", ".join(f"{call.name} ({call.id})" for call in map(self.calls.__getitem__, pending_positions))
             raise UsageError(
-                f"calls still wait for approval, and a partial answer cannot be sent: {escape_invisible(names)}; "
-                "get the plan with bound.plan(results), approve or deny these calls, and run it; or pause it"
+                f"these calls still wait for approval: {escape_invisible(names)}; the results cannot be sent until "
+                "each call is answered: get the plan with bound.plan(results), and either approve or deny the calls "
+                "and run the plan, or pause the plan"
             )
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -372,7 +374,7 @@ class Results(Sequence[Result]):
         return f"Results([{', '.join([*shown, *more])}])"
 
     def __str__(self) -> str:
-        """Return one line per call, for at most one screen of calls."""
+        """Return one line for each of the first calls, and the number of the other calls."""
         lines = [_line(result) for result in self[:_MOST_SHOWN]]
         if len(self) > _MOST_SHOWN:
             lines.append(f"and {len(self) - _MOST_SHOWN} more")
@@ -405,7 +407,7 @@ class Results(Sequence[Result]):
 
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
-        """Warnings of calls that the server left in the text of the response; these calls were not run."""
+        """Warnings about calls that the server left in the text of the response; these calls were not run."""
         find_warnings = self.provider.response.left_calls
         return (
             find_warnings(self.assistant[-1], self.provider.name)

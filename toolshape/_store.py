@@ -1,4 +1,4 @@
-"""``Contents`` and ``Store``: the records behind a ``Registry``."""
+"""Defines ``Contents`` and ``Store``, which hold the tools and settings of a ``Registry``."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -28,12 +28,12 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class Contents:
-    """A snapshot of a registry; a change replaces the whole snapshot, so no thread sees half of a change.
+    """A snapshot of a registry; a change replaces the whole snapshot, so no thread sees a partial change.
 
     Args:
-        strict: Whether providers constrain arguments, unless ``bind`` or the tool sets this.
+        strict: Whether providers constrain arguments, if neither ``bind`` nor the tool says so.
         coerce: Coercion rules to switch on or off by name.
-        feedback: The format of the answer to a call with invalid arguments.
+        feedback: The format of the error that answers a call with invalid arguments.
         default_effect: How to treat tools that declare no effect.
         tools: The tools by name.
         hooks: The hooks around every call, the first outermost.
@@ -67,7 +67,7 @@ class Contents:
 
 
 class Store:
-    """The contents of a registry, and the listeners to its changes; safe to use from several threads."""
+    """The contents of a registry, and the listeners that each change calls; safe to use from several threads."""
 
     __slots__ = ("contents", "listeners", "lock")
 
@@ -94,11 +94,11 @@ class Store:
 
 
 def add_by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
-    """Return tools by name, with the added tools.
+    """Return the existing and the added tools, by name.
 
     Raises:
         DefinitionError: Two tools share a name.
-        UsageError: A tool is a method without its object.
+        UsageError: A tool is a method that is not bound to an object.
     """
     tools = dict(there)
     for tool in added:
@@ -110,7 +110,7 @@ def add_by_name(there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., A
 
 
 def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
-    """Whether a module defined a function again, as in a notebook cell that ran twice; the new tool then counts."""
+    """Whether a module defined a function again, as in a notebook cell that ran twice; the new tool then wins."""
     functions = [None if tool is None else record_of(tool).function for tool in (taken, added)]
     names = [
         (getattr(function, "__module__", None), getattr(function, "__qualname__", "<locals>")) for function in functions
@@ -122,6 +122,9 @@ def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
 
 def _check_name_free(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
     if existing := tools.get(added.name):
-        message = f"{added.name!r} is already at {record_of(existing).definition.location}: give one of the two tools another name with tool(name=...)"
+        message = (
+            f"{added.name!r} is already defined at {record_of(existing).definition.location}: "
+            "give one of the two tools another name with tool(name=...)"
+        )
         problem = Problem(path="name", rule="name_taken", message=message)
         raise DefinitionError(tool=added.name, location=record_of(added).definition.location, problems=[problem])

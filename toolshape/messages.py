@@ -48,9 +48,9 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextPart:
-    """A text.
+    """Text in a message.
 
-    In every part, ``raw`` is the part as the provider sent it, and ``path`` is its place in the message.
+    In every part, ``raw`` is the part as the provider sent it, and ``path`` is the place of the part in the message.
     """
 
     text: str
@@ -72,9 +72,9 @@ class ToolCallPart:
     """A call that a model made.
 
     ``wire_name`` and ``arguments_raw`` are the name and arguments on the wire. ``name`` is the tool's own name, and
-    ``arguments`` are in canonical form. Both are ``None`` if no tool has the name; ``arguments`` is also ``None`` if
-    the arguments cannot be read. ``fault`` says what is wrong with the call. ``has_id`` is whether the provider sent
-    the id; otherwise this library generated it.
+    ``arguments`` are in canonical form. Both are ``None`` if no tool has this name; ``arguments`` is also ``None`` if
+    the arguments cannot be read. ``fault`` says what is wrong with the call. ``has_id`` is ``True`` if the provider
+    sent the id, and ``False`` if this library generated it.
     """
 
     id: str
@@ -92,9 +92,9 @@ class ToolCallPart:
 class ToolResultPart:
     """The result of a call: its ``text``, and its ``parts`` (texts, images, files) if ``text`` is not the whole result.
 
-    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text`` is whether the value is a
-    string, so that ``text`` is not the JSON of another value; ``None`` if unknown. ``call_raw`` is the call as its
-    provider sent it, if the result must be written in the same form.
+    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text`` is ``True`` if the call
+    returned a string, ``False`` if ``text`` is the JSON of another value, and ``None`` if that is unknown.
+    ``call_raw`` is the call as its provider sent it, if the result must be written in the same form.
     """
 
     id: str
@@ -138,8 +138,8 @@ class Message:
     """One message of a conversation.
 
     ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
-    or ``None`` if this library made or changed the message. ``finish`` is the reason why a response ended, in the same
-    words for all providers. ``path`` is the place in the source of the message.
+    or ``None`` if this library made or changed the message. ``finish`` says why a response ended, in the same words
+    for all providers. ``path`` is the place of the message in its source.
     """
 
     __module__ = "toolshape"
@@ -188,7 +188,7 @@ def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
 class Repair:
     """One repair of a history: where (``path``), why (``rule``), and what was done (``note``).
 
-    ``invalidates`` are the paths of reasoning whose signatures the repair invalidates, if the provider's signatures
+    ``invalidates`` lists the paths of reasoning whose signatures the repair invalidates, if the provider's signatures
     cover the preceding messages.
     """
 

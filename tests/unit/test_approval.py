@@ -74,7 +74,7 @@ def test_dispatch_runs_what_may_run(how):
     ]
     assert [coercion.rule for coercion in results.pending[1].coercions] == ["number_text"]
     for half in ("messages", "turn"):
-        with pytest.raises(UsageError, match=r"calls still wait for approval.*: drop \(call_0\), pay \(call_2\);"):
+        with pytest.raises(UsageError, match=r"calls still wait for approval: drop \(call_0\), pay \(call_2\);"):
             getattr(results, half)
     assert not results.ok
     assert "is waiting for approval and was not run" in str(results)
@@ -192,7 +192,7 @@ def test_a_hook_that_calls_on_twice_runs_what_was_edited():
     ("decide", "said"),
     [
         (lambda plan: plan.approve("call_9"), "not a call of this plan"),
-        (lambda plan: plan.approve(5), "takes calls of plan.calls"),
+        (lambda plan: plan.approve(5), "takes calls from plan.calls"),
         (lambda plan: plan.approve("call_4"), "which is answered"),
         (lambda plan: plan.deny("call_4"), "which is answered"),
         (lambda plan: plan.deny("call_0", None), "takes the reason for the model as a string"),

@@ -231,7 +231,7 @@ MISTAKES = {
     "a response given to a provider's own": (
         lambda: Registry([add]).bind("anthropic").dispatch({"choices": [{"message": {"role": "assistant"}}]}),
         ResponseError,
-        "a response of openai, not of anthropic",
+        "this is a response of openai, not of anthropic",
     ),
     "strict at a provider without it": (
         lambda: Registry([add]).export("mcp", strict=True),
@@ -293,12 +293,12 @@ MISTAKES = {
     "the stream of another provider": (
         lambda: collected({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}),
         ResponseError,
-        "no event of openai has arrived; the last piece was with the keys ['message', 'type']",
+        "no event of openai has arrived; the last piece was an object with the keys ['message', 'type']",
     ),
     "an error in place of a stream": (
         lambda: collected({"type": "error", "error": {"message": "overloaded"}}, "cohere"),
         ResponseError,
-        "not a stream, but an error of the provider: {'message': 'overloaded'}",
+        "the provider sent an error instead of a stream: {'message': 'overloaded'}",
     ),
     "a plan that is pickled": (
         lambda: pickle.dumps(Registry([add]).bind("openai").plan({"role": "assistant", "content": "Hi"})),

@@ -550,7 +550,7 @@ def test_a_denied_call_is_not_run_when_its_response_comes_again(scope, tmp_path,
         late = desk.plan(asked_to_pay("b"))
         late.deny("b", "no")
         late.run(ledger=ledger, scope=scope)
-        assert "give_back (b) was denied, but the ledger knows the call: paid 1" in caplog.text
+        assert "give_back (b) was denied, but the ledger has another outcome: paid 1" in caplog.text
 
 
 @pytest.mark.parametrize("is_async", [False, True])

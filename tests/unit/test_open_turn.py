@@ -71,7 +71,7 @@ def test_what_ran_is_there_and_the_turn_waits():
         lambda: asyncio.run(chat.adispatch(ASKED)),
         lambda: chat.trimmed(1),
     ):
-        with pytest.raises(UsageError, match=r"refund \(call_1\) still waits.*approve, deny or edit it and call run"):
+        with pytest.raises(UsageError, match=r"refund \(call_1\) still waits.*deny or edit the call and call run"):
             refused()
     with pytest.raises(HistoryError, match=r"refund \(call_1\) has no result yet") as caught:
         chat.request("openai", model="m")

@@ -81,7 +81,7 @@ def test_no_tool_is_lost_that_several_threads_add():
 def test_of_definitions_with_a_name_that_is_taken_none_is_added():
     tools = Registry([find])
     for names in (["new", "find"], ["new", "new"]):
-        with pytest.raises(DefinitionError, match="is already at"):
+        with pytest.raises(DefinitionError, match="is already defined at"):
             tools.add_definitions([{"name": name, "inputSchema": {"type": "object"}} for name in names])
     assert [tool.name for tool in tools] == ["find"]
 
@@ -443,7 +443,7 @@ def test_a_cell_that_is_run_twice_replaces_its_tool():
     assert registry["greet"].call({"name": "Ann"}) == "good day Ann"
     other = {"__name__": "elsewhere"}
     exec(code, other)
-    with pytest.raises(DefinitionError, match="is already at"):
+    with pytest.raises(DefinitionError, match="is already defined at"):
         registry.add(other["greet"])
 
 

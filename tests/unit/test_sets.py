@@ -103,7 +103,7 @@ def test_all_by_other_names():
     assert outcomes(renamed.dispatch(response(("open", {"path": "a"}), ("read_file", {"query": "q"})))) == [
         "read a", "found q",
     ]  # fmt: skip
-    with pytest.raises(DefinitionError, match="'search' is already at"):
+    with pytest.raises(DefinitionError, match="'search' is already defined at"):
         TOOLS.renamed({"read_file": "search"})
     with pytest.raises(KeyError, match="there is no tool 'nope'"):
         TOOLS.renamed({"nope": "x"})
@@ -129,7 +129,7 @@ def test_those_of_two():
     assert outcomes(both.dispatch(response(("a_search", {"query": "1"}), ("b_search", {"query": "2"})))) == [
         "found 1", "found 2",
     ]  # fmt: skip
-    with pytest.raises(DefinitionError, match="'read_file' is already at"):
+    with pytest.raises(DefinitionError, match="'read_file' is already defined at"):
         TOOLS | TOOLS.subset("read_file")
     with pytest.raises(TypeError):
         TOOLS | [search]

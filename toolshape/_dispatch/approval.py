@@ -1,4 +1,4 @@
-"""Approve, deny or edit the pending calls of a plan."""
+"""Approves, denies and edits calls of a plan that have not begun."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Deny:
     def __post_init__(self) -> None:
         reason: Any = self.text
         if not isinstance(reason, str):
-            raise UsageError(f"Deny takes the text that the model reads, not {type(reason).__name__}")
+            raise UsageError(f"Deny takes a string, the text that the model reads, not {type(reason).__name__}")
 
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
@@ -50,7 +50,7 @@ def hold(results: Results, entries: Iterable[Ready]) -> None:
 
 
 def approve(results: Results, given: Any) -> None:
-    """Approve calls, so that they may run.
+    """Approve calls, so ``run`` can run them.
 
     Raises:
         UsageError: A call is not in these results, or is running or answered; no call was approved.
@@ -71,7 +71,7 @@ def deny(results: Results, given: Any, why: str) -> None:
 
 
 def list_denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Result]]:
-    """Return the calls to deny, each with the answer that denies it.
+    """Return the calls to deny, each with the result that denies the call.
 
     Raises:
         UsageError: A call is not in these results, or is running or answered.
@@ -89,7 +89,7 @@ def _deny_result(ready: Ready, reason: str) -> Result:
 
 
 def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
-    """Give a call other arguments, in canonical form; the tool's rule decides again whether the call needs approval.
+    """Give a call other arguments, in canonical form; the tool's approval rule then decides again whether it must wait.
 
     Raises:
         CallError: The arguments are invalid; the call is unchanged.
@@ -101,7 +101,9 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
         raise UsageError(f"plan.edit takes the arguments as a dict, not {type(values).__name__}")
     entries = _undecided_entries(results, given, "plan.edit")
     if len(entries) != 1:
-        raise UsageError(f"plan.edit takes one call, but {given!r} names {len(entries)}: pass one of plan.pending")
+        raise UsageError(
+            f"plan.edit takes one call, but {given!r} names {len(entries)} calls: pass one call from plan.pending"
+        )
     old_entry: Ready = entries[0]
     handler = old_entry[2].canonical
     values, model, coercions = validate_edit(handler, values)
@@ -135,7 +137,7 @@ def _decided_elsewhere_error(what: str, named: Any) -> UsageError:
 
 
 def _has_mask(value: Any, secrets: Secrets, place: tuple[str | int, ...] = ()) -> bool:
-    """Whether a value holds the mask of a secret, at a place where a secret may be."""
+    """Whether a value holds the mask of a secret at a place where the tool takes a secret."""
     if not secrets.are_there:
         return False
     if isinstance(value, dict):

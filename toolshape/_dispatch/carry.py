@@ -69,7 +69,7 @@ def carry_message(message: Message, to: Carrier, log: Log) -> Message:
 
 
 def _is_same_model(origin: Origin, model: str | None) -> bool:
-    """Whether two names may denote the same model: equal, or one is the other with a date suffix."""
+    """Whether two names may denote the same model: equal, or one is the other with a date or "latest" suffix."""
     if origin.model is None or model is None:
         return True
     shorter, longer = sorted((origin.model.rpartition("/")[2], model.rpartition("/")[2]), key=len)
@@ -104,7 +104,7 @@ def _rewrite_foreign_calls(message: Message, to: Carrier, log: Log) -> Message:
         if not isinstance(part, ToolCallPart) or part.arguments is None or to.calls.fits(part):
             return part
         call, fault = to.calls.write(part)
-        if fault == "unknown_tool":  # Its tool was removed: keep the call as a record.
+        if fault == "unknown_tool":  # The tool was removed: keep the call as a record.
             return part
         problem = f"the call of {part.wire_name} was made with other tools"
         log.repaired("other_tools", part_path(message, part), problem, "it is rewritten for the current tools")
@@ -146,7 +146,7 @@ def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> l
 
 
 def _log_extra_keys(raw: Any, path: str, log: Log) -> None:
-    """Record the keys that the target does not receive, for example signatures and citations."""
+    """Record the keys that the target provider is not sent, for example signatures and citations."""
     if extra_keys := unread_keys(raw):
         fault = f"no other provider knows {', '.join(map(repr, extra_keys))}"
         log.repaired("foreign_part", path, fault, "it is left out")

@@ -25,7 +25,7 @@ It is a plain tuple, because a NamedTuple cost 8 % of the dispatch of a scalar c
 
 
 class Stage(list[Ready]):
-    """Claimed calls that run before or after the other claimed calls."""
+    """Claimed calls that run as one step, before or after the other stages."""
 
 
 def claim_calls(
@@ -71,21 +71,21 @@ def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
     if isinstance(given, (str, Call, PendingCall)):
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, (bytes, dict)):
-        raise UsageError(f"{what} takes calls of plan.calls or their ids, not {type(given).__name__}")
+        raise UsageError(f"{what} takes calls from plan.calls or their ids, not {type(given).__name__}")
     positions: set[int] = set()
     for call in given:
         call_positions = _positions_of(results, call.call if isinstance(call, PendingCall) else call)
         if not call_positions:
             raise UsageError(
                 f"{what} names {call!r}, which is not a call of this plan, or was edited since: "
-                "pass calls of plan.calls or plan.pending, or ids"
+                "pass calls from plan.calls or plan.pending, or their ids"
             )
         positions.update(call_positions)
     return positions
 
 
 def _positions_of(results: Results, call: Any) -> list[int]:
-    """Return the positions of a call, or of the calls with an id; an index makes it fast to name many calls in turn."""
+    """Return the positions of a call, or of all calls with an id; an index makes repeated look-ups fast."""
     key = call if isinstance(call, str) else id(call)
     controls = state.controls_of(results)
     positions = controls.places.get(key, [])
@@ -103,7 +103,7 @@ def check_runnable(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_asyn
     """Check that all of these calls can be run.
 
     Raises:
-        UsageError: A call cannot run here.
+        UsageError: A call cannot run with this driver or these injected values.
     """
     for _, _, handler, _, _ in ready:
         if not is_async:
@@ -130,7 +130,7 @@ def calls_still_to_run(ready: Sequence[Ready], position: int) -> Iterator[Ready]
 
 
 def group_stages(ready: Sequence[Ready]) -> list[Stage]:
-    """Group calls into stages that run one after another; a call that writes or destroys is a stage of its own."""
+    """Group calls into stages that run one after another; a call that writes or destroys forms a separate stage."""
     groups: list[Stage] = []
     is_open = False
     for entry in ready:

@@ -23,7 +23,7 @@ class Reader(Protocol):
     """Reads the answer in a response, if the tools were bound with ``output=``."""
 
     def named(self, call: Call) -> Call:
-        """Rename a call that is the answer to the name of the output; return any other call unchanged."""
+        """Return a call that is the answer under the name of the output; return any other call unchanged."""
         ...
 
     def partial_call(self, call: Call) -> PartialCall:
@@ -31,7 +31,7 @@ class Reader(Protocol):
         ...
 
     def read_results(self, results: Results) -> None:
-        """Read the answer in a response whose calls are validated; if the answer is a call, also answer this call."""
+        """Read the structured answer in a response whose calls are validated; if a call holds it, answer the call."""
         ...
 
 
@@ -42,9 +42,10 @@ ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
 class Collector:
     """The calls of one streamed response.
 
-    ``plan`` returns the plan of the calls so far, as for a response without streaming; it answers a call that was cut
-    off as ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning in the last piece,
-    so one loop can stream them to a terminal for all providers. ``partial`` returns the calls that are still arriving.
+    ``plan`` returns the plan of the calls so far, as for a response without streaming. If a call was cut off, its
+    result is the error ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning in
+    the last piece, so one loop can stream both to a terminal for all providers.
+    ``partial`` returns the calls that are still arriving.
     """
 
     __module__ = "toolshape"
@@ -100,7 +101,7 @@ class Collector:
             The calls that this piece completes.
 
         Raises:
-            ResponseError: The value is not an event of this provider. Earlier events are kept.
+            ResponseError: The piece is not an event of this provider. Earlier events are kept.
         """
         if self._observe is not None:
             self._fed.append(chunk)
@@ -152,9 +153,9 @@ class Collector:
     def partial(self) -> tuple[PartialCall, ...]:
         """Return the calls that are not complete, as far as they have arrived, in call order.
 
-        The arguments are in canonical form, as the tool takes them, and not validated. They are a beginning of the
-        final arguments: strings and lists may grow, and fields may be added. If the provider is sent a field in another
-        form, such as a map as a list of pairs, the field appears once it is complete.
+        The arguments are in canonical form, as the tool takes them, and not validated. They are the final arguments so
+        far: strings and lists may grow, and fields may be added. If the provider is sent a field in another form, such
+        as a map as a list of pairs, the field appears once it is complete.
         """
         if not self._response or not recognised(self._provider, self._response):
             return ()
@@ -169,12 +170,10 @@ class Collector:
         return self._model
 
     def __reduce__(self) -> Any:
-        raise TypeError(
-            "a Collector cannot be pickled: it holds a stream that is not over; pickle its calls, or results"
-        )
+        raise TypeError("a Collector cannot be pickled: it holds an unfinished stream; pickle its calls, or results")
 
     def over(self, stream: Iterable[Any]) -> Iterator[Call]:
-        """Feed a whole stream, yield each call when it is complete, and close."""
+        """Feed a whole stream, yield each call when it is complete, and close the collector."""
         for chunk in stream:
             yield from self.feed(chunk)
         yield from self.close()
@@ -188,10 +187,10 @@ class Collector:
             yield call
 
     def _is_of_this_provider(self) -> bool:
-        """Whether the events may be of this provider.
+        """Whether the events may come from this provider.
 
-        Events are foreign if none of them had an effect, and the last event is an error or would have an effect at
-        another provider.
+        Events are foreign if none of them changed the response, and the last event is an error or would change the
+        response of another provider.
         """
         last_event = self._last
         if self._complete or not isinstance(last_event, dict) or self._response != _apply_event(self._provider, {}):
@@ -212,9 +211,12 @@ class Collector:
             return "no part of a response has arrived in this stream"
         last = self._last if isinstance(self._last, dict) else {}
         if last.get("error") or last.get("type") == "error":
-            return f"not a stream, but an error of the provider: {str(last.get('error') or last)[:300]}"
-        description = f"with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
-        return f"no event of {self._provider.name} has arrived; the last piece was {description}: is it from another provider?"
+            return f"the provider sent an error instead of a stream: {str(last.get('error') or last)[:300]}"
+        description = f"an object with the keys {sorted(map(str, last))[:8]}" if last else type(self._last).__name__
+        return (
+            f"no event of {self._provider.name} has arrived; the last piece was {description}: "
+            "is it from another provider?"
+        )
 
     def _fold_event(self, event: Any) -> list[Call]:
         self._last = event
@@ -234,13 +236,13 @@ class Collector:
 
 
 response_of: Callable[[Collector], JsonObject] = attrgetter("_response")
-"""Returns the part of the response that has arrived, for the reader of a streamed answer."""
+"""Returns the part of a collector's response that has arrived; the reader of a streamed answer uses this."""
 
-_NOBODYS: JsonObject = {"": None}  # an event of no provider: only a provider that keeps every event accepts it
+_NOBODYS: JsonObject = {"": None}  # no provider sends this event; only a provider that keeps every event accepts it
 
 
 def _apply_event(provider: Provider, event: JsonObject) -> JsonObject | None:
-    """Apply one event to an empty response; return ``None`` if it is not an event of the provider."""
+    """Apply one event to an empty response; return ``None`` if the provider has no such event."""
     body: JsonObject = {}
     try:
         fold_event(provider, body, event)

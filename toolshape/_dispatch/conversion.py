@@ -133,8 +133,8 @@ class Conversion:
     def _carry_all(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
         """Convert every message for the target provider.
 
-        If reasoning is left out, the items of its turn lose their ids, because with an id the provider requires the
-        reasoning.
+        If reasoning is left out, the items of its turn lose their ids, because the provider requires reasoning
+        for an item with an id.
 
         Returns:
             The messages, and the ``id()`` of each message whose preceding system or user message was left out.
@@ -158,7 +158,7 @@ class Conversion:
         return converted, turn_starts
 
     def _carry(self, message: Message, log: Log) -> Message | None:
-        """Convert a message for the target provider. Return ``None`` if it has no content left."""
+        """Convert a message for the target provider. Return ``None`` if no content is left."""
         converted = carry_message(message, self.carrier, log)
         if converted.parts or converted.raw is not None or converted.role == "system":
             return converted
@@ -199,13 +199,13 @@ def _has_role(message: Message) -> bool:
 
 
 def _log_merge(last: Message, first: Message, log: Log) -> None:
-    """Record that the last cached message and the next one are merged; within one pass, ``in_order`` records merges."""
+    """Record that the last cached message and the next message are merged; ``repaired`` records all other merges."""
     if last.raw is not None and first.raw is not None:
         log.repaired("same_role", first.path, "two neighbours have the same role", "they are merged")
 
 
 def _append_wires(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
-    """Append wire messages. If roles must alternate, merge the two messages at the seam when they have one role."""
+    """Append wire messages. If roles must alternate, merge the two messages at the seam if their roles are equal."""
     if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
         return [*before, *wires]
     last, first = before[-1], wires[0]
@@ -220,7 +220,7 @@ def _settled_count(messages: Sequence[Message], done: int, *, joins_roles: bool)
     """Return the number of settled messages.
 
     This is the last position where no call waits for a result, and where the next message cannot be merged into the
-    message before it. A message that is not the assistant's ends a turn: calls still unanswered there stay unanswered.
+    message before it. A user or system message ends a turn: calls that are unanswered at this point stay unanswered.
     """
     settled_count = done
     waiting: set[str] = set()

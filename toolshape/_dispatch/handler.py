@@ -1,4 +1,4 @@
-"""``Handler``: validates a call of one tool at one provider, invokes the tool, and writes the result for the model."""
+"""Defines ``Handler``, which validates calls of one tool, invokes the tool, and writes results for the model."""
 
 import copy
 import re
@@ -24,7 +24,7 @@ class Handler:
 
     Attributes:
         back: Maps arguments from the provider's form to canonical form; ``None`` if both forms are equal.
-        approve: Whether calls wait for approval, or the function that decides.
+        approve: Whether calls wait for approval, or the function that decides this.
         bound_strict: The strictness that ``bind`` was given.
         check_output: Rejects a result that the output schema does not admit; ``None`` if results are not checked.
         group: All handlers of the bound tools.
@@ -33,13 +33,13 @@ class Handler:
         is_controlled: Whether the tool has hooks or a limit, or takes a ``CallContext``.
         is_guarded: Whether the outermost hook asks a ledger.
         is_indirect: Whether the tool is async or controlled.
-        is_looked_at: Whether results are checked, cut or marked as untrusted.
+        is_looked_at: Whether results are checked against the output schema, cut, or marked as untrusted.
         is_plain: Whether the tool has no needs and no approval, and is called directly.
         is_plain_async: Whether the tool has no needs and no approval, and is awaited.
         runs_alone: Whether the tool writes or destroys; a call then runs after all earlier and before all later calls.
         runs_last: Whether the tool is async, or a hook does not work with both drivers; ``run`` calls such tools last.
         says_text: Whether a string result is sent verbatim.
-        shape, record: The sources that the handler was compiled from.
+        shape, record: The form and the record of the tool, from which the handler was compiled.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Handler:
         self.is_awaited = self.kind == "coroutine" and self.timeout is None and not self.is_controlled
 
     def under(self, hook: Any) -> "Handler":
-        """Return a copy with one more hook, which is outermost and asks a ledger."""
+        """Return a copy with one more hook, which runs around all others and asks a ledger."""
         guarded = copy.copy(self)
         guarded._set_hooks((hook, *self.hooks))  # noqa: SLF001 - of the same class
         guarded.is_guarded = True
@@ -142,13 +142,13 @@ class Handler:
         return framed_text, is_text if framed_text is text else None
 
     def framed(self, text: str) -> str:
-        """Cut a text to the length that the tool allows, and mark it if the tool's results are untrusted."""
+        """Cut text to the length that the tool allows, and mark the text if the tool's results are untrusted."""
         return self._mark(self._cut(text))
 
     def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        """Cut and mark parts; also return one text in place of all parts, for providers that take only text.
+        """Cut and mark parts; also return one string that replaces all parts, for providers that take only text.
 
-        If a file is untrusted, its name is marked as untrusted, and so is its content if it is text.
+        If a file is untrusted, its name is marked as untrusted. If its content is text, the content is marked too.
         """
         cut_parts = tuple(Text(self._cut(part.text)) if isinstance(part, Text) else part for part in parts)
         sent_parts: list[Part] = []
@@ -190,13 +190,16 @@ class Handler:
     def _mark(self, text: str) -> str:
         if not self.is_untrusted:
             return text
-        # The text must not be able to end the mark.
+        # Escape closing tags, so the text cannot end the mark.
         escaped_text = re.sub(r"<(\s*)/(?=\s*untrusted)", r"<\1\\/", text, flags=re.IGNORECASE)
         return f'<untrusted source="{self.wire_name}">\n{escaped_text}\n</untrusted>'
 
 
 def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:
-    """Return the check of results against the output schema, if the tool asks for it or the provider was sent the schema."""
+    """Return the check of results against the output schema, or ``None``.
+
+    Results are checked if the tool asks for the check or, by default, if the provider was sent the schema.
+    """
     options, schema = record.options, record.output.schema
     is_advertised = is_advertised and not (options.untrusted or options.longest_result)
     if schema is None or not (is_advertised if options.validate_result is None else options.validate_result):
@@ -204,7 +207,7 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
     try:
         return record.check_output
     except ImportError:
-        if options.validate_result is None:  # the tool does not require the check, and the client may do it
+        if options.validate_result is None:  # the tool does not require the check, and the client may check the result
             return None
         raise
 
@@ -215,7 +218,7 @@ def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
 
 
 class Handlers:
-    """The handlers of the bound shapes, by wire name; ``compiled`` holds the handlers that were used."""
+    """The handlers of the bound shapes, by wire name; ``compiled`` holds the handlers that were used so far."""
 
     __slots__ = ("_index", "_whole", "bound_strict", "compiled", "default_effect", "hooks", "shapes")
 
@@ -235,7 +238,7 @@ class Handlers:
         self._whole: Handlers | None = None
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
-        """Return handlers for a subset of these shapes, which share the compiled handlers."""
+        """Return ``Handlers`` for a subset of these shapes; both objects share the compiled handlers."""
         subset = Handlers(shapes, self.hooks, self.default_effect, self.bound_strict)
         subset._whole = self
         return subset

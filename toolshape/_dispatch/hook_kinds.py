@@ -1,4 +1,4 @@
-"""Defines the kinds of hooks (sync, async, or both), and rejects objects that cannot be called as a hook."""
+"""Defines the kinds of hooks (sync, async, or both), and rejects objects that cannot be hooks."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,7 +10,7 @@ from toolshape._results import Result
 
 
 class EitherHook(Protocol):
-    """A hook for both drivers: called if no event loop runs the tool; otherwise its ``acall`` is awaited."""
+    """A hook for both drivers: an event loop awaits its ``acall``; without a loop, the hook itself is called."""
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result], /) -> Result | None:
         """Run as the hook of ``run`` and ``dispatch``."""
@@ -30,7 +30,7 @@ Hook: TypeAlias = (
 
 
 def is_either_hook(hook: Any) -> bool:
-    """Whether a hook can be called without an event loop, and awaited in one."""
+    """Whether a hook can be called without an event loop, and awaited in an event loop."""
     return inspect.iscoroutinefunction(getattr(hook, "acall", None)) and not is_async_hook(hook)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """One call to be answered, and the options of its run."""
+    """One call that will be run, and the options of its run."""
 
     call: Call
     handler: Handler
@@ -38,7 +38,7 @@ class Work(NamedTuple):
 
 
 class _Running(NamedTuple):
-    """A call that is being answered; ``arguments`` were recorded before the tool ran."""
+    """A call that is running; ``arguments`` were recorded before the tool ran."""
 
     work: Work
     arguments: JsonObject
@@ -77,7 +77,7 @@ def _begin(work: Work) -> _Running:
 
 
 def _run_here(running: _Running, hooks: Sequence[Hook]) -> Result:
-    """Run the hooks and the tool: in a new event loop if the first of them is async, otherwise in this thread."""
+    """Run the hooks and the tool: in a new event loop if the first of these is async, otherwise in this thread."""
     if is_async_hook(hooks[0]) if hooks else running.work.handler.is_async:
         from toolshape._execution import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
@@ -105,7 +105,7 @@ def _context(running: _Running, *, attempt: int) -> CallContext:
 
 
 async def _answer_under(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) -> Result:
-    """Run the first hook around the others; without hooks, return the tool's own result."""
+    """Run the first hook around the other hooks and the tool; without hooks, return the tool's own result."""
     if not hooks:
         return await _run(running, in_loop=in_loop)
     hook: Any = hooks[0]
@@ -145,7 +145,7 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
     running = running._replace(cancellation=Cancellation(running.cancellation))
     started = perf_counter()
     try:
-        if state.attempts > 1:  # the previous attempt may have changed its arguments
+        if state.attempts > 1:  # the previous attempt may have changed the arguments
             work = work._replace(model=_validate_again(work, running.arguments))
         if handler.contexts:
             context = _context(running, attempt=state.attempts)
@@ -164,7 +164,7 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
 
 
 def _validate_again(work: Work, arguments: JsonObject) -> BaseModel:
-    """Validate the arguments again, so that this attempt gets the same arguments as the first.
+    """Validate the arguments again, so this attempt gets the same arguments as the first attempt.
 
     Raises:
         UsageError: The arguments change each time they are validated.
@@ -178,7 +178,7 @@ def _validate_again(work: Work, arguments: JsonObject) -> BaseModel:
         if handler.written(model) == arguments:
             return model
     raise UsageError(
-        f"a call of {handler.name} cannot be tried again: its arguments change when they are validated again"
+        f"a call of {handler.name} cannot be tried again: its arguments change when they are validated a second time"
     )
 
 
@@ -213,7 +213,7 @@ async def _call_in_loop(work: Work, cancellation: Cancellation) -> Any:
 
 
 def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
-    """Return the answer to a call whose hook raised a ``CallError``, a ``ToolError``, or another (hidden) error."""
+    """Return the result of a call whose hook raised an error; errors other than call and tool errors are hidden."""
     work = running.work
     if isinstance(error, CallError):
         text = str(error)
@@ -248,7 +248,7 @@ def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Res
 
 
 def _adopt_result(running: _Running, made: Result) -> Result:
-    """Turn a result that a hook made, or kept from another call, into a result of this call; check it against the schema."""
+    """Turn a result that a hook made or kept into a result of this call, and check it against the output schema."""
     work = running.work
     check_output = work.handler.check_output
     made = made._replace(call=work.call, coercions=work.coercions, received=running.arguments)

@@ -1,4 +1,4 @@
-"""``LedgerStore``: the protocol of a ledger of calls, and the check that an object follows it."""
+"""Defines ``LedgerStore``, the protocol of a ledger of calls, and checks that an object follows the protocol."""
 
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -53,7 +53,7 @@ class LedgerStore(Protocol):
         ...
 
     def keep(self, token_id: str, text: str) -> None:
-        """Store the contents of a paused plan that holds secrets, under the id of its token."""
+        """Store the contents of a paused plan that may hold secrets, under the id of the plan's token."""
         ...
 
     def kept(self, token_id: str) -> str | None:
@@ -77,7 +77,7 @@ def check_scope(scope: Any) -> str | None:
     """Check a scope, and return the scope.
 
     Raises:
-        UsageError: The scope is not a string, or no database can store it.
+        UsageError: The scope is not a string, or contains a character that databases cannot store.
     """
     if scope is not None and not isinstance(scope, str):
         raise UsageError(f"scope= must be a string, for example the ids of a conversation and a turn, not {scope!r}")

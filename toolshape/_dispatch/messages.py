@@ -1,4 +1,4 @@
-"""Reads stored messages and resolves their calls to tools; checks, repairs and converts them."""
+"""Reads stored messages and resolves their calls to tools; checks, repairs and converts messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def switched_off_repairs(repairs: Mapping[str, bool] | bool | None) -> frozenset
     """Return the names of the repairs that are switched off.
 
     Raises:
-        UsageError: A repair does not exist, or cannot be switched off.
+        UsageError: A repair in ``repairs`` does not exist or cannot be switched off.
     """
     if repairs is None or repairs is True:
         return frozenset()
@@ -47,7 +47,7 @@ def switched_off_repairs(repairs: Mapping[str, bool] | bool | None) -> frozenset
     off_names = frozenset(name for name, is_on in repairs.items() if not is_on)
     if required_names := sorted(off_names & CARRY_RULES):
         raise UsageError(
-            f"{required_names[0]} cannot be switched off: without it, messages of one provider cannot be sent to another"
+            f"{required_names[0]} cannot be switched off: without it, one provider's messages cannot be sent to another"
         )
     return off_names
 
@@ -106,7 +106,7 @@ def response_messages(
         given: The messages of the response.
         calls: The calls of the response, as they are dispatched.
         finish: The reason why the response ended.
-        origin: The provider, the model and the tools that the messages come from.
+        origin: The provider and model that wrote the messages, and the fingerprint of the tools in the request.
         before: The earlier messages of the conversation.
     """
     try:
@@ -118,7 +118,7 @@ def response_messages(
         part.has_id and part.id != call.id for part, call in zip(parts, calls, strict=True)
     ):
         # The calls in the messages differ from the calls in the response. The message gets the dispatched calls,
-        # because these calls are answered.
+        # because these are the calls that get results.
         call_parts = [
             ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw) for call in calls
         ]
@@ -145,7 +145,7 @@ def _dispatched_part(call: Call, part: ToolCallPart) -> ToolCallPart:
 
 
 def _resolve_part(part: ToolCallPart, provider: Provider, handlers: Handlers, *, is_ours: bool) -> ToolCallPart:
-    """Add to a call the name of its tool, and its arguments in canonical form."""
+    """Add the tool's own name and the canonical arguments to a call."""
     handler = handlers.find(part.wire_name)
     if handler is None:
         return replace(part, fault="unknown_tool")
@@ -158,13 +158,13 @@ def _resolve_part(part: ToolCallPart, provider: Provider, handlers: Handlers, *,
 
 
 def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
-    """Whether stored arguments are ambiguous: under an earlier version of the schema they may have meant something else."""
+    """Whether stored arguments may have had another meaning under an earlier version of the schema."""
     may_be_ambiguous = any(isinstance(difference, Loss) and difference.ambiguous for difference in shape.differences)
     return may_be_ambiguous and arguments != arguments_object(part)
 
 
 def check_messages(provider: Provider, given: Any, model: str | None) -> list[Problem]:
-    """Return the problems for which the provider would reject its messages."""
+    """Return the problems that would make the provider reject the messages."""
     histories = histories_of(provider)
     _, log = _repair(
         provider, histories, _drop_system_prompts(histories, messages_in(histories, given)), given, model, None
@@ -175,7 +175,7 @@ def check_messages(provider: Provider, given: Any, model: str | None) -> list[Pr
 def repair_messages(
     provider: Provider, given: Any, model: str | None, repairs: Mapping[str, bool] | bool | None
 ) -> Repaired:
-    """Repair a provider's messages so that it accepts them."""
+    """Repair messages, so the provider accepts them."""
     histories = histories_of(provider)
     messages = _drop_system_prompts(histories, messages_in(histories, given))
     fixed_messages, log = _repair(provider, histories, messages, given, model, repairs)
@@ -197,7 +197,7 @@ def _drop_system_prompts(histories: Histories, messages: list[Message]) -> list[
 
 
 def _continues_stored(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
-    """Whether results may answer calls that only the provider stores: the request continues or names stored items."""
+    """Whether results may answer calls that only the provider stores: the request names stored state."""
     if isinstance(given, Mapping) and any(given.get(name) for name in histories.continued_by):
         return True
     parts = (part for message in messages for part in message.parts)

@@ -30,7 +30,7 @@ _LONGEST_POLL = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerRun:
-    """A run of one plan under a ledger, which knows earlier calls and records new ones."""
+    """A run of one plan under a ledger, which knows earlier calls and records new calls."""
 
     results: Results
     ledger: LedgerStore
@@ -42,7 +42,7 @@ class LedgerRun:
         return identity_of(state.call_as_written(self.results, position), self.scope, self.unnamed)
 
     def around(self, ready: Sequence[Ready]) -> list[Ready]:
-        """Put each call under one more hook, which is outermost and asks the ledger."""
+        """Wrap each call in one more hook, which runs around all others and asks the ledger."""
         return [
             (position, call, handler.under(LedgerGuard(self, position)), model, coercions)
             for position, call, handler, model, coercions in ready
@@ -70,7 +70,7 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
 async def look_up(run: LedgerRun, steps: Steps) -> None:
     """Answer the pending calls that the ledger knows, and record in the ledger the calls that were denied.
 
-    So no person has to approve a call that has already run, and a denied call does not run when its response is
+    No person then has to approve a call that has already run, and a denied call does not run if its response is
     delivered again.
     """
     await record_denials(run, steps)
@@ -81,7 +81,7 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
         try:
             claim = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next iteration
         except Exception:  # a database may raise anything: the call keeps waiting
-            logging.getLogger("toolshape").exception("the ledger could not be asked for %s", identity.tool)
+            logging.getLogger("toolshape").exception("the ledger could not be asked about a call of %s", identity.tool)
             return
         may_run_again = claim is not None and claim.state == "unknown" and _may_run_again(entry[2].tool)
         if claim is not None and claim.state != "running" and not may_run_again:
@@ -89,7 +89,10 @@ async def look_up(run: LedgerRun, steps: Steps) -> None:
 
 
 async def record_denials(run: LedgerRun, steps: Steps) -> None:
-    """Record the denied calls of a plan; log a denial that the ledger contradicts, as when the call ran elsewhere."""
+    """Record the denied calls of a plan.
+
+    If the ledger contradicts a denial, for example because the call ran elsewhere, log a warning.
+    """
     for position in state.denied_positions(run.results):
         denial = run.results[position]
         try:
@@ -99,7 +102,10 @@ async def record_denials(run: LedgerRun, steps: Steps) -> None:
             return
         if recorded.error is None or recorded.error.code != "denied":
             logging.getLogger("toolshape").warning(
-                "%s (%s) was denied, but the ledger knows the call: %s", denial.call.name, denial.call.id, recorded.text
+                "%s (%s) was denied, but the ledger has another outcome: %s",
+                denial.call.name,
+                denial.call.id,
+                recorded.text,
             )
 
 
@@ -108,7 +114,7 @@ def _may_run_again(tool: ToolFacts) -> bool:
 
 
 class LedgerGuard:
-    """The outermost hook of a call under a ledger: runs the call at most once; otherwise returns the recorded outcome."""
+    """The outermost hook of a call under a ledger: runs the call, or returns the outcome that the ledger recorded."""
 
     __slots__ = ("_position", "_run")
 
@@ -126,7 +132,7 @@ class LedgerGuard:
 
     async def _answer(self, context: CallContext, proceed: Callable[[], Any], steps: Steps) -> Result:
         identity = context.known_as(self._run.identity(self._position))
-        if not identity.is_lasting:  # the ledger could not recognise the call later, and an equal call may be a new one
+        if not identity.is_lasting:  # the ledger could not recognise the call later: an equal call may be new
             self._begin()
             result: Result = await steps.result_of(proceed())
             return result

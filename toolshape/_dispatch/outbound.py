@@ -1,4 +1,4 @@
-"""Converts calls and results of any provider to the form of one provider."""
+"""Converts calls and results from any provider to the form of one provider."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ def histories_of(provider: Provider) -> Histories:
     """Return the ``Histories`` of a provider: how its messages are read and written.
 
     Raises:
-        UsageError: The provider has none.
+        UsageError: The provider has no histories.
     """
     if provider.histories is None:
         raise UsageError(
@@ -33,7 +33,7 @@ def histories_of(provider: Provider) -> Histories:
 
 
 class CallWriter:
-    """Writes calls of any provider in the form of one provider."""
+    """Writes calls from any provider in the form of one provider."""
 
     __slots__ = ("_handlers", "_provider", "_shapes")
 
@@ -56,7 +56,7 @@ class CallWriter:
         if shape.out is not None:
             with contextlib.suppress(
                 ValueError, TypeError, KeyError, AttributeError, IndexError
-            ):  # arguments that no schema admits
+            ):  # the schema may reject the arguments
                 sent_arguments = shape.out(part.arguments)
         handler = self._handlers.find(shape.wire_name)
         is_valid = handler is not None and handler.received(sent_arguments) is not None
@@ -64,7 +64,7 @@ class CallWriter:
         return replace(part, wire_name=shape.wire_name, arguments_raw=_sendable_copy(sent_arguments)), fault
 
     def fits(self, part: ToolCallPart) -> bool:
-        """Whether the current tools read the arguments of a call as its original tools did."""
+        """Whether the current tools read the arguments of a call in the same way as the tools that were called."""
         handler = self._handlers.find(part.wire_name)
         if handler is None or handler.name != part.name:
             return False
@@ -80,10 +80,10 @@ def _sendable_copy(arguments: Any) -> Any:
 def convert_calls(
     provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
 ) -> list[WireCall]:
-    """Convert calls of any provider, and pairs of a name and canonical arguments, to the form that a provider is sent.
+    """Convert calls from any provider, or pairs of name and canonical arguments, to the form that a provider is sent.
 
     Raises:
-        UsageError: A pair does not name a tool.
+        UsageError: A value is not a call or a pair, or a pair does not name a tool.
     """
     rule = None if provider.histories is None else provider.histories.rule("call_id", None)
     ids, writer = Ids(), CallWriter(provider, handlers)
@@ -98,7 +98,9 @@ def convert_calls(
             continue
         raw_pair: Any = call
         if not (isinstance(raw_pair, tuple) and len(raw_pair) == 2 and isinstance(raw_pair[1], dict)):  # noqa: PLR2004 - a pair
-            raise UsageError(f"a call is a Call, or a pair of a tool's name and a dict of arguments, not {raw_pair!r}")
+            raise UsageError(
+                f"pass each call as a Call, or as a pair of a tool's name and a dict of arguments, not {raw_pair!r}"
+            )
         name, canonical_arguments = raw_pair
         if name not in shapes:
             raise UsageError(f"there is no tool {name!r}")
@@ -125,7 +127,7 @@ def result_part_of(result: Result) -> ToolResultPart:
 
 
 def write_foreign_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
-    """Write results of other providers' calls as messages of this provider, with call ids and names in its form."""
+    """Write results of other providers' calls as messages for this provider, with its form of call ids and names."""
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
     ids = Ids()

@@ -1,4 +1,4 @@
-"""Makes the ``Result`` of a call from what its tool returned or raised."""
+"""Makes the ``Result`` of a call from the value that its tool returned, or the error that its tool raised."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ from toolshape._parts import Part, parts_of
 from toolshape._results import Result
 
 LARGE_RESULT = 100_000
-"""The number of characters from which a result is logged as large, unless the tool sets ``longest_result``."""
+"""A result with at least this many characters is logged as large, unless the tool sets ``longest_result``."""
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
@@ -25,7 +25,7 @@ def failed_result(
     """Return the result of a call whose tool raised.
 
     Raises:
-        BaseException: The error is an interrupt or a cancellation from outside; it answers no call.
+        BaseException: The error is an interrupt or a cancellation from outside, which is not a result.
     """
     if isinstance(error, RemoteError):
         error.text = handler.framed(error.text)
@@ -56,7 +56,7 @@ def successful_result(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a serialiser of the user's types may raise anything
-        misuse = UsageError(f"{handler.name} returned a ToolError: raise it, so that the model reads its text")
+        misuse = UsageError(f"{handler.name} returned a ToolError: raise the error, so the model reads its text")
         cause = misuse if isinstance(value, ToolError) else error
         answer = hide_error("unserialisable_result", cause, tool=call.wire_name)
         return Result(call, value, answer, coercions, elapsed, str(answer))
@@ -67,8 +67,8 @@ def successful_result(
 
 def _warn_of_size(handler: Handler, length: int) -> None:
     logging.getLogger("toolshape").warning(
-        "tool %r returned %s characters, which every later request of the conversation sends again: return less, or set "
-        "longest_result=",
+        "tool %r returned %s characters, which every later request of the conversation sends again: return less text, "
+        "or set longest_result=",
         handler.name,
         f"{length:,}",
     )
@@ -83,9 +83,9 @@ def _check_structured(check: Callable[[str, bool], None], value: Any) -> None:
     """Check the structured content of an MCP result against the output schema.
 
     Raises:
-        TypeError: There is no structured content, but only texts, images and files, which fit no schema.
+        TypeError: The result has no structured content, only text, images or files, which no schema describes.
     """
     structured = mcp_structured(value)
     if structured is None:
-        raise TypeError("the tool returned only texts, images or files, but its output schema describes a value")
+        raise TypeError("the tool returned only text, images or files, but its output schema describes a value")
     check(json.dumps(structured), False)

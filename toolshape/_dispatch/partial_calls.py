@@ -32,13 +32,13 @@ PartialCall.__module__ = "toolshape"
 def partial_call(call: Call) -> PartialCall:
     """Return the beginning of a call that is not complete.
 
-    The result is always a beginning of the final arguments, although the model writes them in the form that the
-    provider was sent. Only whole values can be mapped back from that form: half a list of pairs, or half of an enum's
-    word, would become something that the final value does not begin with.
+    The final arguments always begin with the returned arguments, although the model writes them in the form that the
+    provider was sent. Only whole values can be mapped back from that form. Half a list of pairs, or half of an enum's
+    word, would be mapped to a value that the final value does not begin with.
 
     All fields but the last are whole, and are mapped back. The last field may still grow. If the form changes anything
-    inside this field, it is left out. Otherwise it is kept, but without its nulls: some nulls mean that a field was
-    omitted, and which nulls do may depend on the rest of the call.
+    inside this field, the field is left out. Otherwise, the field is kept without its nulls: a null may mean that a
+    field was omitted, and whether it does can depend on the rest of the call.
     """
     handler = call.reader
     if not isinstance(handler, Handler):
@@ -70,12 +70,12 @@ def read_beginning(
             beginning_of_object[last_name] = _drop_nulls(parsed[last_name])
     try:
         return cast("JsonObject", back(beginning_of_object))
-    except ValueError:  # the model broke the form: the answer to the whole call will say so
+    except ValueError:  # the arguments are invalid: the result of the whole call will say so
         return {}
 
 
 def _parse_incomplete(arguments: Any) -> JsonObject:
-    """Read incomplete JSON text, without a number at its end, which may have more digits."""
+    """Parse incomplete JSON text; leave out a number at its end, because more digits may follow."""
     value = arguments
     if isinstance(value, str):
         is_in_text = _ESCAPED.sub("", value).count('"') % 2

@@ -1,4 +1,4 @@
-"""Pauses a plan as a signed token, and restores the calls of a token with the same arguments."""
+"""Pauses a plan as a signed token, and restores the calls from a token with the same arguments."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
             await steps.blocking(lambda: ledger.keep(token_id, payload))
             content["in_ledger"] = digest(key_bytes, payload)
         else:
-            raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - raised here, so that the calls are taken back as for any other error
+            raise UsageError(_NEEDS_LEDGER)  # noqa: TRY301 - raised here, so the except branch takes the calls back
         token = sign(content, key_bytes)
     except BaseException:
         state.take_back(results, previous_states)
@@ -190,7 +190,7 @@ def _to_json_text(value: Any) -> str:
 
 
 def parse_payload(text: str) -> JsonObject:
-    """Parse the payload of a paused plan."""
+    """Parse the payload of a paused plan, and decode the bytes in it."""
     payload: JsonObject = from_json_value(json.loads(text))
     return payload
 

@@ -1,4 +1,4 @@
-"""``Plan``: the validated calls of one response, before they run, and the decisions on them."""
+"""Defines ``Plan``: the validated calls of one response, and the methods to approve, deny, edit, pause and run them."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ class Plan:
     results: Results
 
     def __init__(self, results: Results) -> None:
-        """Make a plan from results. All state is in the results, so two plans of the same results are interchangeable."""
+        """Make a plan from results, which hold all state: two plans of the same results are interchangeable."""
         self.results = results
 
     @property
@@ -117,7 +117,7 @@ class Plan:
             scope: The scope for the ledger that ``resume`` uses; see ``run``. By default, the scope of an earlier run.
 
         Raises:
-            UsageError: The key is too short, every call is answered, or a tool takes secrets and there is no ledger; or
+            UsageError: The key is too short, every call is answered, or a tool takes secrets and there is no ledger. Or
                 the arguments of a call change when they are written as JSON and validated again. The plan is unchanged.
         """
         from toolshape._dispatch import pausing, steps  # noqa: PLC0415 - few plans are paused
@@ -164,7 +164,7 @@ class Plan:
             only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
             limit: How many async calls run at once.
             on_progress: Called in the tool's thread, with each ``Progress`` that the tool reports.
-            ledger: Records which calls have run, so that no call runs twice.
+            ledger: Records which calls have run, so no call runs twice.
             scope: A name within which the ids of calls are unique, for example a conversation and a turn. Without a
                 scope, the provider's ids must be unique everywhere, and the ledger ignores a call to which the provider
                 gave no id.
@@ -205,7 +205,7 @@ class Plan:
             inject: The values of injected parameters, by name.
             only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
             limit: How many calls run at once, in the loop and in threads together.
-            on_progress: Called in the loop's thread or the tool's, with each ``Progress`` that a tool reports.
+            on_progress: Called in the loop's thread or the tool's thread, with each ``Progress`` that a tool reports.
             ledger: The ledger, as for ``run``; threads read and write the ledger.
             scope: The scope of the ids, as for ``run``.
 

@@ -1,4 +1,4 @@
-"""Validates the calls of a response: each is ready, pending, or answered with the error that rejects it."""
+"""Validates the calls in a response: each is ready, pending, or answered with the error that rejects the call."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from toolshape._wire.provider import Provider, Read
 if TYPE_CHECKING:
     from toolshape._dispatch.claims import Ready
 
-_MOST_HINTS = 10  # hints for unknown names, in one response
+_MOST_HINTS = 10  # the most hints for unknown names in one response
 
 
 def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call

@@ -1,4 +1,4 @@
-"""Reads the calls of a response or of a stream event; raises only ``ResponseError``."""
+"""Reads the calls in a response or a stream event; raises only ``ResponseError``."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,7 +11,7 @@ from toolshape._wire.provider import NO_TEXT, Completed, Provider, Read, TextDel
 
 
 def read_response(provider: Provider, response: Any) -> Read:
-    """Read the calls of a response; items of its lists that are not objects are skipped.
+    """Read the calls in a response; if this fails, try again without the list items that are not objects.
 
     Raises:
         ResponseError: The body is not a response of this provider's family, or is malformed.
@@ -25,15 +25,17 @@ def read_response(provider: Provider, response: Any) -> Read:
         reading = _read_without_strays(provider, body, response, error)
     if reading is None:
         family = family_of(body).family
-        message = f"a response of {family}, " + (
-            f"not of {provider.family}" if family != provider.family else "not read"
+        message = f"this is a response of {family}, " + (
+            f"not of {provider.family}" if family != provider.family else "but it cannot be read"
         )
         raise ResponseError(message, body=response)
     return reading
 
 
 def body_of(response: Any, *providers: Provider) -> Any:
-    """Return the body of a response. Text stays text if all providers read text, or if one does and it is not JSON.
+    """Return the body of a response.
+
+    Text stays text if all providers read text, or if one does and the text is not JSON.
 
     Raises:
         ResponseError: The text is not JSON, and no provider reads text.
@@ -62,12 +64,12 @@ def _read_without_strays(provider: Provider, body: Any, response: Any, error: Ex
         raise
     except Exception as second_error:  # without these items, the body is still malformed
         error = second_error
-    message = f"a response of {provider.family} that cannot be read ({type(error).__name__})"
+    message = f"cannot read this response of {provider.family} ({type(error).__name__})"
     raise ResponseError(message, body=response) from error
 
 
 def _drop_strays(node: Any) -> Any:
-    """Return JSON without the items that are not objects, in each list that holds objects."""
+    """Return JSON in which each list that holds objects has lost its other items."""
     if isinstance(node, dict):
         return {key: _drop_strays(value) for key, value in node.items()}
     if not isinstance(node, list):
@@ -82,7 +84,10 @@ def sendable_name(given: Any) -> str:
 
 
 def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
-    """Return the text that an event adds to a stream; empty if the event cannot be read, which ``fold_event`` reports."""
+    """Return the text that an event adds to a stream; empty if the event cannot be read.
+
+    For such an event, ``fold_event`` raises the error.
+    """
     delta = body.pop("x-delta", None)
     if delta is not None:
         return delta  # type: ignore[no-any-return]
@@ -93,7 +98,7 @@ def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:
 
 
 def fold_event(provider: Provider, body: JsonObject, event: Any) -> Collection[Completed]:
-    """Merge an event of a stream into the response; return the calls that it completes.
+    """Merge an event of a stream into the response; return the calls that the event completes.
 
     Raises:
         ResponseError: The value is not an event of this provider.
@@ -103,5 +108,5 @@ def fold_event(provider: Provider, body: JsonObject, event: Any) -> Collection[C
     except ResponseError:
         raise
     except Exception as error:
-        message = f"an event of {provider.family} that cannot be read ({type(error).__name__})"
+        message = f"cannot read this event of {provider.family} ({type(error).__name__})"
         raise ResponseError(message, body=event) from error

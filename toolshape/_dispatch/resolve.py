@@ -14,7 +14,10 @@ from toolshape._wire.ids import generated_id, id_seed, sendable_id
 
 
 class Received(NamedTuple):
-    """The arguments that a function would get, as JSON for ``is_same_value``, and the coercions; or why they are rejected."""
+    """The arguments that a function would get, and the coercions; or the error that rejects the arguments.
+
+    The arguments are JSON for ``is_same_value``.
+    """
 
     arguments: JsonObject | None
     coercions: tuple[Coercion, ...]
@@ -30,7 +33,7 @@ def receive_arguments(
         handler: The handler of the tool.
         arguments: The arguments as received.
         validate: Validates the arguments; by default, the validation of the handler.
-        reveals: Whether secrets are included, and not masked.
+        reveals: Whether to return secrets instead of their masks.
     """
     try:
         validated, coercions = (validate or handler.validate)(arguments)
@@ -40,7 +43,7 @@ def receive_arguments(
 
 
 def resolve_call(provider: str, handlers: Handlers, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-    """Resolve a call of a response to its tool. ``plan_calls`` contains the same steps."""
+    """Resolve a call of a response to its tool. ``plan_calls`` repeats these steps inline."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)

@@ -1,4 +1,4 @@
-"""Resumes a paused plan: opens its token, applies the decisions, and runs it once."""
+"""Resumes a paused plan: opens its token, applies the decisions, and runs the plan once."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ class Resumption(NamedTuple):
 
 
 async def resume(given: Resumption, steps: Steps) -> Results:
-    """Run a paused plan as decided; see ``Registry.resume``.
+    """Apply the decisions to a paused plan, and run the plan; see ``Registry.resume``.
 
     Raises:
         TokenError: ``token`` is not the token of a plan that can be resumed.
@@ -109,7 +109,7 @@ async def _claim_token(identity: Identity, ledger: LedgerStore, steps: Steps) ->
 
 
 async def _write_denials(run: LedgerRun, denials: Sequence[tuple[Ready, Result]], steps: Steps) -> None:
-    """Deny calls, but first record the denials, so that neither this token nor its response can run the calls later."""
+    """Deny calls, but first record the denials, so neither this token nor its response can run the calls later."""
     for entry, denial in denials:
         answer = await record_answer(run.ledger, run.identity(entry[0]), denial, steps)
         state.deny(run.results, [(entry, answer)])
@@ -120,7 +120,7 @@ async def _load_payload(content: JsonObject, key: bytes, ledger: LedgerStore | N
 
     Raises:
         TokenError: The ledger does not have the payload.
-        UsageError: The payload is in a ledger, and no ledger was passed.
+        UsageError: A ledger holds the payload, but no ledger was passed.
     """
     if "kept" in content:
         return parse_payload(content["kept"])
@@ -135,7 +135,7 @@ async def _load_payload(content: JsonObject, key: bytes, ledger: LedgerStore | N
 
 
 def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
-    """Approve or edit calls as decided; return the calls to deny, each with the answer that denies it.
+    """Approve or edit calls as decided; return the calls to deny, each with the result that denies the call.
 
     Raises:
         CallError: A decision edits a call to invalid arguments.
@@ -177,7 +177,7 @@ def _check_decision(call_id: str, decision: Any) -> None:
     """Check that a value is a decision.
 
     Raises:
-        UsageError: The value is not a decision. A bare string could be read as an approval or as a denial.
+        UsageError: The value is not a decision. A bare string is rejected, because it could approve or deny.
     """
     if isinstance(decision, (bool, Deny, Mapping)):
         return

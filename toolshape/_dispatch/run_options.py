@@ -1,4 +1,4 @@
-"""``RunOptions``: the keywords of ``Plan.run``, which ``dispatch`` and its variants pass on."""
+"""Defines ``RunOptions``: the keyword arguments that ``dispatch`` and its variants pass to ``Plan.run``."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, TypedDict
@@ -16,7 +16,7 @@ class RunOptions(TypedDict, total=False):
     - ``inject``: The values of injected parameters, by name.
     - ``limit``: How many calls run at once, if they run concurrently.
     - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call runs twice.
     - ``scope``: A name within which the ids of calls are unique, for example a conversation and a turn.
     """
 
@@ -43,7 +43,7 @@ def refuse_unknown(options: Collection[str]) -> None:
     """Check the names of options, before anything is read or run.
 
     Raises:
-        TypeError: There is no such option.
+        TypeError: An option does not exist.
     """
     for name in options:
         if name not in RunOptions.__annotations__:

@@ -4,8 +4,8 @@ Both drivers run a call that writes or destroys alone: after all earlier calls, 
 ``run_calls`` calls plain tools in this thread, in call order. It runs the tools that need an event loop at the end, in
 a new loop.
 
-For speed, the inner loops take their arguments by position, and write the results of a plan without controls
-themselves. One more function call per step would cost a twentieth of a scalar dispatch.
+For speed, the inner loops take their arguments by position, and record the results of a plan without controls
+without calling another function. One more function call per step would cost a twentieth of a scalar dispatch.
 """
 
 import functools
@@ -87,7 +87,7 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
             if type(value) is not str and type(value) not in SETTLED:
                 value = final_value(value)
         except BaseException as error:
-            if is_cancellation(error):  # the tool raised it: a call without an answer reads as cancelled
+            if is_cancellation(error):  # the tool raised the error: a call without an answer reads as cancelled
                 continue
             with release_on_error(results, calls_still_to_run(ready, position)):
                 answer = failed_result(call, handler, coercions, error, started)
@@ -202,7 +202,7 @@ def _start_task(
 
 
 async def _finish(task: "asyncio.Task[None]") -> None:
-    """Wait until the task of a call is done; if the caller is cancelled, so is the call.
+    """Wait until the task of a call is done; if the caller is cancelled, cancel the call.
 
     Raises:
         CancelledError: The caller was cancelled.
@@ -331,7 +331,7 @@ def _make_work(
 
 @functools.cache
 def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
-    """Return ``aio.start_task``, cached: the import statement would cost a thirtieth of dispatching an async call."""
+    """Return ``aio.start_task``, cached, because an import would cost a thirtieth of dispatching an async call."""
     from toolshape._execution.aio import start_task  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     return start_task

@@ -1,4 +1,4 @@
-"""``Shape``: one tool in the form that one provider is sent; compiles the shapes of a set of tools."""
+"""Defines ``Shape``, the form of one tool that one provider is sent, and compiles the shapes of a set of tools."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool in the form that one provider is sent.
 
-    ``entry`` is the JSON that the provider is sent. ``description`` and ``schema`` (of the parameters) are parts of it.
+    ``entry`` is the JSON that the provider is sent; it includes ``description`` and ``schema`` (of the parameters).
     ``differences`` lists the losses and findings for a report. ``settings`` control how calls are validated.
     ``advertises_output`` tells whether the provider is sent output schemas. ``out`` maps canonical arguments to the
     form that the provider was sent. ``validations`` caches the compiled validations, by their settings.
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes of a set of tools, and the names of those sent in lenient form to fit the limits."""
+    """The shapes of a set of tools, and the names of the tools that are lenient to fit the provider's limits."""
 
     compiled: list[Shape]
     relaxed: frozenset[str]
@@ -66,14 +66,14 @@ def compile_shapes(
 
     Args:
         tools: The tools.
-        provider: The provider that they are sent to.
+        provider: The provider that the tools are sent to.
         strict: Whether the provider constrains arguments; a tool's own ``strict`` takes precedence.
         rules: The coercion rules of the registry; a tool's own rules take precedence.
         annotates: Whether an error shows the model its own invalid JSON, with comments.
         beside: Other schemas that share the strict budget of the request.
 
     Raises:
-        ExportError: The provider cannot be sent one of the tools, or not all of them in the requested form.
+        ExportError: A tool cannot be sent to the provider, or the tools together cannot be sent in the requested form.
     """
     requested: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
@@ -106,9 +106,9 @@ _Wish: TypeAlias = Strictness | Literal["relaxed"]
 def _compile_wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:
     """Return a tool in the form that a provider is sent, compiled once for each record and provider.
 
-    Most of the cost of a registry is here. Records and providers do not change, so a second registry of the same tools,
-    such as a registry for each user, reuses the form that the first one compiled. The record keeps the form as long as
-    the record and the provider live.
+    Most of the cost of a registry is in this step. Records and providers do not change, so a second registry of the
+    same tools, such as a registry for each user, reuses the form that the first registry compiled. The record caches
+    the form as long as both the record and the provider exist.
     """
     compiled = record_of(tool).compiled_for(provider)
     wire_tool: WireTool | None = compiled.get(("wire", wish))

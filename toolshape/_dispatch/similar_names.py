@@ -1,4 +1,4 @@
-"""Finds the known name that is most similar to an unknown one, in time that does not grow with the number of names."""
+"""Finds the known name that is most similar to an unknown name, without comparing all names of a long list."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from toolshape._errors import nearest
 
 
 class NameIndex:
-    """Finds the known name that is closest to an unknown one.
+    """Finds the known name that is closest to an unknown name.
 
     Args:
         names: The known names.

@@ -1,12 +1,12 @@
-"""The states of the calls of a plan, and the table of transitions between them.
+"""Defines the states of the calls in a plan, and the table of transitions between these states.
 
 No call is claimed twice, an answer never changes, and a pending call is never dropped. Other modules change a state
 only through this module. They name an event; the table says whether the event is allowed, and which state follows. An
 event that the table does not allow is a bug in toolshape, and raises ``AssertionError``.
 
 =========== =====================================================================================================
-refused     The arguments are invalid, there is no such tool, or the call is the response's answer; answered when the plan
-            was made.
+refused     The arguments are invalid, there is no such tool, or the call is the response's answer; answered when the
+            plan was made.
 ready       The call may run, and no run has claimed it.
 pending     The call needs approval first.
 approved    The call is approved, and may run like a ``ready`` call.
@@ -22,8 +22,8 @@ cancelled   The run was interrupted while the tool ran: there is no answer, and 
 
 Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls. Such a plan has no
 ``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims all of them by taking this
-list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controls_of`` makes the
-``Controls`` from the list. From then on, the ``Controls`` hold the state of each call, under one lock.
+list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controls_of`` makes
+the ``Controls`` from the list. From then on, the ``Controls`` hold the state of each call, under one lock.
 """
 
 import contextlib
@@ -60,7 +60,7 @@ _DECIDED: Mapping[Event, State] = {
     "edit": "ready",
     "edit and hold": "pending",
     "give away": "given away",
-    "answer": "answered",  # the ledger had the outcome
+    "answer": "answered",  # with the outcome that the ledger recorded
     "lose": "unknown",
 }
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
@@ -91,7 +91,7 @@ _BECOMING = threading.Lock()  # held while a plan gets its controls, and while a
 
 
 def answer_when_planned(results: Results, position: int, call: Call, result: Result) -> None:
-    """Answer a call whose arguments are the response's answer, before a caller gets the plan."""
+    """Set the result of a call whose arguments are the structured answer, before a caller gets the plan."""
     results.calls[position], results.answers[position] = call, result
 
 
@@ -176,7 +176,7 @@ def claimable_at(results: Results, position: int) -> Entry | None:
 
 
 def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
-    """Claim calls for one run, except calls that another run has claimed or that were decided on in the meantime."""
+    """Claim calls for one run, except calls that were claimed, answered or edited meanwhile."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None:
         with _BECOMING:
@@ -217,7 +217,7 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
 
 @contextlib.contextmanager
 def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
-    """Hold a run of claimed calls open, and settle its unanswered calls at the end.
+    """Count a run of claimed calls as open, and settle its unanswered calls at the end.
 
     A call that has not begun may be claimed again; a call that has begun is cancelled. The plan cannot be paused while
     a run is open. The last run to end notifies the plan's observer.
@@ -245,7 +245,7 @@ def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
 def notify_observer(results: Results) -> None:
     """Notify the plan's observer when the plan is over or, once before that, when all remaining calls wait.
 
-    The observer receives the results, and whether it was notified of them before.
+    The observer receives the results, and whether it was notified about the plan before.
     """
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None or controls.observer is None:
@@ -267,8 +267,8 @@ def observe(results: Results, observer: Callable[[Results, bool], None], *, was_
 
     Args:
         results: The results of the plan.
-        observer: Called with the results, and with whether an observer was notified of the plan before.
-        was_told: Whether an observer was notified of the plan before, as for a plan that is resumed.
+        observer: Receives the results, and whether an observer was notified about the plan before.
+        was_told: Whether an observer was notified about the plan before, as for a plan that is resumed.
     """
     controls = controls_of(results)
     controls.observer, controls.was_told = observer, was_told
@@ -277,14 +277,14 @@ def observe(results: Results, observer: Callable[[Results, bool], None], *, was_
 def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
     """Record that a claimed call begins: its tool or hook is called next or, if ``asks``, the ledger is asked."""
     with controls.lock:
-        if position in controls.states:  # else it was claimed before the plan got its controls
+        if position in controls.states:  # otherwise the call was claimed before the plan got its controls
             move(controls, position, "ask" if asks else "begin")
 
 
 def answer(results: Results, position: int, result: Result) -> None:
     """Record the result of a call.
 
-    If the ledger could not be asked, the call gets no answer: it has not run, and may be claimed again.
+    If the ledger could not be asked, the call gets no result: it has not run, and may be claimed again.
     """
     controls: Controls | None = getattr(results, "controls", None)
     if controls is None or position not in controls.states:  # the plan got its controls while this call ran
@@ -299,7 +299,7 @@ def answer(results: Results, position: int, result: Result) -> None:
 
 
 def record(results: Results, position: int, result: Result) -> None:
-    """Record the result of a claimed call that was answered without its tool."""
+    """Record the result of a claimed call that was answered without running its tool."""
     controls: Controls | None = getattr(results, "controls", None)
     if controls is not None and position in controls.states:
         begin(controls, position)
@@ -307,7 +307,7 @@ def record(results: Results, position: int, result: Result) -> None:
 
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
-    """Mark ready calls as pending: they need approval, or ``run`` asks their approval rule."""
+    """Mark ready calls as pending, because they need approval or because ``run`` must ask their approval rule."""
     controls = controls_of(results)
     with controls.lock:
         for entry in entries:
@@ -399,7 +399,7 @@ def call_as_written(results: Results, position: int) -> Call:
 
 
 def is_edited(results: Results, position: int) -> bool:
-    """Whether a call was given other arguments than the model wrote."""
+    """Whether a caller replaced the arguments that the model wrote."""
     return call_as_written(results, position) is not results.calls[position]
 
 
@@ -427,7 +427,7 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
 
 
 def take_back(results: Results, before: Mapping[int, State]) -> None:
-    """Undo ``give_away``: no token was made."""
+    """Undo ``give_away``, because no token was made."""
     events: dict[State, Event] = {
         "ready": "take back",
         "pending": "take back pending",

@@ -20,7 +20,7 @@ class Steps(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for some seconds."""
+        """Wait for this number of seconds."""
         ...
 
     async def result_of(self, given: Any) -> Any:
@@ -64,7 +64,7 @@ IN_LOOP: Steps = _InLoop()
 
 
 def run_here(work: Coroutine[Any, Any, T]) -> T:
-    """Run a body to its end, and return its result; with the steps ``HERE``, the body never waits."""
+    """Run a coroutine body to its end, and return its result; the body must use the steps ``HERE``, which block."""
     try:
         work.send(None)
     except StopIteration as stop_iteration:

@@ -18,7 +18,7 @@ def store_result(result: Result, output: ResultForm | None) -> JsonObject:
 
     Args:
         result: The result.
-        output: Writes the tool's values; ``None`` if there is no such tool.
+        output: Converts the tool's values to JSON; ``None`` if there is no such tool.
     """
     error = result.error
     outcome: JsonObject = {

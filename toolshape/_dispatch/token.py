@@ -1,4 +1,4 @@
-"""Signs JSON with a key; verifies and reads signed JSON."""
+"""Signs the content of a paused plan's token with a key; verifies and reads such tokens."""
 
 import hashlib
 import hmac
@@ -18,11 +18,14 @@ def check_key(key: Any) -> bytes:
     """Check a key, and return it as bytes.
 
     Raises:
-        UsageError: The key is too short to be a secret.
+        UsageError: The key is not a string or bytes, or is too short to be a secret.
     """
     key_bytes = _utf8(key) if isinstance(key, str) else key
     if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
-        raise UsageError(f"a key is a secret string or bytes of {_SHORTEST_KEY} bytes or more: secrets.token_bytes(32)")
+        raise UsageError(
+            f"the key must be a string or bytes of at least {_SHORTEST_KEY} bytes: "
+            "create a key with secrets.token_bytes(32)"
+        )
     return bytes(key_bytes)
 
 
@@ -64,7 +67,7 @@ def open_token(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
     if now >= content["expires"]:
         raise TokenError("expired", "the token has expired")
     if now < content["issued"] - _LEEWAY:
-        raise TokenError("not_yet", "the token was issued in the future: is the clock right?")
+        raise TokenError("not_yet", "the token was issued in the future: check the clocks of both machines")
     return content
 
 
