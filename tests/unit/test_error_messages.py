@@ -257,7 +257,7 @@ MISTAKES = {
     "a definition in no known form": (
         lambda: Registry().add_definitions([{"foo": 1}]),
         DefinitionError,
-        "not a known definition format: its keys are 'foo'",
+        "unknown definition format: the keys are 'foo'",
     ),
     "a function for no definition": (
         lambda: Registry().add_definitions([{"name": "a", "parameters": {}}], {"b": print}),

@@ -17,9 +17,9 @@ _SCALARS = (str, int, float, bool, type(None))
 class Choices(NamedTuple):
     """The values of an enum or a literal.
 
-    ``values`` are the JSON values. ``members`` are the Python values that represent them, in the same order.
-    ``is_plain`` is true if pydantic itself finds the member for each value. ``mask`` is set if a flag has too many
-    combinations to list: it has the bits of all members.
+    ``values`` are the JSON values. ``members`` are the matching Python values, in the same order. ``is_plain`` is true
+    if pydantic itself finds the member for each value. If a flag has too many combinations to list, ``mask`` has the
+    bits of all members.
     """
 
     values: list[Any]

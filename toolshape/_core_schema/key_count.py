@@ -1,6 +1,6 @@
-"""Counts the JSON keys that a validated model was parsed from, so that the fast path can detect repeated keys.
+"""Counts the JSON keys from which a pydantic model was parsed, so that the fast path can detect repeated keys.
 
-Parsing drops a repeated key. The JSON text then has more colons than the model has keys.
+Parsing drops repeated keys. The JSON text then has more colons than the pydantic model has keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ KEYLESS = frozenset(
 
 
 def count_of_flat(model: Any) -> int:
-    """Return the number of keys that a model was parsed from, if the values of its fields contain no keys."""
+    """Return the number of keys from which a pydantic model was parsed; its fields' values must contain no keys."""
     return len(model.__pydantic_fields_set__)
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Compile a function that counts the keys that a model was parsed from; return ``None`` if that is impossible.
+    """Compile a function that counts the keys from which a model was parsed; return ``None`` if that is impossible.
 
-    Counting is impossible if the model contains a union, an untyped map, or itself. It is also impossible if a user
+    Counting is impossible if the model contains a union, an untyped map, or itself. It is also impossible if a user's
     validator may change a value that contains keys.
     """
     try:
@@ -127,7 +127,7 @@ def _count_in_map(of_value: KeyCount | None) -> KeyCount:
 
 
 def _count_in_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
-    """Return the count function of a model whose fields contain keys.
+    """Return the count function for a pydantic model whose fields contain keys.
 
     The keys inside a field with a default count only if the field was given.
     """

@@ -1,7 +1,7 @@
 """Decides which strings are valid keys of a map in JSON, based on the core schema of the keys.
 
-pydantic-core accepts the keys ``"1_0"``, ``"+1"``, ``"nan"`` and digits for a date, strict or not (read in its versions
-2.46 and 2.50).
+Even in strict mode, pydantic-core accepts the keys ``"1_0"``, ``"+1"`` and ``"nan"``, and digits for a date. This was
+read in its versions 2.46 and 2.50.
 """
 
 import re
@@ -13,7 +13,7 @@ from toolshape._core_schema.enum_values import choices_of, key_of, lookup_of
 from toolshape._core_schema.nodes import Definitions, Node, inner_node
 from toolshape._schema.values import INTEGER_KEY
 
-_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no number overflows a float
+_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no matching number overflows a float
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
 """Matches text that pydantic reads as a number of seconds: since 1970, or in a duration."""
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})

@@ -52,8 +52,8 @@ def rebuild(
 
     Args:
         schema: A core schema, or a part of one.
-        change: Takes a node with rebuilt children, and the config of the model around it; returns the new node.
-        left_alone: The keys of a node that are not searched.
+        change: Takes a node with rebuilt children, and the config of the pydantic model around it; returns a new node.
+        left_alone: The keys of a node whose values stay unchanged.
         config: The config around ``schema``.
     """
     if isinstance(schema, Mapping):

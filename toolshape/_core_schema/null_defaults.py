@@ -14,10 +14,10 @@ Forget: TypeAlias = Callable[[Any], None]
 
 
 class NullAdmitting(NamedTuple):
-    """A model's validator that also accepts null for each field that has a default and does not admit null itself.
+    """A pydantic model's validator that also accepts null for fields that have a default and do not admit null.
 
-    ``count_keys`` counts the keys that a result was parsed from, including keys with null. ``forget`` then replaces the
-    nulls in the result with defaults.
+    ``count_keys`` counts the keys from which a result was parsed, including keys with null. ``forget`` then replaces
+    the nulls in the result with defaults.
     """
 
     validate_json: Callable[..., Any]
@@ -30,7 +30,8 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
     Args:
         core: The core schema.
-        dropped: The fields, by object, that the lens drops if they are null. The core schema must have the same fields.
+        dropped: The fields of each object that the lens drops if they are null. The core schema must have the same
+            fields.
 
     Returns:
         The validator, or ``None`` if some nulls cannot be replaced after validation.

@@ -20,7 +20,7 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     if not names or not any(objects_by_tag.values()) or None in choices:  # a null tag would look like an omitted tag
         return node
 
-    # If the tag is omitted, a branch is chosen only if exactly one fits. A branch is a candidate if the value has every
+    # If the tag is omitted, a branch is chosen only if it alone fits. A branch is a candidate if the value has every
     # field that the branch requires. Candidates that match the types of all the value's fields come first. If there are
     # none, the candidates that know most of the value's fields come next, so that pydantic reports the errors of the
     # likely branch.

@@ -1,6 +1,7 @@
 """Tightens a core schema: rejects values that pydantic accepts even in strict mode, such as digits for a date or NaN.
 
-The schema is rewritten once, before any call. Checked with pydantic 2.13.0 and 2.14.3, on JSON with ``strict=True``.
+The schema is rewritten once, before any call. The rules were checked with pydantic 2.13.0 and 2.14.3, on
+JSON with ``strict=True``.
 """
 
 import functools
@@ -36,7 +37,7 @@ _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
 def tighten(model: type[BaseModel]) -> None:
-    """Tighten a model in place, before anything else refers to it.
+    """Tighten a pydantic model in place, before anything else refers to it.
 
     Nested models have their own validators, which pydantic would reuse (``_use_prebuilt``, since 2.13). Here, all
     validators are compiled again from the tightened schema.
@@ -70,7 +71,7 @@ def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> 
     Args:
         definitions: The targets of references, before tightening.
         node: The core schema node.
-        config: The config of the model around the node.
+        config: The config of the pydantic model around the node.
     """
     match node["type"]:
         case "model-fields" | "typed-dict" | "dataclass-args":
@@ -123,9 +124,9 @@ def _use_schema_names(node: Node, config: Node | None) -> Node:
     return _tighten_typed_dict(node) if node["type"] == "typed-dict" else node
 
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no number overflows a float
+_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no matching number overflows a float
 NUMBER_TEXTS = {
-    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # no exponent is too large for a Decimal
+    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # every exponent fits a Decimal
     "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
     "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
 }
@@ -209,7 +210,7 @@ def _refuse_strays(node: Node) -> Node:
         subtree.clear()
     if not any(tree.values()):
         return node
-    message = "it contains values that no field reads"
+    message = "the object contains values that no field reads"
     return _wrap(node, lambda value: not isinstance(value, dict) or _has_no_strays(value, tree, is_root=True), message)
 
 
@@ -248,7 +249,7 @@ def _accept_schema_name(name: str, field: Node, config: Node | None) -> Node:
 
 
 def _use_lookup(node: Node) -> Node:
-    """Replace an enum or literal by a lookup from JSON values to members, which pydantic itself cannot find."""
+    """Replace an enum or literal by a lookup from JSON values to members that pydantic itself cannot find."""
     choices = choices_of(node)
     outer_keys = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
@@ -257,7 +258,7 @@ def _use_lookup(node: Node) -> Node:
 
 
 def _is_unambiguous_json(text: Any) -> bool:
-    """Whether a JSON text has no repeated key, NaN or infinity; pydantic itself rejects text that is not JSON."""
+    """Whether JSON text has no repeated key, NaN or infinity; pydantic itself rejects text that is not JSON."""
     try:
         return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
     except (UnreadableError, RecursionError):
@@ -271,7 +272,7 @@ def _sets_extra(node: Node) -> bool:
 
 
 def _require_finite_extras(node: Node) -> Node:
-    """Make a model check that its extra fields contain no NaN or infinity.
+    """Make a pydantic model check that its extra fields contain no NaN or infinity.
 
     The check is added to the fields node, inside any validators.
     """
@@ -290,7 +291,7 @@ def _metadata(node: Node) -> dict[str, Any]:
 
 
 def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
-    """Wrap a node in a union of one branch, whose discriminator sees the JSON value before validation.
+    """Wrap a node in a union with one branch, whose discriminator sees the JSON value before validation.
 
     If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports the error.
     """

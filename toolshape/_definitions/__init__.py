@@ -1,1 +1,1 @@
-"""Reads tool definitions that were written elsewhere, in any provider's format, and validates calls by their schema."""
+"""Reads tool definitions from elsewhere, in any provider's format, and validates calls against their schemas."""

@@ -1,4 +1,4 @@
-"""Builds the record of a tool from a definition that was written elsewhere; the schema in it validates the calls.
+"""Builds a tool's record from a definition that was written elsewhere, and compiles the validation of its calls.
 
 Needs the extra ``schema``.
 """
@@ -33,7 +33,7 @@ def build_definition(
         choose: Takes the name in the definition; returns the function, or ``None``. The tool calls the function with
             keyword arguments.
         name: The tool's name, if the definition has no name or the tool should have another name.
-        frame: The caller's frame, for annotations that name local classes.
+        frame: The caller's frame, used to resolve annotations that name local classes.
 
     Raises:
         DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept the
@@ -110,7 +110,7 @@ def list_definitions(given: Any) -> list[Any]:
 
 
 def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
-    """Compile the function that validates a model's arguments; see ``jsonschema_checker.compile_validation``."""
+    """Compile the function that validates a call's arguments; see ``jsonschema_checker.compile_validation``."""
     from toolshape._definitions import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_validation(
@@ -159,7 +159,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
         Problem(
             path=parameter.name,
             rule="injected",
-            message="this parameter is injected into the function: a model must not set it",
+            message="this parameter is injected into the function, not set by a model: remove it from the definition",
         )
         for parameter in signature.parameters
         if parameter.injected and parameter.name in properties
@@ -184,7 +184,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
         Problem(
             path=parameter.name,
             rule="may_be_left_out",
-            message="the function requires this parameter, but the definition does not",
+            message="the function requires this parameter, but the definition does not require it",
         )
         for parameter in signature.parameters
         if (parameter.name in properties or in_branches) and parameter.name not in required and _is_needed(parameter)

@@ -23,7 +23,7 @@ class ForeignError(Exception):
 class Foreign(NamedTuple):
     """The parts of a tool definition.
 
-    ``form`` is the provider whose format the definition has. ``entry`` is the whole definition as written;
+    ``form`` names the provider that defined the format. ``entry`` is the whole definition as written;
     ``entry_name`` and ``schema`` are the name and the parameters in it. ``keys`` holds the remaining keys, which only
     this provider understands.
     """
@@ -115,7 +115,7 @@ class _DefinitionForm(NamedTuple):
     output: str | None = None
 
 
-# The formats, in the order in which they are tried. The last formats come from test sets and registries.
+# ``read_definition`` tries the formats in this order. The last formats come from test sets and registries.
 _FORMS = (
     _DefinitionForm("openai", "function", "parameters", "return"),
     _DefinitionForm("bedrock", "toolSpec", "inputSchema"),
@@ -135,7 +135,8 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
 
     Args:
         given: A dict, an SDK object, or JSON text.
-        name: The tool's name, if the definition has no name, such as a bare JSON Schema, or should get another name.
+        name: The tool's name. A definition without a name, such as a bare JSON Schema, needs it; for any other
+            definition, it replaces the name.
 
     Raises:
         ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
@@ -200,7 +201,7 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         and "name" not in entry
     ):
         return _DefinitionForm("json-schema", None, ""), entry
-    message = f"not a known definition format: its keys are {', '.join(map(repr, sorted(map(str, entry)))) or 'none'}"
+    message = f"unknown definition format: the keys are {', '.join(map(repr, sorted(map(str, entry)))) or 'none'}"
     if isinstance(kind, str):
         message += f"; the provider itself defines tools of type {kind!r}: send this tool separately"
     raise ForeignError(str(name or entry.get("name") or "a definition"), Problem(path="", rule="form", message=message))
@@ -243,7 +244,7 @@ def _effects(annotations: Any) -> frozenset[Effect]:
     declared: set[Effect | None] = {
         effects[0] if hints[hint] else effects[1] for hint, effects in _EFFECTS.items() if hint in hints
     }
-    if "read" in declared:  # a read-only tool makes the hints about writing meaningless
+    if "read" in declared:  # for a read-only tool, the hints about writing have no meaning
         declared -= {"destructive", "write"}
     return frozenset(effect for effect in declared if effect is not None)
 

@@ -93,7 +93,7 @@ def _drop_unsure(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 
 
 def _make_node_checkable(node: JsonSchema, at: Place) -> Change | None:
-    """Drop patterns that Python cannot compile; a field that such a pattern may match does not count as unknown."""
+    """Drop patterns that Python cannot compile; fields that they may match do not count as unknown."""
     patterns = node.get("patternProperties", {})
     if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
         return _make_node_checkable(
@@ -116,13 +116,13 @@ def compile_validation(
     switched: Mapping[str, Mapping[str, bool]],
     settings: ValidationSettings,
 ) -> Validate:
-    """Compile the function that validates a model's arguments; for pydantic, see ``compile_model_validation``.
+    """Compile the function that validates a call's arguments; for pydantic models, see ``compile_model_validation``.
 
     Args:
         schema: The canonical schema of the arguments.
         known: The names that the function accepts, or ``None`` if it accepts any name.
-        never: The names that no model may set.
-        switched: The coercion rules that the function's parameters switch on or off, by name.
+        never: The names that the LLM must not set.
+        switched: The coercion rules that the function's parameters switch on or off, by parameter name.
         settings: How the arguments are validated.
     """
     checkable_schema = make_checkable(schema)
@@ -169,13 +169,13 @@ def _repeats_key(text: str | bytes, value: Any) -> bool:
 
 
 _INVERTING = ("not", "if", "oneOf", "contains", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems")
-"""The keywords that can make a value valid because it violates a subschema, or invalid because it matches one."""
+"""Keywords that can make a value valid because it violates a subschema, or invalid because it matches the subschema."""
 
 
 class _Standard(NamedTuple):
     """The validator that accepts ``3.0`` as an integer.
 
-    ``may_refuse``: this validator may reject values that the strict validator admits.
+    ``may_refuse`` is true if this validator may reject values that the strict validator admits.
     """
 
     validator: Any
@@ -187,9 +187,9 @@ def _check(
 ) -> Any:
     """Validate a value, and return it.
 
-    ``validator`` is strict: it rejects ``3.0`` as an integer, so that the number is coerced and the coercion recorded.
-    But only the standard validator decides whether a value with such numbers is valid at all. A strict rejection would
-    make a value valid inside ``not``, and ``contains`` would reject the value as a whole, without a place to coerce.
+    ``validator`` is strict: it rejects ``3.0`` as an integer, so toolshape coerces the number and records the coercion.
+    But only the standard validator decides whether a value with such numbers is valid at all. Inside ``not``, a strict
+    rejection would make a value valid. ``contains`` would reject the whole value, without a place to coerce.
 
     Raises:
         InvalidError: The value is invalid, or only the standard validator accepts it.
@@ -222,7 +222,7 @@ def _check(
 
 
 def _errors(validator: Any, value: Any) -> list[Any]:
-    """Return a validator's errors about a value.
+    """Return the errors that a validator finds in a value.
 
     Raises:
         TooMuchWrongError: There are too many errors.
@@ -235,7 +235,7 @@ def _errors(validator: Any, value: Any) -> list[Any]:
 
 
 def _leaves(error: Any) -> Iterator[Any]:
-    """Yield the innermost errors of an error: for a union, the errors of its branches."""
+    """Yield the innermost errors inside an error; for a union, these are the errors of its branches."""
     if error.context:
         for inner in error.context:
             yield from _leaves(inner)
@@ -332,7 +332,7 @@ class Places:
         return self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
 
     def of_node(self, node: Any, location: Location) -> Expected:
-        """Return what a subschema expects; it may be inside ``allOf``, ``then`` or ``patternProperties``."""
+        """Return what a subschema expects; the subschema may be inside ``allOf``, ``then`` or ``patternProperties``."""
         inner, is_nullable = _without_null(self.resolve(node), self.resolve)
         return self.asked(inner if isinstance(inner, dict) else {}, location, False, is_nullable)
 
@@ -378,7 +378,7 @@ class Places:
 
 
 class _NodeExpectation(NamedTuple):
-    """What a node expects by its ``type``, ``enum`` and ``const``."""
+    """What a node expects, according to its ``type``, ``enum`` and ``const``."""
 
     kinds: frozenset[str]
     choices: tuple[Any, ...]

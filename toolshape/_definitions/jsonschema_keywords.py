@@ -1,4 +1,4 @@
-"""Validates JSON Schema keywords in bounded time, and as strictly as the arguments of a decorated tool.
+"""Checks JSON Schema keywords in bounded time, as strictly as toolshape checks the arguments of a decorated tool.
 
 Needs the extra ``schema``.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 try:
-    from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - imported from here
+    from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - re-exported
     from jsonschema import ValidationError as SchemaError
     from jsonschema.validators import extend
 except ImportError as error:
@@ -23,11 +23,11 @@ from toolshape._schema.patterns import is_bounded
 from toolshape._schema.values import is_same_text
 from toolshape._validation.apply_coercions import TooMuchWrongError
 
-_MOST_REFUSED = 2_000  # rejected parts of a value
+_MOST_REFUSED = 2_000  # the maximum number of rejected parts of a value
 
 
 class _CheckedReferences:
-    """The references checked so far: errors by reference and part of the value, and the number of rejected parts."""
+    """The errors found so far, by reference and part of the value, and the number of rejected parts."""
 
     __slots__ = ("errors", "refused")
 
@@ -73,7 +73,7 @@ def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """Whether a value is an integer; ``3.0`` is not, so it is coerced and recorded, as for a decorated tool."""
+    """Whether a value is an integer; toolshape coerces ``3.0`` and records the coercion, as for a decorated tool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

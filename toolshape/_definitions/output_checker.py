@@ -1,4 +1,4 @@
-"""Compiles the check of a tool's results against its output schema. Needs jsonschema."""
+"""Compiles a function that checks a tool's results against its output schema. Needs jsonschema."""
 
 import itertools
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
 
     Returns:
         A function that takes the text of a result, and whether this text is the value itself rather than JSON. The
-        function raises ``WrongResultError``.
+        function raises ``WrongResultError`` if the schema does not admit the result.
     """
     validator, quick_check = Validator(make_checkable(schema)), compile_quick_check(schema)
 

@@ -65,7 +65,7 @@ def _compile(node: Any, definitions: Mapping[str, Any], known: dict[str, list[Ad
 
 
 def _compile_reference(ref: str, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
-    """Return the check of a definition, which may be recursive.
+    """Return the check for a definition, which may be recursive.
 
     The check is stored in a list and looked up when it runs. If the reference is recursive, the check is still being
     compiled at this point, but the list already exists.
@@ -120,7 +120,7 @@ def _compile_object(node: JsonSchema, definitions: Mapping[str, Any], known: dic
 
 
 def _is_json(value: Any) -> bool:
-    """Whether a value without a schema can be sent as JSON: every number in it is finite."""
+    """Whether JSON can represent a value without a schema: every number in the value is finite."""
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is dict:

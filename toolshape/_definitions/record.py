@@ -16,7 +16,7 @@ class SchemaDefinition(NamedTuple):
     """A tool that was defined elsewhere, with the function that answers its calls, if there is one.
 
     It has the attributes that ``FunctionDefinition`` has for a decorated function, except the pydantic model. ``known``
-    holds the names that the function accepts (``None``: any name). ``never`` holds the names that no model may set.
+    holds the names that the function accepts (``None``: any name). ``never`` holds the names that the LLM must not set.
     ``switched`` holds the coercion rules that the function's parameters switch on or off.
     """
 

@@ -8,7 +8,7 @@ from toolshape._schema.values import UnreadableError
 Arrow: TypeAlias = Callable[[Any], Any]
 """A function that maps a JSON value to another JSON value."""
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
-"""The fields that an arrow drops if they are null: per object, the names of all fields and of the dropped fields."""
+"""For each object, the names of all its fields, and the names of the fields that an arrow drops if they are null."""
 
 
 def chain_arrows(arrows: Sequence[Arrow]) -> Arrow | None:
@@ -36,7 +36,7 @@ def _apply_at(step: int | str, arrow: Arrow, item: Any) -> Any:
 
 
 def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
-    """Return an arrow that applies to each object field the arrow of the same name."""
+    """Return an arrow that takes an object and applies to each field the arrow with that field's name."""
     active = {name: arrow for name, arrow in arrows.items() if arrow is not None}
     if not active:
         return None
@@ -82,7 +82,7 @@ def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str]
 
 
 def in_array(prefix: Sequence[Arrow | None], rest: Arrow | None) -> Arrow | None:
-    """Return an arrow that applies the ``prefix`` arrows to the first items and ``rest`` to the other items."""
+    """Return an arrow that applies the ``prefix`` arrows to the first items and ``rest`` to the remaining items."""
     if rest is None and not any(prefix):
         return None
 

@@ -13,7 +13,7 @@ DEEPEST = 12
 
 
 def may_backtrack(schema: JsonSchema) -> bool:
-    """Whether a schema has a union of several objects, or of several arrays, that refer to recursive definitions."""
+    """Whether several object branches, or several array branches, of one union refer to recursive definitions."""
     definitions = schema.get("$defs", {})
     recursive_names = recursive_groups(definitions).keys()
     if not recursive_names:
@@ -30,7 +30,7 @@ def may_backtrack(schema: JsonSchema) -> bool:
 
 
 _LONGEST_AND_DEEPEST = 2_000_000
-"""The limit for length times depth of JSON text: at each level, a recursive union validates rejected parts again."""
+"""The limit for a JSON text's length times its depth: recursive unions validate rejected parts again at each level."""
 
 
 def unions_recur(schema: JsonSchema) -> bool:
@@ -45,7 +45,7 @@ def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
 
     Args:
         text: The JSON text.
-        value: Returns the parsed text. It is called only if counting brackets does not settle the answer.
+        value: A function that returns the parsed text. It is called only if counting brackets is not enough.
     """
     opening_brackets = (
         text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")

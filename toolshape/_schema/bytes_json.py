@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 _BYTES, _FLOAT = "$bytes", "$float"
-"""The keys of the single-member objects that encode bytes, and NaN or an infinity.
+"""The marker keys: ``{"$bytes": ...}`` encodes bytes, and ``{"$float": ...}`` encodes NaN or an infinity.
 
-If a user's own key has this form, one more ``$`` escapes it.
+If one of the user's keys has this form, the encoder adds a ``$`` in front to escape the key.
 """
 _OWN = frozenset({"bytes", "float"})
 _NO_JSON = frozenset({"nan", "inf", "-inf"})

@@ -97,7 +97,7 @@ def required_is_defined(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG
     if "properties" not in node and "required" not in node:
         return None
     missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
-    return f"required names {missing[0]!r}, which is not a property" if missing else None
+    return f"required has {missing[0]!r}, which is not a property" if missing else None
 
 
 def arrays_have_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -163,7 +163,7 @@ def any_of_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 
 
 def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Check that ``type`` is a single name of a JSON Schema type."""
+    """Check that ``type`` is the name of a single JSON Schema type."""
     known = {"string", "number", "integer", "boolean", "array", "object", "null"}
     declared_type = node.get("type", "string")
     return (

@@ -35,7 +35,7 @@ from toolshape._schema.walk import everywhere, inline_all
 
 
 def split_type_list(node: JsonSchema, at: Place) -> Change | None:
-    """Split a list of types, or a nullable object or array, into branches, each with the keywords of its type."""
+    """Split a list of types, or a nullable object or array, into one branch per type, with that type's keywords."""
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
         return None
@@ -71,7 +71,7 @@ def _only_constrains(branch: JsonSchema) -> bool:
 
 
 def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
-    """Move branches that only constrain which fields are present to the description; toolshape still checks them."""
+    """Move a union to the description if it only constrains which fields are present; toolshape still checks it."""
     keywords = [
         keyword
         for keyword in ("anyOf", "oneOf", "allOf")
@@ -91,7 +91,7 @@ def _without_marks(node: Any) -> Any:
 
 
 def merge_siblings_into_branches(node: JsonSchema, at: Place) -> Change | None:
-    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch, or else describe the union."""
+    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; if that fails, describe the union instead."""
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
     annotations = annotations_of(node)
     siblings = {key: value for key, value in node.items() if key not in annotations and key != keyword}
@@ -121,16 +121,16 @@ def drop_impossible_fields(node: JsonSchema, at: Place) -> Change | None:
         return None
     properties = {name: inner for name, inner in node["properties"].items() if name not in impossible_names}
     base = f"{at.path}." if at.path else ""
-    note = "the schema of a field that is never valid is not sent; toolshape rejects the field"
+    note = "no value of the field can be valid, so its schema is not sent; toolshape rejects the field"
     losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in impossible_names)
     return Change(node={**node, "properties": properties}, losses=losses)
 
 
 def patterns_as_maps(schema: JsonSchema) -> Lens:
-    """Replace every ``patternProperties`` by ``additionalProperties``, in as many walks as needed.
+    """Replace every ``patternProperties`` by ``additionalProperties``, with as many walks as needed.
 
-    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk turns the schemas inside into
-    the values of a map, where the next walk reaches them. These schemas may contain ``patternProperties`` themselves.
+    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk moves the schemas inside
+    to ``additionalProperties``, where the next walk reaches them. These schemas may contain ``patternProperties`` too.
     """
     losses: list[Loss] = []
     while mentions(schema, "patternProperties"):
@@ -161,12 +161,12 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     if additional is False and len(patterns) == 1 and not node.get("properties"):
         rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
         return Change(node=rewritten)
-    note = "toolshape checks which names have which values"
+    note = "the provider does not check which names have which values; toolshape does"
     return Change(node=rewritten, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
 
 
 def describe_impossible_enum(node: JsonSchema, at: Place) -> Change | None:
-    """Move an enum to the description if no value in it has the declared type: it cannot be meant literally."""
+    """Move an enum to the description if none of its values has the declared type: the author cannot mean both."""
     if (
         "enum" not in node
         or "type" not in node
@@ -191,7 +191,7 @@ def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
-    """Add a schema for each required field that has none; if the object is closed, stop requiring the field."""
+    """Add a schema for each required field that has none; if the object is closed, make the field optional."""
     properties = node.get("properties", {})
     missing = [name for name in node.get("required", ()) if name not in properties]
     if node.get("type") != "object" or not missing:
@@ -202,7 +202,7 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
             path=at.path,
             keyword="required",
             kind="widened",
-            note=f"requires {missing[0]!r} but admits no such field",
+            note=f"requires {missing[0]!r}, but admits no field with this name",
         )
         return Change(
             node={**node, "required": [name for name in node["required"] if name in properties]}, losses=(loss,)
@@ -214,7 +214,7 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
 def wrap_root_and_add_items(schema: JsonSchema) -> Lens:
     """Apply ``wrap_root``, and add ``items`` to arrays that lack it, for providers that reject such arrays.
 
-    Only definitions with ``unevaluatedItems`` have arrays without ``items``, because ``items`` evaluates every item.
+    Only schemas with ``unevaluatedItems`` have arrays without ``items``: there, ``items`` would disable that keyword.
     """
     lens = wrap_root(schema)
     if not mentions(schema, "unevaluatedItems"):
@@ -278,7 +278,7 @@ FIELD = "arguments"
 
 
 def wrap_root(schema: JsonSchema) -> Lens:
-    """Wrap arguments that are a union of objects in an object with one field: a root must not have ``anyOf``."""
+    """If arguments are a union of objects, wrap them in an object with one field: a root must not have ``anyOf``."""
     if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)
@@ -288,7 +288,7 @@ def wrap_root(schema: JsonSchema) -> Lens:
     if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
         return Lens(schema=node, losses=losses)
     name = FIELD
-    while f'"{name}":' in json.dumps(schema):  # no branch may have a field of this name
+    while f'"{name}":' in json.dumps(schema):  # no branch may have a field with this name
         name += "_"
     inner = {key: value for key, value in node.items() if key != "$defs"}
     rewritten = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
@@ -347,5 +347,5 @@ STRUCTURE: tuple[Pass, ...] = (
         ),
     ),
 )
-"""The passes that every constrained decoder needs, in this order. Afterwards objects declare their fields, and every
-node has a type."""
+"""The passes that every constrained decoder needs, in this order. After these passes, objects declare their fields,
+and every node has a type."""

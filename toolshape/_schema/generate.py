@@ -81,7 +81,7 @@ class _Matching:
 
 
 def _class_characters(members: Any) -> list[str]:
-    """Return the characters of a character class; if it is negated, only printable characters and a few others."""
+    """Return the characters of a character class. A negated class gives only printable characters and a few others."""
     characters: list[str] = []
     is_negated = False
     for name, argument in _named_operators(members):
@@ -155,8 +155,8 @@ _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
 _LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
-_MOST_MADE, _LONGEST = 6_000, 200_000  # values in one generated value, and characters in a string
-_MOST_LOOKED_AT = 2_000  # schemas visited to find the minimum depth of a value
+_MOST_MADE, _LONGEST = 6_000, 200_000  # limits: values in one generated value, characters in a string
+_MOST_LOOKED_AT = 2_000  # the limit for schemas that are visited to find a value's minimum depth
 _TYPES = ("string", "integer", "number", "boolean")
 
 
@@ -206,7 +206,7 @@ class _Generator:
                 return None
 
     def resolved(self, schema: Any, depth: int) -> JsonObject:
-        """Resolve references and choose a branch of each union; siblings of these keywords are merged in."""
+        """Resolve references and choose a branch of each union; merge in the siblings of these keywords."""
         node: JsonObject = schema if isinstance(schema, dict) else {}
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])
@@ -234,7 +234,7 @@ class _Generator:
         )
 
     def height(self, schema: Any, seen: frozenset[str] = frozenset()) -> float:
-        """Return the minimum depth of a value of a schema; infinite if the schema requires itself."""
+        """Return the minimum depth of a schema's values, or infinity if the schema requires itself."""
         if not isinstance(schema, dict):
             return 0
         self.looked_at += 1
@@ -282,7 +282,7 @@ class _Generator:
         return members
 
     def fill(self, found: JsonObject, node: JsonObject, others: list[str], depth: int) -> None:
-        """Add fields up to ``minProperties``, and up to two more if the object admits further names."""
+        """Add fields up to ``minProperties``, and up to two more if the object admits other fields."""
         least, most = node.get("minProperties", 0), node.get("maxProperties", math.inf)
         for name in others:
             if len(found) < least and name not in found:
@@ -328,7 +328,7 @@ class _Generator:
         least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
         if isinstance(node.get("pattern"), str):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # warnings about patterns that the user did not write
+                warnings.simplefilter("ignore")  # hide warnings about the pattern, which the user did not write
                 for _ in range(32):
                     text = generate_matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
@@ -382,7 +382,7 @@ def _is_of(value: Any, kinds: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return a key for comparing values: values with equal keys are equal, and ``1`` is not ``true``."""
+    """Return a key for comparing values: equal keys mean equal values, and the keys of ``1`` and ``true`` differ."""
     return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
 
 

@@ -8,7 +8,7 @@ from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEEPEST = 20  # levels of differing schemas: without a limit, intersecting recursive schemas would not end
+_DEEPEST = 20  # the maximum nesting: without a limit, the intersection of recursive schemas would not end
 _LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 
@@ -21,8 +21,8 @@ def intersect(
     Args:
         one: The first schema.
         other: The second schema; its annotations win.
-        resolve: Follows references.
-        annotations: The keywords that constrain nothing.
+        resolve: The function that follows references.
+        annotations: The keywords that do not constrain values.
         path: The path of the schemas, for the error.
         depth: The number of enclosing schemas that are being intersected.
 
@@ -30,7 +30,7 @@ def intersect(
         UnsupportedError: The intersection cannot be written without ``allOf``, or it admits nothing.
     """
     if depth > _DEEPEST:
-        raise UnsupportedError("the parts of allOf contain themselves: merge them by hand", path=path, rule="allOf")
+        raise UnsupportedError("allOf contains itself: merge its parts by hand", path=path, rule="allOf")
 
     def both(ours: Any, theirs: Any) -> Any:
         return _intersect_schemas(ours, theirs, resolve, annotations, path, depth)

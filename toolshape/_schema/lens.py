@@ -1,4 +1,4 @@
-"""The types of a schema rewrite: a rule for one node, its change, and the lens that maps values in both directions.
+"""The types of a schema rewrite: ``Rule`` and ``Change`` for one node, ``Lens`` for a whole schema and its values.
 
 A rule is local: it sees one node whose children are already rewritten, and returns a ``Change`` or ``None``.
 ``walk.everywhere`` applies a rule to a whole schema; ``walk.compose`` runs several passes in order.
@@ -38,9 +38,9 @@ class Change(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The position of a node: its ``path`` in the user's names, and the ``keyword`` that holds it (``""`` at the root).
+    """The position of a node: its ``path`` with the user's names, and the ``keyword`` above it (``""`` at the root).
 
-    ``resolve`` follows a ``$ref`` to its definition as far as it resolves. ``depth`` counts the objects and arrays
+    ``resolve`` follows a chain of ``$ref`` to a definition, as far as possible. ``depth`` counts the objects and arrays
     around the node, from the root or from the definition that contains it.
     """
 
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 class Lens(NamedTuple):
     """A rewritten schema, and the arrows for whole values; an arrow is ``None`` if no value changes.
 
-    If ``back`` only drops null fields, ``drops`` lists these fields by object. Otherwise ``drops`` is ``None``.
+    If ``back`` only drops null fields, ``drops`` lists these fields for each object. Otherwise ``drops`` is ``None``.
     """
 
     schema: JsonSchema

@@ -73,7 +73,7 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
 
 
 def _nesting_depth(schema: JsonSchema) -> int:
-    """Return how deep the objects and arrays of a schema are nested; a definition counts where it is used."""
+    """Return how deep the objects and arrays of a schema are nested; a definition counts wherever it is used."""
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
@@ -84,10 +84,10 @@ def _nesting_depth(schema: JsonSchema) -> int:
             if isinstance(node.get("$ref"), str):
                 references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))
 
-    # ``own`` holds the depth of each definition without its references, ``references`` the depths at which it refers to
-    # other definitions. Without recursion, the depth of a definition is the longest path through its references. A
-    # recursive definition has no longest path. So each member of its group counts once, at the depth where it is first
-    # reached.
+    # ``own`` holds the depth of each definition without its references. ``references`` holds the depths at which the
+    # definition refers to others. Without recursion, the depth of a definition is the longest path through its
+    # references. A recursive definition has no longest path. So each member of its group counts once, at the depth
+    # where it is first reached.
     groups = recursive_groups(definitions)
     known_depths: dict[str, int] = {}
 
@@ -111,7 +111,7 @@ def _nesting_depth(schema: JsonSchema) -> int:
 def _members(
     name: str, groups: Mapping[str, int], references: Mapping[str, Sequence[tuple[str, int]]]
 ) -> dict[str, int]:
-    """Return the members of a definition's recursive group (with the definition), and the depth of their first use."""
+    """Return the members of a definition's recursive group (including itself), each with the depth of its first use."""
     depths, queue = {name: 0}, [name]
     for member in queue:
         for target, further in sorted(references.get(member, ()), key=lambda pair: pair[1]):
@@ -122,7 +122,7 @@ def _members(
 
 
 def long_enums(choices: int, characters: int) -> Check:
-    """Return a check that an enum of more than ``choices`` choices has at most ``characters`` characters."""
+    """Return a check that limits enums with more than ``choices`` choices to ``characters`` characters in total."""
 
     def long_enum(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
         options = node.get("enum", ())

@@ -1,4 +1,4 @@
-"""Normalises a JSON Schema of any draft to draft 2020-12, with all references pointing into its own ``$defs``.
+"""Normalises a JSON Schema of any draft to draft 2020-12, and makes all references point into its own ``$defs``.
 
 Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``, keywords of older drafts,
 ``required`` on the field itself. A deviation is accepted if it can only have one meaning.
@@ -78,7 +78,7 @@ class SchemaReader:
         self.completes_arrays = True
 
     def arguments(self, schema: Any) -> JsonSchema:
-        """Return the canonical schema of a tool's arguments, whose type is object.
+        """Return the canonical schema of a tool's arguments; the schema's type is object.
 
         ``schema`` may also be a list of named parameters, or a map from names to parameters.
         """
@@ -118,7 +118,7 @@ class SchemaReader:
         """Return the schema in draft 2020-12."""
         self.root = copy_json(schema)
         self.references_stand_alone = _OLD_DRAFT.search(str(schema.get("$schema", ""))) is not None
-        # ``items: {}`` evaluates every item, so adding it would disable an ``unevaluatedItems`` anywhere in the schema.
+        # ``items: {}`` evaluates every item, so adding it would disable any ``unevaluatedItems`` in the schema.
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.names = {}
         self.definitions = {}
@@ -143,7 +143,7 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """Rewrite one node to draft 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
-        # Without a keyword that evaluates further fields, this keyword means the same as ``additionalProperties``.
+        # If no other keyword evaluates fields, ``unevaluatedProperties`` means the same as ``additionalProperties``.
         if "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS:
             node["additionalProperties"] = node.pop("unevaluatedProperties")
         steps = (
@@ -213,7 +213,7 @@ class SchemaReader:
     def apart(self, node: JsonSchema) -> None:
         """Move a reference with constraining siblings into ``allOf``, which means the same.
 
-        Since 2019-09, a value must be valid for the definition and for the siblings of the ``$ref``. The rewrites
+        Since draft 2019-09, a value must match both the definition and the siblings of the ``$ref``. The rewrites
         support ``allOf``, so they need not support siblings as well.
         """
         target = self.definitions.get(definition_name(node["$ref"]))
@@ -278,7 +278,7 @@ class SchemaReader:
             node["items"], node["maxItems"] = {}, 0
 
     def branches(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
-        """Rewrite boolean branches as objects; drop the branches of a union that admit nothing."""
+        """Rewrite boolean branches as objects; drop union branches that admit no value."""
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
             if keyword in node:
                 impossible_schemas: tuple[Any, ...] = (

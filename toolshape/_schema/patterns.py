@@ -14,11 +14,11 @@ re_parser: Any = _re_parser
 
 
 _FEW_TIMES = 10
-_MOST_MATCHING = 1_000_000  # steps to match one text
+_MOST_MATCHING = 1_000_000  # the maximum number of steps to match one string
 
 
 def is_bounded(pattern: str, text: str) -> bool:
-    """Whether Python can match a pattern in bounded time: it has few repetitions, and none of them is nested.
+    """Whether Python can match a text in bounded time: the pattern's repetitions are few and not nested.
 
     Raises:
         re.error: Python cannot parse the pattern.
@@ -29,14 +29,14 @@ def is_bounded(pattern: str, text: str) -> bool:
 
 @functools.lru_cache(256)
 def _repetitions(pattern: str) -> int | None:
-    """Count the open-ended repetitions of a pattern; ``None`` if they are nested, or if it has back-references."""
+    """Count a pattern's open-ended repetitions; return ``None`` if they are nested, or if there are back-references."""
     return _repetitions_in(re_parser.parse(pattern), inside=False)
 
 
 # A backtracking engine retries the rest of a pattern for every length that an open-ended repetition can take. With n
-# such repetitions in sequence, a text of length L takes about (L + 1) ** (n + 1) steps: the bound in ``is_bounded``. A
-# repetition or a choice inside a repetition takes exponential time, and back-references have no useful bound: for both,
-# the count is ``None``. A lookaround is tried at every position of the text, so it counts as one more repetition.
+# such repetitions in sequence, matching a text of length L takes about (L + 1) ** (n + 1) steps, as in ``is_bounded``.
+# A repetition or a choice inside a repetition takes exponential time, and back-references have no useful bound: for
+# both, the count is ``None``. A lookaround is tried at every position of the text, so it counts as one more repetition.
 def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
     count = 0
     for operator, argument in parsed:

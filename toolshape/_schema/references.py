@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from toolshape._calls import JsonSchema
 
 Resolve: TypeAlias = Callable[[Any], Any]
-"""Follows a ``$ref`` to its definition, as far as it resolves; returns any other node unchanged."""
+"""Follows a chain of ``$ref`` to a definition, as far as possible; returns any other node unchanged."""
 
 _VALUES = frozenset({"default", "enum", "const", "examples", "example"})
 _BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
@@ -57,7 +57,7 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
 
 
 def wrap_in_field(schema: JsonSchema, name: str) -> JsonSchema:
-    """Return the schema of an object with a single field for the value; the definitions stay at the root."""
+    """Return the schema of an object whose only field has the given schema; the definitions stay at the root."""
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     return {"type": "object", "properties": {name: value}, "required": [name], **definitions}
@@ -80,7 +80,7 @@ def at_pointer(root: Any, reference: str) -> Any:
 
 
 def resolver(schema: JsonSchema) -> Resolve:
-    """Return a function that follows a ``$ref`` to its definition in a schema, as far as it resolves."""
+    """Return a function that follows a chain of ``$ref`` to a definition of the schema, as far as possible."""
     return lambda node: follow(node, lambda name: schema.get("$defs", {}).get(name), schema)
 
 

@@ -1,6 +1,6 @@
-"""The rewrite rules that providers choose from: maps as lists of pairs, optional as nullable, enums as strings, etc.
+"""The rewrite rules that providers choose from: maps to lists of pairs, optional fields to nullable fields, etc.
 
-``walk.everywhere`` applies a rule, innermost node first. A function that takes options returns a rule.
+``walk.everywhere`` applies a rule to every node, innermost first. A function here that takes options returns a rule.
 """
 
 import json
@@ -22,9 +22,9 @@ from toolshape._schema.walk import remove_marks
 ANNOTATIONS = frozenset(
     {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 )
-"""The keywords that constrain nothing."""
+"""The keywords that do not constrain values."""
 WIRE_FORM = "wire_form"
-"""The rule of the error for a value that does not have the form of the sent schema, so that no inverse applies."""
+"""The ``rule`` of the error for a value that cannot be mapped back, because it does not match the sent schema."""
 
 
 def describe(node: JsonSchema, *texts: str) -> JsonSchema:
@@ -37,15 +37,15 @@ def misread_error(message: str, path: str, *location: int | str) -> UnreadableEr
     """Return the error for a value that cannot be mapped back to canonical form.
 
     Args:
-        message: The message of the error.
+        message: The error message.
         path: The path of the rewritten node in the canonical schema.
-        location: The place in the value as it was sent.
+        location: The place in the value that the model sent.
     """
     return UnreadableError(message, rule=WIRE_FORM, location=location, schema_path=path)
 
 
 def annotations_of(node: JsonSchema) -> JsonSchema:
-    """Return a node's keywords that constrain nothing."""
+    """Return a node's annotations: the keywords that do not constrain values."""
     return {key: value for key, value in node.items() if key in ANNOTATIONS}
 
 
@@ -63,8 +63,8 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
     Args:
         node: The node.
         at: The node's place.
-        of: A phrase for the description that says what the JSON is.
-        text_is_meant: Whether the value itself may be a string. A string in canonical form may then be misread.
+        of: What the JSON text contains, as a phrase for the description.
+        text_is_meant: Whether the value itself may be a string. If so, a string that is sent unencoded may be misread.
     """
     rewritten = describe({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
 
@@ -213,7 +213,7 @@ EXTRAS = "additional_properties"
 
 
 def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """Send the fields that are not in ``properties`` in an additional field, which holds a list of pairs."""
+    """Send the fields that are not in ``properties`` as a list of pairs, in an additional field."""
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
@@ -256,7 +256,7 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) -> dict[str, Any]:
-    """Return the fields that are not in ``properties``, which are sent as pairs in the field ``name``.
+    """Return the fields that are not in ``properties``; the model sends them as pairs in the field ``name``.
 
     Raises:
         UnreadableError: ``pairs`` is not a list of pairs, a field is repeated, or a field is a named field.
@@ -368,7 +368,7 @@ def _as_dict(node: Any) -> JsonSchema:
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
-    """Make every field required; if an optional field does not admit null, null then means that it is omitted."""
+    """Make every field required; if an optional field does not admit null, the model sends null to omit the field."""
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
@@ -440,7 +440,7 @@ def _nullable(node: Any) -> JsonSchema:
 
 
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Remove null from optional fields whose default is null, for providers without null; omit the field instead."""
+    """Remove null from optional fields whose default is null, for providers without null: the field can be omitted."""
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
@@ -463,7 +463,7 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
     """Make one field required, for providers that reject an object without a required field.
 
     If a field has a default other than null, that field is required, and the model sends its value explicitly.
-    Otherwise the object is sent as JSON text. The root must stay an object, so there one field becomes required and is
+    Otherwise the object is sent as JSON text. A root must stay an object, so one of its fields becomes required and is
     sent as JSON text. The text ``null`` means that the field is omitted. If null is a valid value of the field, an
     empty string means that the field is omitted.
     """
@@ -523,7 +523,7 @@ def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def open_objects(node: JsonSchema, at: Place) -> Change | None:
-    """Remove ``additionalProperties: false`` where it is unsupported; toolshape rejects extra fields itself."""
+    """Remove ``additionalProperties: false``, for providers that do not support it; toolshape rejects extra fields."""
     if node.get("type") != "object" or node.get("additionalProperties") is not False:
         return None
     loss = Loss(
@@ -583,7 +583,7 @@ def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: 
     for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
         if allowed.fullmatch(candidate) and candidate not in taken:
             return candidate
-    raise UnsupportedError(f"no name is free for the field {name!r}", path=_inner_path(at, name), rule="properties")
+    raise UnsupportedError(f"rename the field {name!r}: no name is free", path=_inner_path(at, name), rule="properties")
 
 
 def _compile_rename(names: Mapping[str, str], path: str) -> Arrow:
@@ -603,7 +603,7 @@ def _compile_rename(names: Mapping[str, str], path: str) -> Arrow:
 
 
 def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Rewrite ``const`` as an enum of one choice."""
+    """Rewrite ``const`` as an enum with one choice."""
     if "const" not in node:
         return None
     other_keywords = {key: value for key, value in node.items() if key != "const"}
@@ -636,13 +636,13 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 
     losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are not strings, sent as strings")]
     if not fitting_choices:
-        note = "no choice is of the declared type; toolshape rejects each"
+        note = "no choice has the declared type; toolshape rejects every choice"
         losses.append(Loss(path=at.path, keyword="enum", kind="widened", note=note))
     return Change(node=rewritten, back=back, out=out, losses=tuple(losses))
 
 
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Split null off an enum into its own branch, so that later rewrites of the enum do not change null."""
+    """Move null from an enum to a separate branch, so that later rewrites of the enum do not change null."""
     choices = node.get("enum", ())
     non_null_choices = [choice for choice in choices if choice is not None]
     if len(non_null_choices) == len(choices) or not non_null_choices:
@@ -689,7 +689,7 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _can_merge(part: JsonSchema, beside: AbstractSet[str]) -> bool:
-    """Whether a part of ``allOf`` and its siblings can be one node: no shared keyword, no ``$ref`` with siblings."""
+    """Whether ``part`` and its siblings can be one node: they share no keyword, and a ``$ref`` has no siblings."""
     return not beside & part.keys() and not (beside and "$ref" in part)
 
 
@@ -717,7 +717,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
 def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
     """Merge ``allOf``; if that fails, move it to the description or send the node as JSON text.
 
-    It is moved to the description if the node has a type, and is the root or has named fields.
+    The description states ``allOf`` if the node has a type and either is the root or has named fields.
     """
     try:
         return merge_all_of(node, at)
@@ -739,7 +739,7 @@ _TYPES_OF: Mapping[str, str] = {
     **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
     **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
 }
-"""The keywords that apply to only one type, and this type."""
+"""Maps each keyword that applies to only one type to this type."""
 
 
 def _applies_to(keyword: str, name: str) -> bool:
@@ -749,7 +749,7 @@ def _applies_to(keyword: str, name: str) -> bool:
 
 
 def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Rewrite ``type: [a, b]`` as branches."""
+    """Rewrite ``type: [a, b]`` as ``anyOf`` with one branch for each type."""
     if not isinstance(node.get("type"), list):
         return None
     annotations = annotations_of(node)
@@ -832,12 +832,12 @@ def _without_marks(keyword: str, value: Any) -> Any:
 
 
 def say_formats_but(*formats: str) -> Rule:
-    """Return a rule that moves formats to the description, except for the given formats, which a provider knows."""
+    """Return a rule that moves a format to the description, unless the provider knows the format (``formats``)."""
     return say_instead("format", unless=lambda _, value: value in formats)
 
 
 def drop(*keywords: str) -> Rule:
-    """Return a rule that drops keywords that a provider rejects and that constrain nothing."""
+    """Return a rule that drops the given keywords, which a provider rejects and which do not constrain values."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         dropped_keywords = [key for key in keywords if key in node]
@@ -884,7 +884,7 @@ def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG0
 
 
 def only_keywords(*allowed: str) -> Rule:
-    """Return a rule for keywords that a provider does not know: move constraints to the description, drop the rest."""
+    """Return a rule that moves constraints that are not ``allowed`` to the description, and drops other annotations."""
     known = frozenset(allowed)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:

@@ -10,10 +10,10 @@ from toolshape._schema.patterns import is_bounded
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEPTH = 64  # nested branches and references that consume no part of the value; a schema may refer to itself
+_DEPTH = 64  # the limit for nested branches and references at one place in a value; a schema may refer to itself
 _ALL = 1_000_000
 _SEVERAL = 2
-_MOST_COMPARED = 10_000  # pairs of nodes in one comparison of two schemas
+_MOST_COMPARED = 10_000  # the limit for pairs of nodes in one comparison of two schemas
 
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
@@ -30,7 +30,7 @@ def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bo
     Args:
         value: The value.
         schema: The schema.
-        resolve: Follows its references.
+        resolve: The function that follows the schema's references.
         levels: The number of levels of the value to check; by default, all levels.
     """
     return _Fit(resolve).fits(value, schema, levels, _DEPTH)
@@ -157,7 +157,7 @@ def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool
 
 
 def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
-    """Whether the branches differ in the constants of a field that all branches require, or of the value itself.
+    """Whether the branches have different constants for a field that all branches require, or for the whole value.
 
     At most one branch may be null, and only if no other branch admits null as a constant.
     """
@@ -180,7 +180,7 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
 
 
 def _values_by_name(schema: Any) -> dict[str, set[str]]:
-    """Return the constants, as JSON text, of a value (key ``""``) and of its required fields (key ``.name``)."""
+    """Return the constants, as JSON text, for the whole value (key ``""``) and for required fields (key ``.name``)."""
     if not isinstance(schema, dict):
         return {}
     schemas: dict[str, Any] = {"": schema}

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 INTEGER_KEY = "^(0|-?[1-9][0-9]*)$"
-"""The pattern of object keys that represent integers, because JSON keys are always strings."""
+"""The pattern of object keys that represent integers; JSON itself allows only strings as keys."""
 
 
 class UnreadableError(ValueError):
-    """A text is invalid or ambiguous JSON, or a value cannot be mapped back.
+    """The JSON text is invalid or ambiguous, or the value cannot be mapped back.
 
     ``rule`` says why, and ``location`` says where.
 
-    ``location`` is the place in the value as it was sent. ``schema_path`` is the path in the canonical schema, in the
-    same form as in losses.
+    ``location`` is the place in the value as sent. ``schema_path`` is the path in the canonical schema, in the same
+    form as in losses.
     """
 
     def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = (), schema_path: str = "") -> None:
@@ -88,7 +88,7 @@ class WrittenSet(list[Any]):
 
 
 class WrittenText(str):
-    """The text of a ``value`` that JSON cannot represent (a Decimal, for example), with that value.
+    """The text for a value that JSON cannot represent (for example, a Decimal); ``value`` is the value itself.
 
     A copy or a pickle is a plain string.
     """
@@ -227,10 +227,10 @@ def is_finite(value: Any) -> bool:
 #
 #                                      1, 1.0  1, True  NaN, NaN  -0.0, 0.0  sets       used by
 #   is_equal_json                      equal   not      not       equal      lists      JSON Schema: enum, const
-#   is_same_text                       not     not      not       equal      lists      enum and const of definitions
+#   is_same_text                       not     not      not       equal      lists      enum, const: definitions
 #   is_same_value                      equal   not      equal     equal      unordered  evaluations, replay
 #   validation.pydantic_faults.is_same not     not      equal     equal      lists      which value was rejected
-#   contract.inclusion.is_same_json    not     not      not       not        lists      the contract, of schemas
+#   contract.inclusion.is_same_json    not     not      not       not        lists      schemas in a contract
 #
 # The last two functions stay in their modules: is_same depends on WrittenFloat, is_same_json on a lock file's text.
 
@@ -253,7 +253,7 @@ def is_equal_json(one: Any, other: Any) -> bool:
 
 
 def is_same_text(one: Any, other: Any) -> bool:
-    """Whether two values are equal and of the same types: ``1`` equals neither ``1.0`` nor ``true``."""
+    """Whether two values are equal and have the same types: ``1`` equals neither ``1.0`` nor ``true``."""
     return is_equal(one, other, lambda first, second: type(first) is type(second) and bool(first == second))
 
 
@@ -294,7 +294,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_same_leaf(one: str, other: str) -> bool:
-    """Whether two strings, or the values they represent, are equal; a plain string is parsed as the other's type."""
+    """Whether two strings, or their values, are equal; a plain string is parsed as the type of the other value."""
     if isinstance(one, WrittenText) and isinstance(other, WrittenText):
         return _is_same_object(one.value, other.value)
     if str(one) == str(other):
@@ -332,7 +332,7 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 _READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _parse_datetime, time: _parse_time}
-"""Parsers for types that are written as text, and whose equal values may be written differently."""
+"""Parsers for types whose values are written as text, and for which different texts may mean the same value."""
 
 
 def _read_with(read: Callable[[str], Any], text: str) -> Any:
@@ -399,9 +399,10 @@ def is_whole(arguments: Any) -> bool:
 
 
 def append_text(holder: Any, key: Any, piece: Any) -> None:
-    """Append a piece to the string ``holder[key]``, in time proportional to the piece; bytes are copied each time.
+    """Append a piece to the string ``holder[key]``, in time proportional to the piece's length.
 
-    CPython extends a string in place if nothing else refers to it, so ``holder`` drops its reference first.
+    For bytes, each call copies the whole value. CPython extends a string in place if nothing else refers to the string,
+    so ``holder`` drops its reference first.
     """
     text = holder[key]
     holder[key] = None
@@ -410,7 +411,7 @@ def append_text(holder: Any, key: Any, piece: Any) -> None:
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a JSON object: a dict, or a ``WrittenObject`` if a dict would lose something."""
+    """Return pairs as a JSON object: a dict, or a ``WrittenObject`` if a dict would lose keys or digits."""
     value = dict(pairs)
     loses_text = len(value) < len(pairs)
     for item in value.values():

@@ -1,4 +1,4 @@
-"""Applies a rule for one node to a whole JSON Schema, and builds the functions that map values in both directions.
+"""Applies a rule to every node of a JSON Schema, and builds the functions that map values in both directions.
 
 This is the only module that walks schemas: it handles recursion, ``$ref`` and ``$defs``, unions and paths.
 """
@@ -18,12 +18,12 @@ from toolshape._schema.union_branches import are_disjoint, are_distinguishable, 
 from toolshape._schema.values import copy_json
 
 MOST_NODES = 50_000  # a definition from elsewhere may be hostile: each inlined reference can double the size
-_MOST_INLINED = 2_000  # the limit of ``inline_all_but_recursion``, which may also leave references in place
+_MOST_INLINED = 2_000  # the limit in ``inline_all_but_recursion``, which may leave references in place
 _SEVERAL = 2
 
 
 def compose(passes: Iterable[Pass]) -> Pass:
-    """Combine passes into one that runs them in order, and then removes unused definitions."""
+    """Combine passes into a single pass, which runs them in order and then removes unused definitions."""
     steps = tuple(passes)
 
     def apply(schema: JsonSchema) -> Lens:
@@ -79,10 +79,10 @@ class _Everywhere:
 
         A provider has about twenty-five passes, and most of them change nothing in most schemas. A walk rebuilds the
         whole schema and its arrows. That takes many times as long as calling the rule on each node. As long as a rule
-        changes no node, a walk would pass it the original nodes. So this method gets the same answers as a walk.
+        changes no node, a walk passes it the original nodes. So this method finds the same changes as a walk.
         """
         rule = self.rule
-        for node, at in nodes:  # noqa: SIM110 - a generator would take up half of the time
+        for node, at in nodes:  # noqa: SIM110 - a generator expression would take half of the time
             if rule(node, at) is not None:
                 return True
         return False
@@ -94,7 +94,7 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
     Args:
         rule: The rule.
         constraints: Whether to also visit subschemas that only constrain (``not``, ``if``, ``patternProperties``). Of
-            these subschemas, only those of ``patternProperties`` keep their arrows.
+            these subschemas, only the ones in ``patternProperties`` keep their arrows.
     """
     return _Everywhere(rule, constraints)
 
@@ -316,7 +316,7 @@ class _Walk:
         return follow(node, find, self.schema)
 
     def definition(self, name: str) -> _Step | None:
-        """Return the rewritten definition of this name; ``None`` if it is missing, or still being rewritten."""
+        """Return the rewritten definition with this name; ``None`` if it is missing, or still being rewritten."""
         if name not in self.definitions and name in self.schema.get("$defs", {}):
             self.definitions[name] = None
             depth, self.depth = self.depth, 0
@@ -370,7 +370,7 @@ class _Walk:
             return self.visit_node(inlined_node, place.path, place.keyword or "$ref", (*stack, name))
 
     def is_cut(self, node: JsonSchema, stack: tuple[str, ...]) -> bool:
-        """Whether a reference is not inlined, because its definition is inlined at another place."""
+        """Whether a reference is cut, because its definition is inlined at another place."""
         name = definition_name(node["$ref"])
         group = self.groups.get(name)
         is_inside = group is not None and any(self.groups.get(outer) == group for outer in stack)
@@ -385,7 +385,7 @@ class _Walk:
 
     @contextlib.contextmanager
     def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
-        """For each recursive group that is entered here, choose the references to inline: the shallowest ones."""
+        """Choose the shallowest references to inline, for each recursive group that the walk enters here."""
         entered_groups: dict[int, list[str]] = {}
         for name in [definition_name(branch["$ref"]) for branch in branches if is_reference(branch)]:
             group = self.groups.get(name)
@@ -421,7 +421,7 @@ class _Walk:
         self.drops = None if change.drops is None else {*self.drops, change.drops}
 
     def with_examples(self, step: _Step, node: JsonSchema) -> _Step:
-        """Map the values that the node contains, its default and its examples, to wire form."""
+        """Map the node's default and its examples to wire form."""
         if step.out is None or not isinstance(step.after, dict):
             return step
         after = dict(step.after)
@@ -433,7 +433,7 @@ class _Walk:
         return step
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
-        """Rewrite the children of a node, and combine their arrows into arrows for its values."""
+        """Rewrite the children of a node, and combine their arrows into arrows for the node's values."""
         has_reference = "$ref" in node and is_reference(node)  # a reference may have siblings
         step = self.reference(node) if has_reference else _Step(before=node, after=dict(node))
         if (has_reference and len(node) == 1) or node.keys().isdisjoint(_WITH_SCHEMAS):
@@ -534,7 +534,7 @@ class _Walk:
 
         The arrows are looked up at each call, because they may not exist yet.
         """
-        name, arrows = definition_name(node["$ref"]), self.arrows  # keep no ``self``: the arrows outlive the schemas
+        name, arrows = definition_name(node["$ref"]), self.arrows  # without ``self``: the arrows outlive the schemas
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))
@@ -559,13 +559,11 @@ class _Walk:
             for first, other in enumerate(branches[:second]):
                 changes = branch.back or other.back
                 if changes and not are_disjoint(other.after, branch.after, self.resolve_after):
-                    note = (
-                        f"branches {first + 1} and {second + 1} look alike once rewritten; the first that fits is used"
-                    )
+                    note = f"branches {first + 1} and {second + 1} look alike once rewritten; the first match is used"
                     self.losses.append(Loss(path=path, keyword=keyword, kind="narrowed", note=note, ambiguous=True))
 
     def union(self, branches: Sequence[_Step]) -> _Arrows:
-        """Return arrows that find the branch of a value and apply that branch's arrow."""
+        """Return arrows that find a value's branch and apply the arrow of that branch."""
         if not any(branch.back or branch.out for branch in branches):
             return None, None
 

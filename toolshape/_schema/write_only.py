@@ -1,4 +1,4 @@
-"""Removes defaults that may contain secrets from a schema: the defaults at places marked as secret."""
+"""Removes the defaults that may contain secrets: the defaults at places that a schema marks as secret."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +49,7 @@ def _clean_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
 def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) -> bool:
     """Whether a part of the value may be at a place that the schema marks as secret.
 
-    If the value is nested too deeply to search, the answer is true.
+    Also true if the value is nested too deeply to search.
     """
     if is_secret(node) or not depth:
         return True
@@ -67,14 +67,14 @@ _LOOKED_THROUGH = (
 
 
 def _is_marked_in(node: Any) -> bool:
-    """Whether a subschema is marked as secret anywhere; for keywords that do not apply to one part of a value."""
+    """Whether a subschema is marked as secret anywhere; used if the part of the value that it describes is unknown."""
     if isinstance(node, dict):
         return is_secret(node) or any(map(_is_marked_in, node.values()))
     return any(map(_is_marked_in, node)) if isinstance(node, list) else False
 
 
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
-    """Yield the parts of a value with their schemas; for a reference or branch, yield the value itself."""
+    """Yield the parts of a value with their schemas; with a reference or branch, yield the value itself."""
     if isinstance(node.get("$ref"), str):
         yield value, definitions.get(definition_name(node["$ref"]))
     for keyword in ("anyOf", "oneOf", "allOf"):
