@@ -81,7 +81,7 @@ def _module(place: str, target: str) -> ModuleType:
                 if dot and before != error.name and ":" not in target
                 else ""
             )
-            raise TargetError(f"there is no module {error.name!r} here or on the path{hint}") from error
+            raise TargetError(f"there is no module {error.name!r} here or on the import path{hint}") from error
         raise _load_error(place, error) from error
     except (Exception, SystemExit) as error:
         raise _load_error(place, error) from error
@@ -110,7 +110,7 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _load_error(place: str, error: BaseException) -> TargetError:
-    """Describe the exception of a module in one line, with its place in the user's own files."""
+    """Describe a module's exception in one line, with the last place in the user's own files."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     user_frames = [frame for frame in frames if "toolshape" not in Path(frame.filename).parts]
     location = f" at {user_frames[-1].filename}:{user_frames[-1].lineno}" if user_frames else ""
@@ -125,20 +125,22 @@ def _only_registry(module: ModuleType, target: str) -> Registry:
         target = target.rstrip(":")
         names = ", ".join(f"{target}:{name}" for name in registries)
         raise TargetError(
-            f"name one of {names}" if registries else f"{target} has no registry: name a tool, as {target}:NAME"
+            f"{target} has several registries: name one of {names}"
+            if registries
+            else f"{target} has no registry: name a tool, as {target}:NAME"
         )
     return next(iter(registries.values()))
 
 
 def make_absolute(target: str) -> str:
-    """Return the target with an absolute path, so that it does not depend on the working directory."""
+    """Return the target with an absolute path, which does not depend on the working directory."""
     place, colon, path = target.rpartition(":") if _has_name(target) else (target, "", "")
     is_file = place.endswith(".py") or "/" in place or "\\" in place
     return f"{Path(place).absolute()}{colon}{path}" if is_file else target
 
 
 def registry_of(target: str) -> Registry:
-    """Return the registry that a target names. For a tool or a function, return a new registry with this tool.
+    """Return the registry that a target names. For a tool or a function, return a new registry with only this tool.
 
     Raises:
         TargetError: The target names no registry, tool or function.
@@ -158,7 +160,7 @@ def load_named(target: str, answers: Iterable[str] = ()) -> Named:
     """Return the tools or the output that a target names, and further outputs.
 
     Args:
-        target: The target.
+        target: The target of the tools or the output.
         answers: The targets of the further outputs.
 
     Raises:
@@ -231,7 +233,7 @@ def _as_tool(value: Any, target: str) -> Tool[..., Any]:
 
 
 def load_injected(given: Iterable[str]) -> dict[str, Any]:
-    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. A callable gives its return value.
+    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. If a target is callable, load its return value.
 
     Raises:
         TargetError: A target cannot be loaded, or its factory raises.
@@ -250,11 +252,11 @@ def load_injected(given: Iterable[str]) -> dict[str, Any]:
 
 
 def refuse_unread(names: Iterable[str], registry: Registry, declared: Collection[str], who: str) -> None:
-    """Check that a tool declares each injected value. A registry with hooks passes, as hooks may read any value.
+    """Check that a tool declares each injected value. A registry with hooks passes, because hooks may read any value.
 
     Raises:
         TargetError: No tool declares a value.
     """
     unread = sorted(set(names) - set(declared))
     if unread and not store_of(registry).contents.hooks:
-        raise TargetError(f"--inject {unread[0]}: {who} {', '.join(sorted(declared)) or 'nothing'}")
+        raise TargetError(f"--inject {unread[0]} has no effect: {who} {', '.join(sorted(declared)) or 'nothing'}")

@@ -33,14 +33,14 @@ _EPOCH_MS = 1e11
 
 
 def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: float, is_limited: bool) -> float | None:
-    """Return the seconds to wait, or ``None`` if the provider names no time.
+    """Return the seconds to wait, or ``None`` if the provider states no time.
 
     Args:
         headers: The response headers, with names in lower case.
         details: The details in the body, as JSON.
         message: The provider's message.
         now: The current time, in seconds since the epoch.
-        is_limited: Whether a rate limit was exceeded. Only then do reset times count.
+        is_limited: Whether a rate limit was exceeded. Reset times count only in this case.
     """
     waits = [_scale(headers.get("retry-after-ms"), 1e-3), _seconds(headers.get("retry-after"), now)]
     waits.append(_scale(headers.get("x-amz-retry-after"), 1e-3))
@@ -107,7 +107,7 @@ class Failure:
 
     ``kind`` is one of:
 
-    - ``schema``: the provider rejected a tool's definition, or the schema of an answer;
+    - ``schema``: the provider rejected a tool's definition, or the schema for the answer;
     - ``history``: the provider rejected the messages;
     - ``model``: the provider rejected the model's output, and the same request may succeed;
     - ``tool``: one of your tools failed;
@@ -117,13 +117,13 @@ class Failure:
     - ``quota``: the credit or the quota is used up;
     - ``auth``: the key is missing, invalid or not permitted;
     - ``overloaded``: the provider failed;
-    - ``network``: no response arrived, or only a part of one;
+    - ``network``: no response arrived, or only part of a response;
     - ``unknown``: the error was not recognised.
 
     ``retryable`` is true if the same request may succeed later. ``retry_after`` is the number of seconds to wait, if
-    the provider names it. ``tool`` is the name of the tool or of the output. ``path`` is the place in its arguments or
-    in the messages. ``rule`` is the provider's error code, or the JSON Schema keyword. ``error`` is the explained
-    error.
+    the provider states it. ``tool`` is the name of the tool or output at fault. ``path`` is the place in the arguments,
+    in the answer or in the messages. ``rule`` is the provider's error code, or the JSON Schema keyword. ``error`` is
+    the explained error.
     """
 
     __module__ = "toolshape"
@@ -162,17 +162,17 @@ def _sign(
     statuses: tuple[int, ...] = (),
     never: tuple[int, ...] = (),
 ) -> _Sign:
-    """Build a sign of a kind of failure: a pattern for the words of a message, and a pattern for its error codes.
+    """Compile the signs of one kind of failure: a pattern for the words of a message, and a pattern for error codes.
 
-    The pattern for codes is not applied to the words, where a tool or a parameter may have the name of a code.
+    The pattern for codes does not search the words, because a tool or parameter there may have the name of a code.
     """
     compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
     return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
 
 
 # The order matters, because the first match wins. Messages about the history also contain "tool", and messages about a
-# tool also contain "schema". For a limit per minute, Gemini uses the sentence that OpenAI uses for an empty account
-# (aider#3694, 2025), so the details decide. For a limit of 0, Gemini still names a time to try again
+# tool also contain "schema". If a limit per minute is exceeded, Gemini sends the sentence that OpenAI sends for an
+# empty account (aider#3694, 2025), so the details decide. Even if the limit is 0, Gemini states a time to try again
 # (google-gemini/gemini-cli#22486, 2026).
 _SIGNS = (
     _sign(
@@ -294,16 +294,17 @@ def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = No
     Args:
         error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
             stream), or a ``CallError``.
-        bound: The tools of the request, which turn ``tools[3]`` into a name: a ``Bound``, a ``BoundOutput``, or a
-            registry if the request contained all of its tools. If omitted, the names come from the request inside the
-            error, if the error contains the request.
+        bound: The tools of the request: a ``Bound``, a ``BoundOutput``, or a registry if the request contained all of
+            its tools. ``explain`` uses them to turn ``tools[3]`` into a name. If ``bound`` is omitted and the error
+            contains the request, the names come from that request.
 
     Returns:
-        The failure. If the error is not recognised, ``kind`` is ``unknown``, and the other fields hold what was found.
+        The failure. If the error is not recognised, ``kind`` is ``unknown``, and the other fields hold the facts that
+        were found.
     """
     try:
         return _explain(error, bound)
-    except Exception as problem:  # A foreign object may raise from any attribute.
+    except Exception as problem:  # Any attribute of a foreign object may raise.
         return Failure(
             kind="unknown", retryable=False, message=f"cannot read the error: {type(problem).__name__}", error=error
         )
@@ -384,12 +385,12 @@ _CODES = re.compile(
 
 
 def _codes_in(message: str) -> list[str]:
-    """Return the codes in a message: the class of an exception at its start, or the code in a quoted body."""
+    """Return the error codes in a message: the exception class at its start, or the code in a quoted body."""
     return [code for groups in _CODES.findall(message) for code in groups if code]
 
 
 def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
-    """Classify by the provider's codes, else by its words, else by the part of the request that it names."""
+    """Classify by the error codes, else by the words of the message, else by the part of the request that it names."""
     if _is_beyond_limit(facts.message):
         return "limits", False
     for kind, retryable, pattern in _BY_CODE:
@@ -421,7 +422,7 @@ def _explain_call(error: CallError) -> Failure:
 
 
 def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None") -> str | None:
-    """Return the name of the output, or the name of a tool in its registry, found by wire name or position."""
+    """Return the name of the output, or a tool's name in the registry, found by wire name or position."""
     output_name = bound.name if isinstance(bound, BoundOutput) else None
     names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):

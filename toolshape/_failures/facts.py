@@ -1,6 +1,6 @@
 """Extracts status, codes, message and headers from an SDK's exception, an HTTP response or an error body.
 
-This module imports no SDK. It reads attributes by the names that these SDKs share (read on 2026-11-22): openai 3.54,
+This module imports no SDK. It reads the attributes that these SDKs share (read on 2026-11-22): openai 3.54,
 anthropic 2.12, google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 _DEEPEST = 8
 _LONGEST_CODE = 200
-_LONGEST = 4_000  # Characters of a message to search: a message may quote a whole schema.
+_LONGEST = 4_000  # The number of characters to search: a message may quote a whole schema.
 _TRANSPORT = (
     "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
     "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
@@ -98,7 +98,7 @@ def _chain(error: Any) -> list[Any]:
     while error is not None and not any(error is link for link in chain) and len(chain) < _DEEPEST:
         chain.append(error)
         is_sdk_error = isinstance(error, BaseException) and type(error).__module__ != "builtins"
-        context = error.__context__ if is_sdk_error else None  # The context of a built-in error may be unrelated.
+        context = error.__context__ if is_sdk_error else None  # A built-in error may have an unrelated context.
         error = (error.__cause__ or context) if isinstance(error, BaseException) else None
     return chain
 
@@ -268,7 +268,7 @@ def _request_id(chain: list[Any], bodies: list[Any], headers: Mapping[str, str])
 
 
 def _request(error: Any) -> Any:
-    """Return the body of the request, which holds the names of the tools."""
+    """Return the body of the request. The body holds the names of the tools."""
     for holder in (error, _response(error)):
         content = _get(_get(holder, "request"), "content")
         if isinstance(content, (bytes, str)) and content:

@@ -1,7 +1,7 @@
 """Finds the tool, the place in its schema, and the place in the history that an error message names.
 
-The forms of the messages come from recorded refusals and public threads until November 2026. Every gap in a pattern is
-bounded.
+The patterns match recorded error messages and messages in public threads up to November 2026. Every gap in a pattern
+has a maximum length.
 """
 
 import itertools
@@ -15,7 +15,7 @@ class Pointer(NamedTuple):
 
     ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault: the last word of a
     schema path. If ``is_output`` is true, the schema describes an answer, and ``tool_name`` is the name that the
-    request gave that schema, if any.
+    request gave to that schema, if any.
     """
 
     tool_number: int | None = None
@@ -42,7 +42,7 @@ _OUTPUT = re.compile(
     r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
     r"(?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
-"""Matches the place of an answer's schema, as servers write the place, and the path inside the schema."""
+"""Matches the field that holds the answer's schema, as servers write it, and the path inside the schema."""
 _NAMES = (
     re.compile(r"Invalid schema for function '((?:[^'\n]){1,256})'"),
     re.compile(r"invalid JSON schema for tool (\S{1,256}), tools\[\d+\]"),
@@ -74,7 +74,7 @@ _WORDS = ("parameters", "input_schema", "inputSchema", "json", "parametersJsonSc
 
 
 def place_in(text: str) -> Pointer:
-    """Return the place that an error message names. Fields that the message does not name stay empty."""
+    """Return the place that an error message names. A field stays empty if the message does not state it."""
     pointer = _tool_pointer(text)
     name = next((match[1] for pattern in _NAMES if (match := pattern.search(text))), None)
     if (schema_match := _OF_OUTPUT.search(text)) is not None:
@@ -100,7 +100,7 @@ def _tool_pointer(text: str) -> Pointer:
     if match := _GEMINI_TOOL.search(text):
         path, keyword = _value_path(_path_steps(match[3] or ""))
         return Pointer(tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword)
-    if match := _BEDROCK_TOOL.search(text):  # With "member", Bedrock counts from 1 (BerriAI/litellm#24668).
+    if match := _BEDROCK_TOOL.search(text):  # After "member", Bedrock counts from 1 (BerriAI/litellm#24668).
         path, keyword = _value_path((match[3] or "").split("."))
         return Pointer(tool_number=int(match[1]) - bool(match[2]), path=path, keyword=keyword)
     for pattern in (_ANTHROPIC_TOOL, _OPENAI_TOOL):
@@ -114,7 +114,7 @@ def _tool_pointer(text: str) -> Pointer:
 
 
 def _path_steps(path: str) -> list[str]:
-    """Split a path into its steps. A number in brackets becomes ``#number``, as it is a position and not a name."""
+    """Split a path into its steps. A number in brackets becomes ``#number``, because it is a position."""
     steps = [
         word or (f"#{inner}" if inner.isdigit() else inner)
         for word, inner in re.findall(r"([\w$-]+)|\[([^\]]*)\]", path)
@@ -123,13 +123,13 @@ def _path_steps(path: str) -> list[str]:
 
 
 def _value_path(words: Iterable[str]) -> tuple[str, str]:
-    """Convert a path in a schema to the path of its values, and return the keyword at its end."""
+    """Convert a path in a schema to the path of the values that it describes; also return the keyword at its end."""
     path, keyword = "", ""
     steps: Iterator[str] = iter(words)
     for word in steps:
         if word in ("properties", "$defs", "definitions"):
             name = next(steps, None)
-            if name is None or name.startswith("#"):  # A position among the properties, without a name.
+            if name is None or name.startswith("#"):  # The step has no name, only a position.
                 return path, word if name is None else ""
             path += f".{name}" if path else name
             keyword = ""
@@ -179,7 +179,7 @@ _CONTAINERS = frozenset(
         "parametersJsonSchema", "input_schema", "inputSchema", "schema", "json_schema", "arguments", "args", "input",
     }
 )  # fmt: skip
-"""Path steps after which the author of the request chose all further steps."""
+"""After any of these path steps, the author of the request chose all further steps."""
 _TERMS = frozenset(
     {
         "assistant", "developer", "function", "model", "system", "tool", "user",
@@ -203,7 +203,7 @@ def without_names(text: str) -> str:
     """Remove the names of the request from a message.
 
     A place in a tool becomes ``tools[0]``, and a place in the history becomes ``messages[0]``. The rest of a path is
-    removed. A quoted string is removed unless it is a term of the providers, a code or a sentence.
+    removed. A quoted string stays only if it is a provider's term, a code or a sentence.
     """
     text = _ADDRESS.sub("", text)
     text = _CONTEXT.sub("In context=()", text)

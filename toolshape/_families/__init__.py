@@ -13,7 +13,7 @@ from toolshape._wire.provider import Provider, ProviderOrName
 ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # several families may recognise a bare message: bound providers come first, then this family
 _VENDORS = "openai.vendors"
-_MOST_NAMES = 256  # limits the caches: a name from outside may be any string
+_MOST_NAMES = 256  # limits the size of the caches, because a caller may pass any string as a name
 
 
 def get(provider: ProviderOrName) -> Provider:
@@ -56,7 +56,7 @@ def _load(entry: Any) -> Provider:
 
 
 def _no_such_provider(name: Any) -> ExportError:
-    """Return the error for an unknown name. Suggest the likely name, or list the names without options."""
+    """Return the error for an unknown name. It suggests the likely name, or lists the names that have no option."""
     if not isinstance(name, str):
         message = f"a provider must be a name or a Provider, not {type(name).__name__}"
     elif suggestion := _OTHER_NAMES.get(name.lower()):
@@ -92,12 +92,12 @@ _OTHER_NAMES: Mapping[str, str] = {
 
 
 def available() -> tuple[str, ...]:
-    """Return the names of all providers: those of this package, and those of installed packages' entry points."""
+    """Return the names of all providers: in this package, and in the entry points of installed packages."""
     return tuple(sorted({*(provider.name for provider in _built_in()), *(entry.name for entry in _entry_points())}))
 
 
 def _entry_points() -> Iterable[Any]:
-    import importlib.metadata  # noqa: PLC0415 - a tenth of the cost of importing the package, and few programs need it
+    import importlib.metadata  # noqa: PLC0415 - would add a tenth to the package's import time, for few programs
 
     return importlib.metadata.entry_points(group=ENTRY_POINTS)
 
@@ -110,7 +110,7 @@ def _built_in() -> Iterator[Provider]:
 
 @functools.cache
 def _modules() -> tuple[str, ...]:
-    import pkgutil  # noqa: PLC0415 - a twentieth of the cost of importing the package
+    import pkgutil  # noqa: PLC0415 - would add a twentieth to the package's import time
 
     other_modules = sorted(file.name for file in pkgutil.iter_modules(__path__) if file.name != _MOST_SPOKEN)
     return (_MOST_SPOKEN, *other_modules, _VENDORS)
@@ -142,7 +142,7 @@ def _find(name: str) -> Provider | None:
 
 
 def _with_text_calls(name: str, text_format: str) -> Provider | None:
-    """Return a provider that also reads calls in the text, such as ``vllm+hermes``; ``None`` if there is none."""
+    """Return a provider such as ``vllm+hermes``, which also reads calls in the text; ``None`` for an unknown name."""
     from toolshape._families.text.mixed import with_text_calls  # noqa: PLC0415 - few programs need it
 
     provider = _find(name)
@@ -150,7 +150,7 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
 
 
 def with_text_format(provider: Provider, text_format: str) -> Provider:
-    """Return a copy of the provider that also reads, in this format, the calls that servers leave in the text.
+    """Return a copy of the provider that also reads calls in this format from the text, where servers leave them.
 
     Raises:
         ExportError: There is no such format, or the provider's servers leave no calls in the text.
@@ -158,7 +158,7 @@ def with_text_format(provider: Provider, text_format: str) -> Provider:
     combined_provider = _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
     if combined_provider is not None:
         return combined_provider
-    from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only a wrong call needs it
+    from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only the error needs it
 
     if text_format in FORMATS:
         message = f"text_calls= is for Ollama and for servers of OpenAI's form, not for {provider.name}"
@@ -181,15 +181,15 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
 
     Args:
         response: A dict, list or SDK object.
-        bound: Providers to try before those of this package.
+        bound: Providers to try before this package's providers.
 
     Returns:
-        The default provider of the family, or the provider that recognised the response if the default does not.
+        The default provider of the family, or, if the default does not recognise the response, the provider that does.
 
     Raises:
         ResponseError: No provider recognises the response.
     """
-    # A text format is read only on request: if a model only quotes a call in an unknown body, the call must not run.
+    # Text formats are tried only if the user asks for one: a call that a model quotes in an unknown body must not run.
     searched_providers = (provider for provider in _built_in() if not provider.response.takes_text)
     for provider in itertools.chain(bound, searched_providers):
         if recognised(provider, response):
@@ -230,7 +230,7 @@ def _reduce_provider(provider: Provider) -> tuple[Any, ...]:
     except ExportError:
         is_found = False
     if not is_found:
-        raise TypeError(f"the provider {provider.name!r} cannot be pickled: no entry point of a package has its name")
+        raise TypeError(f"the provider {provider.name!r} cannot be pickled: register it as an entry point of a package")
     return get, (provider.name,)
 
 

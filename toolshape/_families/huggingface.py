@@ -27,7 +27,7 @@ from toolshape._wire.server_json import KEY
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """Write an entry as ``get_json_schema`` does, with the schema of the result."""
+    """Write an entry in the form of ``get_json_schema``, with the schema of the tool's result."""
     tool = openai_schema.envelope(spec, strict=False)
     if spec.output is not None:
         tool["function"]["return"] = spec.output
@@ -35,7 +35,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the arguments for ``apply_chat_template``: the tools, or none for the choice "none"."""
+    """Return the arguments for ``apply_chat_template``: the tools, or no tools for the choice "none"."""
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave out parallel=")
     if choice.mode == "required" or choice.names:
@@ -44,20 +44,21 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def recognises(body: Any) -> bool:
-    """Return whether a body is a response of the hosted router, or a message that a tokenizer has parsed."""
+    """Return whether a body is a response from the hosted router, or a message that a tokenizer has parsed."""
     return openai_bodies.recognises(body)
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls of a message from the hosted router, or from a chat template.
+    """Read the calls in a message from the hosted router, or in a message for a chat template.
 
-    The router's message is sent back unchanged. A template fails if arguments are text, so they become objects.
+    The router's message is sent back unchanged. A template fails on arguments that are text, so this function
+    parses them into objects.
     """
     reading = openai_bodies.read(body)
     response = openai_bodies.as_completion(body)
     if reading is None:
         return None
-    if response is body:  # from the router, which matches results by id
+    if response is body:  # The router sent this body. It matches results by id.
         [sent_message], calls, finish, cut, ends_in_call = reading
         sent_calls = member(sent_message, "tool_calls") or ()
         router_calls = (
@@ -93,7 +94,7 @@ def _parse_arguments(message: WireMessage) -> WireMessage:
 
 
 FORM = openai_messages.VendorForm(name_key="name", sends_made_up_ids=False, arguments="object")
-"""Templates match results by name or by order; some accept an id."""
+"""Chat templates match results to calls by name or by order; some also accept an id."""
 write_results = partial(openai_messages.write_results_as, FORM)
 
 

@@ -34,7 +34,7 @@ from toolshape._wire.provider import (
 # that are not recursive are inlined.
 INLINED = (inline_all_but_recursion,)
 _RESULT = "result"
-"""The key that holds a value that is not an object, in the output schema and in structured content."""
+"""The key for a value that is not an object, in the output schema and in structured content."""
 _NO_OBJECT = {"type": ["string", "number", "boolean", "array", "null"]}
 _NULL = {"type": "null"}
 
@@ -54,7 +54,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def _object_output(schema: JsonSchema) -> JsonSchema:
     """Return a schema whose root is an object: objects stay as they are, other values go into the field ``result``."""
-    # There are three cases: every value is an object, no value is an object, or some are. In the third case, the root
+    # There are three cases: every value is an object, no value is, or some values are. In the third case, the root
     # admits both forms.
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
@@ -81,7 +81,7 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """Write an entry with the tool's output schema, without a wrapper; its references are inlined."""
+    """Write an entry with the tool's output schema. The schema has inlined references and no wrapper."""
     tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
     if spec.title:
         tool["title"] = spec.title
@@ -95,7 +95,7 @@ def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG
 
 
 def _annotations(effects: frozenset[Effect]) -> JsonObject:
-    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26). A missing hint means its default."""
+    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26). A missing hint has its default."""
     hints: JsonObject = {}
     if effects & {"read", "write", "destructive"}:
         hints["readOnlyHint"] = not effects & {"write", "destructive"}
@@ -110,7 +110,7 @@ def _annotations(effects: frozenset[Effect]) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsupported(choice, "choice", "a server cannot choose for its client: leave out choice= and parallel=")
+        raise unsupported(choice, "choice", "a server cannot make the client's choice: leave out choice= and parallel=")
     return {"tools": tools}
 
 
@@ -124,7 +124,7 @@ def _is_params(body: Any) -> bool:
 
 
 def _is_plain_params(body: Any) -> bool:
-    """Return whether a body is the parameters of a request as a dict.
+    """Return whether a body is a dict of request parameters.
 
     Other families have calls of this form, so ``read`` accepts such a dict, but ``recognises`` does not.
     """
@@ -139,7 +139,7 @@ _PARAMS = frozenset(
 
 def read(body: Any) -> Reading | None:
     params = body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
-    if type(params) is dict:  # the dict that a server makes for each call
+    if type(params) is dict:  # a server makes this dict for each call
         return _reading(body.get("id"), params.get("name"), params.get("arguments"), body)
     is_plain = params is None and _is_plain_params(body)
     if params is None and not (is_plain or recognises(body)):
@@ -166,7 +166,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write a CallToolResult for each result, as clients of every revision read it.
+    """Write a CallToolResult for each result, in a form that clients of every revision can read.
 
     Revisions from 2026-07-28 on require ``resultType``, and all earlier revisions allow further fields in a result.
     """

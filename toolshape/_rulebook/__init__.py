@@ -1,1 +1,1 @@
-"""Tests the rules of a provider: sends, for each rule, a request that it refuses and a twin that no rule refuses."""
+"""Tests a provider's rules: for each rule, sends a request that the rule refuses and a twin that no rule refuses."""

@@ -1,4 +1,4 @@
-"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams, strict schemas, ends, usage."""
+"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams, strictness, finish reasons, usage."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -15,9 +15,9 @@ from toolshape._rulebook.verify import Outcome
 from toolshape._tool import Tool, make_tool
 
 Ask: TypeAlias = Callable[[JsonObject], str]
-"""Sends the body of a request, and returns the body of a response with status 200.
+"""Sends the body of a request, and returns the body of the response.
 
-Raises ``NoAnswerError``."""
+Raises ``NoAnswerError`` if no such response arrives."""
 _LONGEST = 300
 
 
@@ -26,7 +26,7 @@ class NoAnswerError(Exception):
 
 
 class Behaviour(NamedTuple):
-    """One behaviour that a server should have, the outcome of its check, and a text of what was observed."""
+    """One behaviour that a server should have, the outcome of its check, and a description of the observation."""
 
     name: str
     outcome: Outcome
@@ -34,7 +34,7 @@ class Behaviour(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """One response: the plan of its calls, and whether it reports its usage."""
+    """One response: the plan of its calls, and whether the response reports its token usage."""
 
     plan: Plan
     has_usage: bool
@@ -91,7 +91,7 @@ def _request_response(
 
 
 _Check: TypeAlias = Callable[[_Endpoint], tuple[bool, str]]
-"""Returns whether a server behaves as it should, and a text of what was observed. Raises ``NoAnswerError``."""
+"""Returns whether a server behaves as it should, and a description. Raises ``NoAnswerError`` without an answer."""
 
 
 def _calls(seen: _Seen) -> list[str]:
@@ -99,7 +99,7 @@ def _calls(seen: _Seen) -> list[str]:
 
 
 def _describe(seen: _Seen) -> str:
-    return f"calls: {', '.join(_calls(seen)) or 'none'}; ended by {seen.plan.results.finish_raw!r}"
+    return f"calls: {', '.join(_calls(seen)) or 'none'}; finish reason: {seen.plan.results.finish_raw!r}"
 
 
 def _required(server: _Endpoint) -> tuple[bool, str]:
@@ -131,7 +131,7 @@ def _ids(server: _Endpoint) -> tuple[bool, str]:
         [call.raw.get("id") if isinstance(call.raw, dict) else None for call in plan.calls] for plan in plans
     ]
     is_right = all(ids and all(ids) and len(set(ids)) == len(ids) for ids in ids_by_plan)
-    return is_right, f"ids: {ids_by_plan[0]}, streamed: {ids_by_plan[1]}"
+    return is_right, f"ids: {ids_by_plan[0]}; ids in a stream: {ids_by_plan[1]}"
 
 
 def _streamed(server: _Endpoint) -> tuple[bool, str]:
@@ -163,7 +163,7 @@ def _ends(server: _Endpoint) -> tuple[bool, str]:
     ends = called_response.plan.results.finish_raw, text_response.plan.results.finish_raw
     return ends in (("tool_calls", "stop"), ("stop", "stop")) and ends[
         0
-    ] == "tool_calls", f"calls: {ends[0]!r}, text: {ends[1]!r}"
+    ] == "tool_calls", f"finish reasons: {ends[0]!r} with calls, {ends[1]!r} with text"
 
 
 def _no_calls_in_text(server: _Endpoint) -> tuple[bool, str]:
@@ -194,7 +194,7 @@ CHECKS: dict[str, _Check] = {
 
 
 def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
-    """Check each behaviour of a server, and yield the outcome, which is unknown if the server gives no answer."""
+    """Check each behaviour of a server, and yield the outcome: ``unknown`` if the server does not answer."""
     registry = Registry(_tools())
     server = _Endpoint(model, ask, registry.bind(get("vllm"), strict=False), registry.bind(get("openai"), strict=True))
     for name, check in CHECKS.items():
@@ -212,8 +212,8 @@ def make_ask(url: str, key: str, client: Any, seconds: float) -> Ask:
     Args:
         url: The address, with or without ``/chat/completions``.
         key: The key, or an empty string if the server needs no key.
-        client: A client of httpx.
-        seconds: How many seconds an answer may take.
+        client: An ``httpx`` client.
+        seconds: The timeout of a request, in seconds.
     """
     endpoint_url = url.rstrip("/")
     endpoint_url = endpoint_url if endpoint_url.endswith("/chat/completions") else f"{endpoint_url}/chat/completions"
@@ -222,9 +222,9 @@ def make_ask(url: str, key: str, client: Any, seconds: float) -> Ask:
     def ask(body: JsonObject) -> str:
         try:
             response = client.post(endpoint_url, headers=headers, json=body, timeout=seconds)
-        except Exception as error:  # a server may do anything, and httpx raises many errors
+        except Exception as error:  # httpx raises many kinds of errors, and a server may cause any
             raise NoAnswerError(type(error).__name__) from error
-        if response.status_code != 200:  # noqa: PLR2004 - HTTP's
+        if response.status_code != 200:  # noqa: PLR2004 - an HTTP status
             words = response.text if response.status_code not in (401, 403) else "the key is not accepted"
             raise NoAnswerError(f"status {response.status_code}: {words.replace(key, '[key]') if key else words}")
         return str(response.text)

@@ -1,4 +1,4 @@
-"""Conversations that some provider refuses, each with one change from a conversation that all providers accept."""
+"""Conversations that some providers refuse. Each is an accepted conversation with one change."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,12 +19,12 @@ STEPS: tuple[Message, ...] = (
 )
 """A turn of two steps, each with a call and its result."""
 ACCEPTED = (USER, CALLED, ANSWERED, SAID, USER)
-"""The conversation that every provider accepts: a call, its result, an answer, and a question."""
+"""A conversation that every provider accepts: a question, a call, its result, an answer, and a question."""
 _PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000")
 
 
 def refused_histories() -> Iterator[tuple[Message, ...]]:
-    """Yield conversations that some provider refuses."""
+    """Yield conversations, each refused by at least one provider."""
     second = replace(CALL, id=_OTHER)
     both = _assistant(CALL, second)
     yield (USER, CALLED)

@@ -52,7 +52,7 @@ class Unprobed(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a provider for a model: those that have a probe, and those that have no probe."""
+    """A provider's rules for a model: the rules with a probe, and the rules without a probe."""
 
     probes: tuple[Probe, ...]
     without: tuple[Unprobed, ...]
@@ -69,11 +69,11 @@ _NO_CANDIDATE = "toolshape has no request that breaks this rule"
 _OF_OTHER_MODELS = "the rule holds for other models"
 _KNOWN_TO_SERVER = "only the provider can recognise the data that its server made"
 _OF_THE_SERVER = ("item_without_reasoning", "signed_prefix")
-"""Rules about data that a provider's server made, such as signatures: no request of toolshape can break them."""
+"""Rules about data that a provider's server made, such as signatures: no request from toolshape can break them."""
 
 
 def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
-    """Return the rules of a provider, each with the candidate that breaks the rule and the fewest other rules.
+    """Return the rules of a provider, each with the candidate that breaks the rule and as few others as possible.
 
     Raises:
         UsageError: The provider has no ``server``, which defines how its requests are read.
@@ -120,7 +120,7 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
 
 
 def _rules_without_probe(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
-    """Return the rules without a probe. For a check of whole requests, a probe with its evidence is enough."""
+    """Return the rules without a probe. A check of whole requests has a probe if any probe cites the same evidence."""
     probed_evidence = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
         rule
@@ -146,7 +146,7 @@ def _make_unprobed(provider: Provider, rule: Rule, model: str | None, other: str
 
 
 def rules_of(provider: Provider) -> Iterator[Rule]:
-    """Yield the cited rules by which a provider's server refuses requests, without the rules that it ignores."""
+    """Yield the cited rules by which a provider's server refuses requests, except the rules that it ignores."""
     yield from _schema_rules("schema", provider.schema.refuses)
     if provider.schema.strict is not None:
         yield from _schema_rules("strict", provider.schema.refuses_strict)
@@ -178,7 +178,7 @@ def _schema_rules(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
 
 
 def _broken_rules(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
-    """Return the rules that refuse a body, each as its name, its evidence, and whether the rule is about an answer."""
+    """Return the rules that refuse a body, each as its name, its evidence, and whether it is about the answer."""
     request_faults: Iterable[RequestFault] = faults(provider, _read_body(provider, body, model), model, strict=False)
     return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in request_faults)
 
@@ -189,7 +189,7 @@ def _read_body(provider: Provider, body: JsonObject, model: str | None) -> Reque
 
 
 def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
-    """Yield candidate requests, each with its twin, beginning with those that are cheap to send."""
+    """Yield candidate requests, each with its twin, beginning with the requests that are cheap to send."""
     plain = request_body(provider)
     accepted_schema = next(
         (
@@ -253,7 +253,7 @@ def _with_tool(provider: Provider, schema: JsonSchema) -> JsonObject:
 
 def _schema_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     for strict in (False, True) if provider.schema.strict is not None else (False,):
-        for form in (dict, without_closing):  # a twin that is refused leads to no probe
+        for form in (dict, without_closing):  # a refused twin cannot become part of a probe
             twin = request_body(provider, tools=[tool_spec(form(ACCEPTED))], strict=strict)
             for schema in refused_schemas():
                 yield _Candidate(request_body(provider, tools=[tool_spec(form(schema))], strict=strict), twin)
@@ -298,7 +298,7 @@ def _answer_candidates(provider: Provider) -> Iterator[_Candidate]:
 
 
 def _limit_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
-    """Yield requests that exceed a limit by one tool or one character: these cost the most."""
+    """Yield requests that exceed a limit by one tool or one character. These requests cost the most."""
     request, budget = provider.request, provider.schema.budget
     if request.longest_description is not None:
         longest_description = request.longest_description.most
@@ -333,7 +333,7 @@ def request_body(
     mode: ChoiceMode | None = None,
     more: JsonObject | None = None,
 ) -> JsonObject:
-    """Return the body of a request with some messages and tools, without the model.
+    """Return the body of a request with these messages and tools, without the model.
 
     Raises:
         ExportError: The provider has no ``histories``, which define how its messages are written.

@@ -1,4 +1,4 @@
-"""Schemas that some provider refuses, each with one change from a schema that all providers accept."""
+"""Schemas that some providers refuse. Each is an accepted schema with one change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,24 +9,24 @@ TEXT: JsonSchema = {"type": "string"}
 
 
 def with_field(field: Any, **more: Any) -> JsonSchema:
-    """Return the schema of an object with one field, ``a``, that every dialect accepts if it accepts the field."""
+    """Return the schema of an object with one field, ``a``. A dialect accepts this schema if it accepts the field."""
     schema = {"type": "object", "properties": {"a": field}, "required": ["a"], "additionalProperties": False}
     return {**schema, **more}
 
 
 ACCEPTED = with_field(TEXT)
-"""The schema that every provider accepts, with strict mode and without it."""
+"""A schema that every provider accepts, in strict mode and without it."""
 
 
 def without_closing(schema: Any) -> Any:
-    """Return a schema without ``additionalProperties``, which some dialects do not have."""
+    """Return a schema without ``additionalProperties``, a keyword that some dialects do not have."""
     if isinstance(schema, dict):
         return {key: without_closing(value) for key, value in schema.items() if key != "additionalProperties"}
     return [without_closing(value) for value in schema] if isinstance(schema, list) else schema
 
 
 def refused_schemas() -> Iterator[JsonSchema]:
-    """Yield schemas that some provider refuses."""
+    """Yield schemas, each refused by at least one provider."""
     yield {"type": "array", "items": TEXT}
     yield {"type": "object", "additionalProperties": False}
     yield with_field(TEXT, anyOf=[{"required": ["a"]}])
@@ -71,7 +71,7 @@ def _schemas_with_names(names: list[str]) -> Iterator[JsonSchema]:
 
 
 def _large_schemas() -> Iterator[JsonSchema]:
-    """Yield schemas that exceed a limit, in steps from small to large: servers read and bill the whole schema."""
+    """Yield schemas that exceed a limit, from small to large, because servers read and bill the whole schema."""
     for levels in (6, 11):
         deep: JsonSchema = ACCEPTED
         for _ in range(levels):

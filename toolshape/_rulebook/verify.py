@@ -17,7 +17,7 @@ from toolshape.testing._fake.speaker import server_of
 
 Outcome: TypeAlias = Literal["confirmed", "refuted", "unknown"]
 _REFUSED = frozenset({400, 413, 422})
-_SECRET = frozenset({401, 403})  # answers with these statuses may quote the key, or a part of it
+_SECRET = frozenset({401, 403})  # a response with one of these statuses may quote the key, or a part of the key
 _LONGEST = 300
 _CHARACTERS_A_TOKEN = 4
 _SECONDS = 60.0
@@ -51,7 +51,7 @@ class Finding(NamedTuple):
 
 
 def address_of(provider: Provider, url: str | None = None) -> Address:
-    """Return the address of a provider's API, with the base address ``url`` if it is given.
+    """Return the address of a provider's API. If ``url`` is given, it replaces the base address.
 
     Raises:
         UsageError: Requests to the provider are signed, or each account has its own address.
@@ -75,7 +75,7 @@ def key_of(address: Address, environment: Mapping[str, str] | None = None) -> st
     variables = os.environ if environment is None else environment
     key = next((variables[name] for name in address.keys if variables.get(name)), None)
     if key is None and address.keys:
-        raise UsageError(f"there is no key: set {' or '.join(address.keys)}")
+        raise UsageError(f"there is no API key: set {' or '.join(address.keys)}")
     return key or ""
 
 
@@ -86,9 +86,9 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str, 
         address: The address of the API.
         model: The model.
         key: The key, which is removed from the replies.
-        client: A client of httpx.
-        model_key: The field of a body that contains the model, if the address does not.
-        seconds: How many seconds an answer may take.
+        client: An ``httpx`` client.
+        model_key: The field of a body that holds the model, if the address does not contain the model.
+        seconds: The timeout of a request, in seconds.
     """
     url = address.url.format(model=quote(model, safe=""))
     headers = {name: value.format(key=key) for name, value in address.headers.items()}
@@ -98,7 +98,7 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str, 
         try:
             response = client.post(url, headers=headers, json={**model_field, **body}, timeout=seconds)
             return _reply(response.status_code, response.text, key)
-        except Exception as error:  # a server may do anything, and httpx raises many errors
+        except Exception as error:  # httpx raises many kinds of errors, and a server may cause any
             return Reply(None, type(error).__name__)
 
     return send
@@ -123,7 +123,7 @@ def _words(body: Any) -> str:
 
 
 def select_probes(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
-    """Return the probes of some kinds, the cheapest first, and at most ``most`` of them.
+    """Return the probes for rules of these kinds, the cheapest first; at most ``most`` probes.
 
     Raises:
         UsageError: A kind does not exist.
@@ -144,7 +144,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(probes: Iterable[Probe]) -> Cost:
-    """Return the cost of sending some probes. A twin that several probes share is sent once."""
+    """Return the cost of sending these probes. A twin that several probes share is sent once."""
     bodies = {json.dumps(body) for probe in probes for body in (probe.refused, probe.accepted)}
     return Cost(len(bodies), sum(len(body) // _CHARACTERS_A_TOKEN for body in bodies))
 
@@ -153,8 +153,8 @@ def findings(provider: Provider, model: str, probes: Iterable[Probe], send: Send
     """Send each probe and its twin, and yield a finding for each rule.
 
     A rule is confirmed if the provider refuses the probe and accepts the twin. It is refuted if the provider accepts
-    the probe or refuses the twin. It is unknown if one of the answers decides nothing: another status, a page, a lost
-    connection.
+    the probe or refuses the twin. It is unknown if a reply decides nothing: it has another status, it is a page, or
+    the connection was lost.
     """
     twins: dict[str, Reply] = {}
     for probe in probes:
@@ -188,7 +188,7 @@ def _now() -> str:
 
 
 def read_findings(path: Path) -> list[Finding]:
-    """Read a file of findings, without a last line that was written only in part.
+    """Read a file of findings. Skip the last line if it is incomplete.
 
     Raises:
         UsageError: The file cannot be read, or is not a file of findings.
@@ -212,7 +212,7 @@ def read_findings(path: Path) -> list[Finding]:
 
 
 def undecided_probes(probes: Iterable[Probe], found: Iterable[Finding], provider: str, model: str) -> list[Probe]:
-    """Return the probes that no earlier finding of this provider and model decides."""
+    """Return the probes that no earlier finding for this provider and model decides."""
     decided = {
         finding.rule
         for finding in found
@@ -222,7 +222,7 @@ def undecided_probes(probes: Iterable[Probe], found: Iterable[Finding], provider
 
 
 def drift(old: Iterable[Finding], new: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
-    """Return the old and the new finding of each rule whose outcome changed. Unknown outcomes do not count."""
+    """Return the old and the new finding for each rule whose outcome changed. Unknown outcomes do not count."""
     earlier_by_rule = {(finding.provider, finding.model, finding.rule): finding for finding in old}
     pairs = [(earlier_by_rule.get((current.provider, current.model, current.rule)), current) for current in new]
     return [

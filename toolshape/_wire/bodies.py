@@ -29,7 +29,7 @@ def parse_body(response: Any) -> Any:
 
 
 def _from_protocol_buffer(message: Any) -> JsonObject:
-    """Convert the fields that are set in a protocol buffer to JSON; enum values become names."""
+    """Convert a protocol buffer to JSON. Fields that are not set are left out, and enum values become names."""
     return {field.name: _field(field, value) for field, value in message.ListFields()}
 
 
@@ -42,7 +42,7 @@ def _field(field: Any, value: Any) -> Any:
 
 
 def model_name(body: Any) -> str | None:
-    """Return the model that a response names, or ``None``."""
+    """Return the name of the model in a response, or ``None``."""
     for name in ("model", "modelVersion", "model_version"):
         model = member(body, name)
         if isinstance(model, str) and model:
@@ -73,7 +73,7 @@ def result_json(result: Result) -> Any:
 
 
 def hold_unless_complete(body: JsonObject, position: int, call: WireCall, text: Any) -> list[tuple[int, WireCall]]:
-    """Return a streamed call, whose end event has arrived, if its JSON text is complete; otherwise hold the call.
+    """Handle the end event of a streamed call: return the call if its JSON text is complete, otherwise hold the call.
 
     If a response reaches its length limit, the provider sends the end event even for the call that was cut off. When
     the response ends, ``release_held`` decides whether the held calls count.
@@ -85,7 +85,7 @@ def hold_unless_complete(body: JsonObject, position: int, call: WireCall, text: 
 
 
 def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
-    """Return the held calls once the response has ended, or none if it ended early."""
+    """Return the held calls of a response that has ended. If the response ended early, return no calls."""
     held_calls: list[tuple[int, WireCall]] = body.pop("x-held", [])
     return [] if finish in EARLY else held_calls
 

@@ -27,9 +27,9 @@ _READ_KEYS = frozenset(
         "uri", "value",
     }
 )  # fmt: skip
-"""The keys that toolshape reads and converts for other families: keys of texts, media, calls and results."""
+"""The keys of texts, media, calls and results that toolshape reads and converts for other families."""
 _DATA_KEYS = frozenset({"input", "arguments", "args", "data", "json", "response", "output", "result"})
-"""The keys whose values a model or a tool wrote: an object under such a key has no keys of a provider."""
+"""The keys whose values a model or a tool wrote. The keys inside these values are not a provider's keys."""
 _BLOCKS = frozenset(
     {
         "text", "input_text", "output_text", "image", "document", "search_result", "image_url", "input_image", "file",
@@ -38,7 +38,7 @@ _BLOCKS = frozenset(
 )  # fmt: skip
 """The types of the blocks that toolshape reads in the content of a result; other blocks become JSON text."""
 _USUAL = frozenset({("detail", "auto"), ("detail", "DETAIL_AUTO"), ("detail", "DETAIL_INVALID")})
-"""Members that only state the provider's default, so that ``unread_keys`` ignores them."""
+"""Members that only state the provider's default. ``unread_keys`` ignores them."""
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
 _MOVED_MARK = re.compile(r" +Error \[[a-z_]+\]: ")
 
@@ -119,7 +119,7 @@ def join_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
 
 
 def visible_text(message: WireMessage) -> str:
-    """Return the text of a message: its content if that is a string, otherwise its text parts joined."""
+    """Return the text of a message: its content if the content is a string, otherwise its joined text parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -128,7 +128,7 @@ def visible_text(message: WireMessage) -> str:
 
 
 def answer_text(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the last message as the answer; reasoning blocks are left out, as they have no ``text``."""
+    """Return the text of the last message as the answer; reasoning blocks have no ``text`` and do not count."""
     return AnswerText(visible_text(assistant[-1]) if assistant else "")
 
 
@@ -140,7 +140,7 @@ def is_empty(value: Any) -> bool:
 
 
 def unread_keys(raw: Any) -> list[str]:
-    """Return the keys of a text, medium, call or result that toolshape does not read, such as ``citations``.
+    """Return the keys that toolshape does not read in a text, medium, call or result, such as ``citations``.
 
     Keys with an empty value do not count. The keys may be nested: in the source of a document, or in the blocks of a
     result.
@@ -284,14 +284,14 @@ def read_system_prompt(given: Any, path: str) -> list[Message]:
 
 
 def result_text(part: ToolResultPart) -> str:
-    """Return the text of a stored result. If the result has none, return a text that describes its parts."""
+    """Return the text of a stored result. If the result has no text, describe its parts."""
     return part.text or (as_text(part.parts) if part.parts else "")
 
 
 def stored_json(part: ToolResultPart) -> Any:
     """Return a stored result as JSON, for providers that accept more than text as a result.
 
-    Unless the message that held the result marked it as JSON, it stays text: "3.10" may be a version, not a number.
+    If the result's message did not mark it as JSON, it stays text: "3.10" may be a version, not a number.
     """
     text = result_text(part)
     return text if part.is_text is not False else as_plain_json(text)
@@ -316,5 +316,5 @@ def write_blocks(
 
 
 def with_id_at(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
-    """Return the object of a call or a result with ``call_id`` at ``key``, or without the key if the id is ``None``."""
+    """Return the object for a call or a result with ``call_id`` at ``key``, or without the key for ``None``."""
     return {**raw, key: call_id} if call_id is not None else {name: raw[name] for name in raw if name != key}

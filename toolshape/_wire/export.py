@@ -29,7 +29,7 @@ _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
 
-_MAX_GROWTH = 4  # times the length of the original schema
+_MAX_GROWTH = 4  # The rewritten schema may be this many times as long as the original.
 
 
 def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> WireTool:
@@ -77,7 +77,7 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
 
 
 def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple[Lens, JsonObject, list[Loss]]:
-    """Build the entry with the author's examples and keys; report those that the provider has no field for."""
+    """Build the entry with the author's examples and keys; report examples and keys that the provider does not take."""
     losses: list[Loss] = []
     examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
     if examples and provider.request.examples is None:
@@ -96,17 +96,17 @@ def _entry(provider: Provider, spec: Spec, is_strict: bool, lens: Lens) -> tuple
 
 
 def is_significant(loss: Loss) -> bool:
-    """Return whether a loss matters: a new name, null for an omitted field, or a rewritten enum does not."""
+    """Return whether a loss matters. A new name, null for an omitted field, or a rewritten enum does not matter."""
     return loss.kind != "renamed" and loss.keyword not in _HARMLESS
 
 
 def schema_problems(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
-    """Return the problems for which a provider with these rules would refuse a schema that was rewritten for it."""
+    """Return the problems that would make a provider with these rules refuse the rewritten schema."""
     return broken(schema, (*rules.refuses, *(rules.refuses_strict if is_strict else ())))
 
 
 def wire_name_of(provider: Provider, name: str) -> str:
-    """Return the wire name of a tool: its own name, or a name derived from that name alone.
+    """Return the wire name of a tool: its own name, or a name derived only from that name.
 
     Raises:
         ExportError: The provider accepts neither name.
@@ -156,7 +156,7 @@ def rewrite(
 
 
 def _strict_obstacles(lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]) -> list[Finding]:
-    """Report why a tool is not strict: the first problem or harmful loss of its strict form, or the schema's length."""
+    """Report why a tool is not strict: the first problem or harmful loss in its strict form, or the schema's length."""
     findings = [
         Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}") for problem in problems
     ]
@@ -247,7 +247,7 @@ def _move_overflow(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSc
 
 
 def _split_description(text: str, longest: int) -> tuple[str, str]:
-    """Cut a text after the last paragraph, sentence or word that fits."""
+    """Cut text after the last paragraph, sentence or word that fits."""
     for end in ("\n\n", ". ", " "):
         position = text.rfind(end, longest // 2, longest)
         if position > 0:

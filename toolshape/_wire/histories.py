@@ -47,7 +47,7 @@ class HistoryRule(NamedTuple):
     - ``refused_reasoning``: the keys that may not hold reasoning.
     - ``last_is_assistant``: which assistant message may be last anyway: a message with a key that matches and is
       ``True``, or a message whose last part is a provider part of a kind that matches.
-    - ``blank_text``: the pattern that a text must match. Without a pattern, a text must hold a character other than
+    - ``blank_text``: the pattern that text must match. Without a pattern, text must hold a character other than
       white space.
     """
 
@@ -83,19 +83,18 @@ class Histories:
             stay among the messages.
         joins: Whether the provider wants all calls of a turn in one message, and all their results in another.
         is_items: Whether each part is a separate wire message.
-        input_kinds: What a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"`` stand for
-            bytes, and the same names with ``_url`` appended for URLs.
+        input_kinds: The media that a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"``
+            stand for bytes, and the same names with ``_url`` appended for URLs.
         media_types: The accepted media types; ``"text/*"`` for all types of text, ``None`` for any type.
         has_call_ids: Whether a call is written with its id.
-        opaque_keys: The keys of a part that only the model that wrote the part can read, such as signatures.
+        opaque_keys: The keys of a part whose values only the model that wrote them can read, such as signatures.
         write_unsigned: Writes a call in the form that the provider accepts without the model's signature.
-        with_id: Returns the ``raw`` of a call or a result with another id, or with none; ``None`` if its form has no
-            field for an id. Without this function, a part that gets another id loses its ``raw``, and is written like
-            another provider's part.
+        with_id: Returns the ``raw`` of a call or a result with another id, or without an id; ``None`` if its form has
+            no field for an id. Without this function, a part that gets another id loses its ``raw``, and is written
+            like another provider's part.
         item_ids: The prefixes of the ids that the provider gives to items, by the type of the item.
-        continued_by: The keys of a request, or the kinds of its items, with which it continues from state that the
-            provider keeps.
-        rules: What the provider refuses in a history.
+        continued_by: The keys or item kinds by which a request continues from state that the provider keeps.
+        rules: The rules by which the provider refuses a history.
     """
 
     key: str

@@ -20,14 +20,14 @@ def with_call_ids(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Give an id to each call without a plain id: in the call, and in the item that is sent back to the provider.
+    """Give an id to each call without a plain id. Set it in the call and in the item that is sent back to the provider.
 
     Args:
         items: The blocks, items or calls of the message that is sent back.
         calls: The calls among the items, in the same order.
         is_call: Returns whether an item is a call.
-        named: Returns an item with this id in it.
-        leaves_out: Whether a call that came without an id stays without one.
+        named: Takes an item and an id, and returns the item with this id.
+        leaves_out: Whether a call that came without an id gets no id.
     """
     if all(is_plain_id(call.id) for call in calls):
         return list(items), list(calls)
@@ -48,7 +48,7 @@ def is_plain_id(given: Any) -> bool:
 
 
 def sendable_id(given: Any) -> str:
-    """Return the id of a call as a string that can be sent, or an empty string if there is none."""
+    """Return the id of a call as a string that can be sent, or an empty string if the call has no id."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     try:
@@ -63,7 +63,7 @@ def id_seed(call: Any) -> bytes:
         node = to_plain_json(call)
         content = {key: value for key, value in node.items() if key != "id"} if isinstance(node, dict) else node
         text = json.dumps(content, sort_keys=True, default=str)
-    except (ValueError, TypeError, RecursionError):  # not JSON: the ids of such calls differ by position only
+    except (ValueError, TypeError, RecursionError):  # not JSON: the ids of these calls differ only by position
         text = type(call).__name__
     return hashlib.sha256(text.encode(errors="replace")).digest()
 

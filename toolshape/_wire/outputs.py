@@ -1,4 +1,4 @@
-"""Writes the schema of an answer for a provider: as a field of the request, or as a tool that the model must call."""
+"""Writes the answer's schema for a provider: as a field of the request, or as a tool that the model must call."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class OutputSpec(NamedTuple):
 
 
 class WireOutput(NamedTuple):
-    """An output as a request asks a provider for it.
+    """An output in the form in which a request asks a provider for it.
 
     ``keywords`` are keyword arguments of a request. ``tool`` is the wire name of the tool that the model must call, or
     ``None`` if the answer is the text of the response. A report lists the ``notes`` besides the losses of the lens.
@@ -38,11 +38,11 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     Args:
         provider: The provider that receives the request.
         spec: The output to ask for.
-        strict: Whether the provider constrains the answer. ``"auto"`` chooses strict, unless the strict form excludes
-            a value that the schema allows.
+        strict: Whether the provider constrains the answer. ``"auto"`` chooses strict if the strict form excludes
+            no value that the schema allows.
 
     Raises:
-        ExportError: The provider would refuse the schema, has no strict form, or is not the API of a model.
+        ExportError: The provider would refuse the schema, has no strict form, or is not an LLM's API.
     """
     if provider.histories is None:
         message = f"{provider.name} is not the API of a model, so it cannot be asked for an answer"
@@ -73,7 +73,7 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
 def _excludes_values(loss: Loss) -> bool:
     """Return whether the strict form excludes a value that the schema allows.
 
-    A value in another form does not count, nor does a rule that only toolshape checks.
+    A value that only changes its form does not count. A rule that only toolshape checks does not count either.
     """
     return loss.kind == "narrowed"
 
@@ -89,7 +89,7 @@ def _keywords(form: OutputForm, spec: OutputSpec, name: str, lens: Lens, is_stri
 
 
 def _write_as_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
-    """Ask with a tool that the model must call. If the provider cannot force a call, the model may call the tool."""
+    """Ask for the answer with a tool that the model must call, or may call if the provider cannot force a call."""
     tool = Spec(name=spec.name, title=None, description=spec.description, parameters=spec.schema, output=None)
     wire_tool = to_wire(provider, tool, strict)
     entries = provider.request.gather([copy_json(wire_tool.payload)])

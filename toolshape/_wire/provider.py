@@ -39,7 +39,7 @@ Read: TypeAlias = tuple[
 
 
 Completed: TypeAlias = tuple[int, WireCall]
-"""A completed call of a stream: its position among the calls of the response, and the call."""
+"""A completed call from a stream: its position among the calls of the response, and the call."""
 
 
 class Choice(NamedTuple):
@@ -47,8 +47,8 @@ class Choice(NamedTuple):
 
     ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no choice. ``names`` are the
     wire names of the tools that the model must choose from: one tool, or several. ``chosen`` are the SDK's entries for
-    these tools only. ``is_strict``: at least one tool is sent in strict form; some providers enable strict per request.
-    ``provider`` and ``model`` receive the request.
+    these tools only. ``is_strict``: at least one tool is sent in strict form; some providers enable strict mode per
+    request. ``provider`` and ``model`` receive the request.
     """
 
     provider: str
@@ -90,9 +90,9 @@ class NameRule(NamedTuple):
         stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: self.longest - 11]
         stem = stem if stem[:1].isalpha() else f"t_{stem}"
         letters_only = re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
-        # The candidates go from readable to restricted: a rule may forbid digits, underscores, a case, or all letters.
-        # Every candidate holds the digest of the original name, in letters or in digits, so that two tools do not share
-        # a name.
+        # The candidates go from readable to restricted: a rule may forbid digits, underscores, a case or all letters.
+        # Every candidate holds the digest of the original name, in letters or in digits, so two tools do not share a
+        # name.
         candidates = (
             f"{stem}_{digest}",
             f"{stem}_{letters}",
@@ -117,7 +117,7 @@ class Limit(NamedTuple):
 class Budget(NamedTuple):
     """A provider's limits on all strict tools of one request together; ``None`` means no limit.
 
-    ``is_shared``: strict is a flag of the request, so either all of its tools are strict or none are.
+    ``is_shared``: strict mode is a flag of the request, so either all of its tools are strict or none are.
     """
 
     evidence: str
@@ -165,13 +165,14 @@ class SchemaRules:
     """Which parameter schemas a provider accepts, and how toolshape rewrites other schemas for it.
 
     Args:
-        refuses: Checks that find what the provider rejects in any schema.
-        refuses_strict: Checks that find what the provider rejects in strict schemas only.
+        refuses: Checks that find the faults for which the provider rejects any schema.
+        refuses_strict: Checks that find the faults for which the provider rejects only strict schemas.
         lenient: The default rewrites, in this order.
         strict: The rewrites for constrained decoding; ``None`` if the provider has no strict form.
         is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict schemas that it
             accepts, and strict mode needs only a flag in the request.
-        strict_needs: What the user must add for strict tools, because toolshape cannot; the report states this need.
+        strict_needs: What the user must add for strict tools, because toolshape cannot add it. The report states this
+            need.
         budget: The limits on the strict tools of one request.
     """
 
@@ -193,7 +194,7 @@ class RequestForm:
         gather: Combines the entries of all tools into the SDK's list of tools.
         keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a choice that the
             provider does not support.
-        deferral: How to defer tools; ``None`` if the provider has no tool search, so that all tools are sent alike.
+        deferral: How to defer tools; ``None`` if the provider has no tool search: then all tools are sent alike.
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
         examples: Where the entry holds examples of arguments: under this key, or for ``"schema"`` in the JSON Schema
@@ -215,7 +216,7 @@ class RequestForm:
 
 
 class TextDelta(NamedTuple):
-    """What one event of a stream adds to the text of the assistant, and to its visible reasoning (``thinking``)."""
+    """The assistant's text and visible reasoning (``thinking``) that one event of a stream adds."""
 
     text: str = ""
     thinking: str = ""
@@ -238,15 +239,15 @@ class ResponseForm:
         read: Reads the calls in such a body; returns ``None`` for any other body.
         fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
             that the event completes, each call once: no later event may add to these calls.
-        finishes: Maps the provider's finish reasons to toolshape's.
+        finishes: Maps the provider's finish reasons to toolshape's finish reasons.
         text_delta: Returns the text and the reasoning that one stream event adds. For an event that repeats earlier
             text, returns ``NO_TEXT``. If the delta depends on earlier events, ``fold`` stores a ``TextDelta`` in the
             response as ``x-delta``, and this delta counts instead.
         takes_text: Whether a response may be the model's plain text, and a stream may consist of pieces of that text.
         for_schemas: Returns the form that reads calls of tools with these parameter schemas, by wire name. Only formats
             that write arguments without types need this function.
-        left_calls: Takes an assistant's message and the provider's name, and returns warnings of calls that the server
-            left in the text; ``None`` if servers leave no calls there.
+        left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
+            server left in the text; ``None`` if servers leave no calls there.
     """
 
     recognises: Callable[[Any], bool]
@@ -275,7 +276,7 @@ class Codec:
 
 
 class OutputSchema(NamedTuple):
-    """The schema of an answer as it is sent, with the name and the description that some providers send beside it."""
+    """The answer's schema as it is sent, with the name and the description that some providers accept beside it."""
 
     name: str
     description: str
@@ -291,7 +292,7 @@ class AnswerText(NamedTuple):
 
 
 class SentOutput(NamedTuple):
-    """The schema of an answer in a request, as the provider reads it.
+    """The answer's schema in a request, as the provider reads it.
 
     ``path`` is the path of the schema in the request. ``name`` is the name that was sent with the schema, if any. If an
     API has several fields for a schema, ``dialect`` is the name of the provider whose rules hold for this field.
@@ -305,7 +306,7 @@ class SentOutput(NamedTuple):
 
 
 class NotBesideTools(NamedTuple):
-    """Why toolshape does not ask a provider for an answer in a request that has tools, with dated evidence.
+    """Why toolshape does not ask for an answer that fits a schema in a request with tools, with dated evidence.
 
     ``refused_by`` is a pattern for the models that refuse such a request. ``None``: all models accept the request, but
     then call no tool.
@@ -317,7 +318,7 @@ class NotBesideTools(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputForm:
-    """How a request asks a provider for an answer in a schema, and how toolshape finds the answer in a response.
+    """How a request asks for an answer that fits a schema, and how toolshape finds the answer in a response.
 
     Args:
         keywords: Writes the schema as keyword arguments of a request.
@@ -326,10 +327,10 @@ class OutputForm:
         names: The rule for the name that is sent with a schema; ``None`` if no name is sent.
         takes_any_root: Whether the root of the schema may be of any type; the parameters of a tool must be an object.
         has_description: Whether the request has a field for the description beside the schema.
-        is_always_strict: Whether the provider constrains every answer, so that ``strict=False`` is an error.
+        is_always_strict: Whether the provider constrains every answer. If it does, ``strict=False`` is an error.
         not_beside_tools: Why toolshape does not send the schema in a request with tools; ``None`` if the provider
             accepts both.
-        sent: Reads the schema in a request's body, as the server does; ``None`` if no fake server reads it.
+        sent: Reads the schema from a request's body, as the server does; ``None`` if no fake server reads it.
         evidence: The source of this form, with its date.
     """
 
@@ -362,8 +363,8 @@ class Provider:
         codec: How to write calls and results.
         histories: How to read and write messages; ``None`` if toolshape cannot continue its conversations.
         server: How the server reads and answers a request; ``None`` if the provider has no HTTP API, or if toolshape
-            does not describe it.
-        output: How to ask for an answer in a schema; ``None``: with a tool that the model must call.
+            does not describe this API.
+        output: How to ask for an answer that fits a schema; ``None``: with a tool that the model must call.
         facts: Phrases for the provider table in the documentation.
     """
 
@@ -413,7 +414,7 @@ ProviderName: TypeAlias = Literal[
     "together", "vertex", "vllm", "xai",
     "xai:grpc",
 ]  # fmt: skip
-"""The names of this package's providers, so that an editor can complete them."""
+"""The names of this package's providers, as literals that an editor can complete."""
 
 ProviderOrName: TypeAlias = str | Provider
 """A provider, or the name of any provider, including a provider that an installed package registers."""

@@ -1,4 +1,4 @@
-"""Checks of a whole request. Each provider lists the checks that its server makes, with evidence."""
+"""Checks for a whole request. Each provider lists the checks that its server makes, with evidence."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,7 +28,7 @@ def tools_not_empty(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def choice_has_tools(field: str) -> RequestCheck:
-    """Return a check that a request with a tool choice in this field also has tools."""
+    """Return a check: a request with a tool choice in this field must also have tools."""
 
     def choice_without_tools(request: RequestRead) -> Iterator[RequestFault]:
         if request.body.get(field) is not None and not request.tools and not request.native:
@@ -38,7 +38,7 @@ def choice_has_tools(field: str) -> RequestCheck:
 
 
 def chosen_tools_exist(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that a choice names tools of the request."""
+    """Check that a choice names only tools in the request."""
     tool_names = {str(tool.name) for tool in request.tools}
     for name in request.names:
         if name not in tool_names:
@@ -93,7 +93,7 @@ def no_foreign_keys(read: Callable[[JsonObject], list[Any]], path: str, *foreign
         read: Returns the list of tools in a request.
         path: The path of an entry, with ``{at}`` for its position.
         foreign: The keys of other providers' entries. The check accepts unknown keys, because the provider may release
-            a tool of its own that has them.
+            a built-in tool that has them.
     """
 
     def own_entries(request: RequestRead) -> Iterator[RequestFault]:

@@ -33,7 +33,7 @@ class RequestRead(NamedTuple):
     """A parsed request: its tools, the number of the provider's own tools, the tool choice, and other settings.
 
     ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no choice. If there are
-    ``names``, the model must call one of these tools. ``wants_usage``: a stream ends with the token counts.
+    ``names``, the model must call one of these tools. ``wants_usage``: a stream must end with the token counts.
     """
 
     body: JsonObject
@@ -48,7 +48,7 @@ class RequestRead(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a model writes in one response. The ids in the response derive from ``id``.
+    """A model's output in one response. The ids in the response derive from ``id``.
 
     ``usage`` holds the token counts of the request and of the response, or is ``None`` if they are not reported.
     """
@@ -66,12 +66,12 @@ class Completion(NamedTuple):
 class Endpoint(NamedTuple):
     """The address of a provider's API, the framing of its streams, and how its SDK finds the address.
 
-    ``path`` is a regular expression for the whole path, which may hold the groups ``model`` and ``verb``. If there is a
-    verb, ``streaming_verb`` asks for a stream. Otherwise the field ``stream`` asks for a stream, and ``streams`` is the
-    default of this field. ``is_done``: a stream ends with ``[DONE]``. ``event_key`` is the key of an event that holds
-    its name, for framings that name events. If the request lacks the query ``sse_query``, the stream is a JSON array.
-    ``variables`` are the environment variables that the SDK reads, with ``{url}`` for the address. ``http`` is the
-    library whose clients the SDK accepts.
+    ``path`` is a regular expression for the whole path, which may hold the groups ``model`` and ``verb``. If the path
+    has a verb, the verb ``streaming_verb`` asks for a stream. Otherwise the field ``stream`` asks for a stream, and
+    ``streams`` is the default of this field. ``is_done``: a stream ends with ``[DONE]``. For framings that name events,
+    ``event_key`` is the key that holds an event's name. If the request lacks the query ``sse_query``, the stream is a
+    JSON array. ``variables`` are the environment variables that the SDK reads, with ``{url}`` for the address. ``http``
+    is the library whose clients the SDK accepts.
     """
 
     path: str
@@ -86,9 +86,9 @@ class Endpoint(NamedTuple):
 
 
 class RequestFault(NamedTuple):
-    """What is wrong with a request: a path, a rule, the message of toolshape's check, and dated evidence for the rule.
+    """A fault in a request: a path, a rule, the message of toolshape's check, and dated evidence for the rule.
 
-    ``is_of_output``: the fault is in the schema of an answer. ``tool`` and ``number`` are the name and position of the
+    ``is_of_output``: the fault is in the answer's schema. ``tool`` and ``number`` are the name and position of the
     tool, and ``place`` is a path in its schema. ``subject`` is the subject of the rule, such as a keyword or an id.
     ``given`` is the value or the amount that was sent, and ``most`` is the limit.
     """
@@ -121,9 +121,9 @@ ErrorReply: TypeAlias = tuple[Mapping[str, str], JsonObject]
 
 
 class Wording(NamedTuple):
-    """How a provider words its error for one rule, as recorded.
+    """The recorded wording of a provider's error for one rule.
 
-    ``message`` and ``param`` are templates over the fields of a ``RequestFault``. There are further fields:
+    ``message`` and ``param`` are templates over the fields of a ``RequestFault``. The templates may use further fields:
     ``{context}`` is the fault's ``place`` as a tuple of keys, ``{properties}`` is the same place as a path, and
     ``{message_path}`` is the path of the message.
     """
@@ -138,7 +138,7 @@ RequestCheck: TypeAlias = Callable[[RequestRead], Iterable[RequestFault]]
 
 
 class RequestRule(NamedTuple):
-    """A check of a whole request, and dated evidence: where the provider's rule is documented or was observed."""
+    """A check for a whole request, and dated evidence: where the provider's rule is documented or was observed."""
 
     check: RequestCheck
     evidence: str
@@ -162,9 +162,9 @@ class RequestProbe(NamedTuple):
 class Address(NamedTuple):
     """How ``toolshape verify`` reaches a provider's API.
 
-    ``url`` may hold ``{model}``. ``headers`` may hold ``{key}``, the API key. It is read from the first environment
-    variable in ``keys`` that is set; without ``keys``, the API needs no key. ``smallest`` holds the fields that keep an
-    answer short.
+    ``url`` may hold ``{model}``. ``headers`` may hold ``{key}``, the API key. toolshape reads the key from the first
+    environment variable in ``keys`` that is set; without ``keys``, the API needs no key. ``smallest`` holds the fields
+    that keep an answer short.
     """
 
     url: str
@@ -187,9 +187,9 @@ class Server:
         unfold: Splits a response's body into the events of its stream; ``fold`` makes the same response from them.
         error: Writes a refusal as the headers and the body of an error response.
         wordings: The recorded error messages, by rule. A key that ends in ``:missing`` applies if the request lacks the
-            subject of the rule. A key that begins with ``output:`` applies to the schema of an answer.
+            subject of the rule. A key that begins with ``output:`` applies to the answer's schema.
         probes: Requests that one rule refuses, each with a twin, for rules that no generated request breaks.
-        models: For each rule that holds for some models only, the name of one such model.
+        models: For each rule that holds for some models only, the name of one of these models.
         body_of: Converts the keywords of the SDK's call to a request's body; ``None`` if they are the body.
         address: The URL of the API; ``None`` if requests are signed, or if each account has a separate URL.
     """

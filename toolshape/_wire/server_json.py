@@ -23,17 +23,17 @@ def as_list(node: Any) -> list[Any]:
 
 
 def strings_in(nodes: Iterable[Any]) -> tuple[str, ...]:
-    """Return the strings among some nodes."""
+    """Return the nodes that are strings."""
     return tuple(node for node in nodes if isinstance(node, str))
 
 
 def mode_for_word(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
-    """Return the mode that a provider's word means, or ``None``. ``words`` is the table that writes the words."""
+    """Return the mode that a provider's word means, or ``None``. ``words`` maps each mode to the word."""
     return next((mode for mode, written in words.items() if written == word), None)
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Split a text into the pieces in which a stream sends it."""
+    """Split text into the pieces in which a stream sends it."""
     size = max(_PIECE, len(text) // 4)
     for at in range(0, len(text), size):
         yield text[at : at + size]

@@ -18,8 +18,8 @@ _DEEPEST_WRAPPED = 20
 class Decoder:
     """Decodes chunks into events. Text may be split anywhere: an incomplete event waits for the next chunk."""
 
-    # The first character of a text stream, white space aside, selects the form. After "{", "[" or "," the stream is
-    # JSON values: one object a line, or the items of an array. Otherwise it is lines: server-sent events. A chunk may
+    # The first character of a text stream, white space aside, selects the form. After "{", "[" or "," the stream holds
+    # JSON values: one object per line, or the items of an array. Otherwise it holds server-sent events. A chunk may
     # end inside a UTF-8 character, between CR and LF, inside a line or inside a value; for each of these cases the
     # decoder keeps the incomplete rest, so that it reads each character only once.
 
@@ -51,7 +51,7 @@ class Decoder:
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """Yield the last event of an ended stream if no blank line followed it. Drop an event that was cut off."""
+        """At the end of a stream, yield an event that no blank line has ended. Drop an event that was cut off."""
         try:
             yield from self._decode_text(self._bytes.decode(b"", final=True) + "\n\n")
         except ResponseError:
@@ -89,7 +89,7 @@ class Decoder:
         for line in complete_lines:
             if line.startswith("data:"):
                 self._data.append(line[5:].removeprefix(" "))
-            elif line.startswith("{"):  # not a field: JSON lines that follow other lines
+            elif line.startswith("{"):  # not a field, but a JSON line after other lines
                 yield from _parse_events(line)
             elif not line and self._data:
                 data, self._data = "\n".join(self._data), []
@@ -122,17 +122,17 @@ class PieceDecoder:
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """Yield one last event, marked as the end, with the text that is left."""
+        """Yield one last event with the remaining text, and mark it as the end."""
         yield {"text": self._bytes.decode(b"", final=True), "is_end": True}
 
 
 class _Values:
-    """Finds the JSON objects in a text that arrives in pieces: one object a line, or the items of an array."""
+    """Finds the JSON objects in text that arrives in pieces: one object per line, or the items of an array."""
 
     # The scan looks only at quotes, brackets and escapes, and keeps its state between pieces: the nesting depth,
     # whether it is inside a string, and whether the last character escapes the next one. An object ends where the
-    # depth returns to zero; only then is its text joined. The bracket of an outer array does not count, so that the
-    # items of the array are complete before the array ends.
+    # depth returns to zero; only then does the scan join its text. The bracket of an outer array does not count, so
+    # the items of the array are complete before the array ends.
 
     __slots__ = ("depth", "in_string", "is_escaped", "pieces")
 
@@ -174,7 +174,7 @@ def _ends_in_escape(text: str, was_escaped: bool) -> bool:
 
 
 def _parse_events(text: str) -> Iterator[Any]:
-    """Yield the events in a JSON text. Skip a text that does not begin like JSON: a comment or a keep-alive.
+    """Yield the events in a JSON text. Skip text that does not begin like JSON: a comment or a keep-alive.
 
     Raises:
         ResponseError: The text begins like JSON but is malformed, so an event is lost.

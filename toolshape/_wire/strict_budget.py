@@ -10,10 +10,10 @@ from toolshape._wire.provider import Budget, Provider
 
 
 class Candidate(NamedTuple):
-    """A tool of the request: its wire schema, whether it is strict, and whether the user asked for strict.
+    """A tool in the request: its wire schema, whether it is strict, and whether the user asked for strict.
 
-    If ``is_strict`` is ``False``, the tool is sent in lenient form anyway, and matters only for a shared budget.
-    ``is_tool`` is ``False`` for the schema of an answer: its size counts, but not as a tool.
+    If ``is_strict`` is ``False``, the tool is sent in lenient form in any case, and matters only for a shared budget.
+    ``is_tool`` is ``False`` for the answer's schema: its size counts, but not as a tool.
     """
 
     name: str
@@ -28,14 +28,14 @@ def find_relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candid
     """Find the strict tools that must be sent in lenient form so that the other strict tools fit the budget.
 
     Explicitly strict tools take precedence, then destructive tools, then the cheapest tools; ties keep the given order.
-    So an added tool displaces as few other tools as possible.
+    An added tool therefore displaces as few other tools as possible.
 
     Raises:
         ExportError: The explicitly strict tools do not fit; the error names the tools to relax.
     """
     strict = [tool for tool in candidates if tool.is_strict]
     # A shared budget is all or nothing: one lenient tool makes all tools lenient. If the user asked for strict tools,
-    # that is an error.
+    # a lenient tool is an error.
     if budget.is_shared and len(strict) < len(candidates):
         if explicit_names := [tool.name for tool in strict if tool.is_asked]:
             lenient = ", ".join(tool.name for tool in candidates if not tool.is_strict)
@@ -43,7 +43,7 @@ def find_relaxed(provider: Provider, budget: Budget, candidates: Sequence[Candid
                 provider,
                 budget,
                 f"all tools of a request must be strict, or none of them (must be strict: {', '.join(explicit_names)}; "
-                f"not strict: {lenient}): set strict=False on the former, or make all tools strict",
+                f"not strict: {lenient}): set strict=False on the first group, or make all tools strict",
             )
         return frozenset(tool.name for tool in strict)
     sizes = {tool.name: grammar_size(tool.schema) for tool in strict}

@@ -19,7 +19,7 @@ ANTHROPIC = Provider(
     family="anthropic",
     form="anthropic",
     names=NameRule(
-        # The documented length is safe; the server accepts more.
+        # toolshape sends names up to the documented length; the server accepts longer names.
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
         evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026; 128 in claude-code#96152, 2026-09",
@@ -37,8 +37,8 @@ ANTHROPIC = Provider(
         ),
         refuses_strict=(
             *DIALECT,
-            # The documentation allows one more of each in a request, but the server refused a single schema with 24
-            # optional properties and 16 unions as too complex.
+            # The documentation allows 24 optional properties and 16 unions in a request, but the server refused one
+            # schema with that many as too complex.
             *cited("recorded 400s, 2026", limits.at_most(optional=23, unions=15)),
         ),
         budget=Budget(

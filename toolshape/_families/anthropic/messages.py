@@ -49,7 +49,7 @@ from toolshape.messages import (
 def read(item: JsonObject, path: str) -> Message:
     if item.get("role") not in ("user", "assistant", "system") or item.get("tool_calls") is not None:
         raise ValueError(
-            f"these are another provider's messages: the role is {item.get('role')!r}, or calls are beside the content"
+            f"these are another provider's messages: the role is {item.get('role')!r}, or calls are outside its content"
         )
     content = item.get("content")
     if isinstance(content, str):
@@ -128,7 +128,7 @@ def _read_result(block: JsonObject, path: str) -> ToolResultPart:
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """Write the block of a call."""
+    """Write the block for a call."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
@@ -137,7 +137,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write one message; in a user's message, results come first."""
+    """Write one message. In a user's message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
     if len(message.parts) == 1 and isinstance(only_part := message.parts[0], TextPart) and only_part.raw is None:
         return [{"role": role, "content": only_part.text}]
@@ -171,7 +171,7 @@ def write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system prompt beside the messages: a string or a list of blocks."""
+    """Read the system prompt, a string or a list of blocks, from the request's field for it."""
     return read_system_prompt(request.get("system"), "system")
 
 
@@ -248,7 +248,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
+    """Return a block that a request accepts. Cut-off arguments are text: wrap this text in an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 
@@ -273,7 +273,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the block of a result."""
+    """Write the block for a result."""
     block: JsonObject = {"type": "tool_result", "tool_use_id": call_id, "content": text}
     if parts:
         block["content"] = [write_piece(part) for part in parts]

@@ -1,8 +1,8 @@
 """Writes ``output_config.format`` for Anthropic's Messages API.
 
-The types are those of anthropic 2.13.0, read on 2026-11-25. The schema dialect is the one of strict tools, and every
-answer is constrained (structured outputs documentation, 2026-09-26). The server refuses ``output_format``, an older
-field, without its beta header.
+The types come from anthropic 2.13.0, read on 2026-11-25. The schema dialect is the same as for strict tools, and the
+server constrains every answer (structured outputs documentation, 2026-09-26). If a request has the older field
+``output_format`` without its beta header, the server refuses it.
 """
 
 from toolshape._calls import JsonObject
@@ -12,7 +12,7 @@ from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema. The format has no field for a name, a description or a flag (JSONOutputFormatParam)."""
+    """Write the schema. The format has no field for a name, a description or a strict flag (JSONOutputFormatParam)."""
     return {"output_config": {"format": {"type": "json_schema", "schema": output.schema}}}
 
 

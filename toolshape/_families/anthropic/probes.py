@@ -1,4 +1,4 @@
-"""Requests that one rule of the Messages API refuses, each with a twin that it accepts."""
+"""Requests that the Messages API refuses because of one rule, each with a twin that the API accepts."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Reads responses of Anthropic's Messages API, and assembles its streams.
 
-The types are those of anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def as_message(body: Any) -> Any:
-    """Return a body as a message: a response, a message of a history, or one call block; ``None`` for other bodies."""
+    """Return a response, a message from a history or a call block as a message; ``None`` for any other body."""
     content = member(body, "content")
     if isinstance(content, list):
         is_history = member(body, "role") == "assistant" and any(
@@ -100,7 +100,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of an event: of a delta, or of the start of a block that already holds text."""
+    """Return the text in an event: in a delta, or in the start of a block that already holds text."""
     piece = event.get("delta") or event.get("content_block") or {}
     if event.get("type") not in ("content_block_delta", "content_block_start"):
         return NO_TEXT

@@ -1,6 +1,6 @@
 """Writes tools and choices for Anthropic's Messages API, and checks schemas against its rules.
 
-The types are those of anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 import re
@@ -17,7 +17,7 @@ from toolshape._wire.provider import Choice, Deferral, unsupported
 
 CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "required": "any", "none": "none"}
 # Structured outputs documentation, 2026-07. Bounds, lengths and recursion cause a 400; oneOf and prefixItems are not
-# documented, so they are not sent.
+# documented, so toolshape does not send them.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
     "additionalProperties", "anyOf", "const", "default", "description", "enum", "format", "items", "minItems",
@@ -25,7 +25,7 @@ STRICT_KEYWORDS = (
 )  # fmt: skip
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
-    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
+    structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
     structure.inline_references,
     *structure.STRUCTURE,
     everywhere(
@@ -66,7 +66,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def _mark_deferred(entry: JsonObject, _: bool | Namespace) -> JsonObject:
-    """Mark a tool as deferred; Anthropic has no groups."""
+    """Mark a tool as deferred. Anthropic has no groups of deferred tools."""
     return {**entry, "defer_loading": True}
 
 
@@ -95,7 +95,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the tools and the choice of a request.
 
     The switch for parallel calls is inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
-    The API cannot restrict a choice to several tools, so the request holds only those tools.
+    The API cannot restrict a choice to several tools. If a choice names several, the request holds only those tools.
     """
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:

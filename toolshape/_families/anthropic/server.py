@@ -40,7 +40,7 @@ ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL"
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request. A tool with a type other than "custom" is Anthropic's own."""
+    """Read the tools and the choice from a request. A tool with a type other than "custom" is Anthropic's own."""
     entries = as_list(body.get("tools"))
     tools = [
         SentTool(
@@ -84,7 +84,7 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a message. Arguments that are not an object become text in a stream, and an empty object otherwise."""
+    """Write a message. If arguments are not an object, a stream holds them as text, a whole message holds ``{}``."""
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
     for call in said.calls:
         arguments = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}
@@ -128,7 +128,7 @@ _STREAMED: dict[str, JsonObject] = {
     "tool_use": {"input": {}},
     "server_tool_use": {"input": {}},
 }
-"""The members that arrive in pieces, by the type of the block. Blocks of other types arrive whole."""
+"""For each type of block, the members that arrive in pieces. Blocks of other types arrive whole."""
 
 
 def _deltas(block: JsonObject) -> Iterator[JsonObject]:
@@ -159,7 +159,7 @@ def error(refusal: Refusal) -> ErrorReply:
     return {"request-id": error_id}, {"type": "error", "error": detail, "request_id": error_id}
 
 
-# The fields of anthropic 2.12.0 MessageCreateParams, 2026-11-22, and further fields of recorded requests.
+# The fields of anthropic 2.12.0 MessageCreateParams, 2026-11-22, and further fields from recorded requests.
 REQUEST_FIELDS = frozenset(
     {
         "billing_policy", "cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",

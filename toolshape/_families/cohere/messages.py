@@ -1,6 +1,6 @@
-"""Reads and writes the messages of Cohere's v2 chat API: mostly OpenAI's form.
+"""Reads and writes the messages of Cohere's v2 chat API, mostly in OpenAI's form.
 
-The types are those of cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
+The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
 """
 
 from collections.abc import Sequence

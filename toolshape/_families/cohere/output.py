@@ -7,7 +7,7 @@ from toolshape._wire.server_json import as_object
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema. The format has no field for a name, a description or a flag (JsonObjectResponseFormatV2)."""
+    """Write the schema. The format has no name, description or strict flag (JsonObjectResponseFormatV2)."""
     return {"response_format": {"type": "json_object", "json_schema": output.schema}}
 
 

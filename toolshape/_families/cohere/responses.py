@@ -1,6 +1,6 @@
 """Reads responses of Cohere's v2 chat API, and assembles its streams.
 
-The types are those of cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
+The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from toolshape._wire.provider import NO_TEXT, Completed, Read, TextDelta
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
+    """Return a response, or wrap a message or a single call in a response; return ``None`` for any other body."""
     message = member(body, "message")
     is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
     if is_ended and member(message, "role") == "assistant":
@@ -39,7 +39,7 @@ def read(body: Any) -> Read | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event: a call starts, its arguments arrive in pieces, and it ends. Events name the call by its index."""
+    """Merge an event: a call starts, its arguments arrive in pieces, it ends. Events identify the call by its index."""
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
     call_positions: dict[Any, int] = body.setdefault("x-places", {})
@@ -74,7 +74,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of a content event. The text of the plan that precedes calls counts as reasoning."""
+    """Return the text in a content event. The text of the plan before the calls counts as reasoning."""
     piece = (event.get("delta") or {}).get("message") or {}
     if event.get("type") == "tool-plan-delta":
         return TextDelta(thinking=piece.get("tool_plan") or "")

@@ -1,6 +1,6 @@
-"""Writes tools and choices for Cohere's v2 chat API, and the rewrites of its strict dialect.
+"""Writes tools and choices for Cohere's v2 chat API, and defines the rewrites for its strict dialect.
 
-The types are those of cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
+The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
 """
 
 import re
@@ -18,10 +18,10 @@ FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (
     structure.wrap_root,
-    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
+    structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
     structure.inline_references,
     everywhere(rewrites.const_as_enum),
-    everywhere(rewrites.enum_as_strings),  # before the choices lose null, which Cohere does not support
+    everywhere(rewrites.enum_as_strings),  # runs before the choices lose null, which Cohere does not support
     *structure.STRUCTURE,
     everywhere(rewrites.null_left_out),
     everywhere(rewrites.one_required),
@@ -61,5 +61,5 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def without_null(message: WireMessage) -> WireMessage:
-    """Return a message without the key ``content`` if its content is null."""
+    """Return a message; if its content is null, leave out the key ``content``."""
     return {key: value for key, value in message.items() if key != "content" or value is not None}

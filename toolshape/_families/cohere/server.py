@@ -38,7 +38,7 @@ ENDPOINT = Endpoint(r".*/chat", "named-sse", variables={"CO_API_URL": "{url}", "
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request."""
+    """Read the tools and the choice from a request."""
     request = openai_server.read_counted_request(body, CHOICES)
     if body.get("strict_tools") is not True:
         return request

@@ -1,6 +1,6 @@
 """Writes the messages of Mistral's chat completions where they differ from OpenAI's, and defines Mistral's rules.
 
-The types are those of mistralai 3.7.0 and mistral-common 1.13.1, read on 2026-11-20.
+The types come from mistralai 3.7.0 and mistral-common 1.13.1, read on 2026-11-20.
 """
 
 from dataclasses import replace

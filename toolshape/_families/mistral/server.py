@@ -13,7 +13,7 @@ _UNPROCESSABLE = 422
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request. The server still accepts ``any``, an older word for ``required``."""
+    """Read the tools and the choice from a request. The server still accepts ``any``, the old word for ``required``."""
     choice = "required" if body.get("tool_choice") == "any" else body.get("tool_choice")
     return openai_server.read_counted_request({**body, "tool_choice": choice})._replace(body=body)
 
@@ -24,7 +24,7 @@ def error(refusal: Refusal) -> ErrorReply:
     if refusal.status == _UNPROCESSABLE:
         location = ["body", *(refusal.param or "").split(".")]
         return headers, {"detail": [{"type": refusal.code or "value_error", "loc": location, "msg": refusal.message}]}
-    kind = "invalid_request_error" if refusal.status < 500 else "internal_server_error"  # noqa: PLR2004 - HTTP's
+    kind = "invalid_request_error" if refusal.status < 500 else "internal_server_error"  # noqa: PLR2004 - HTTP status
     body = {"object": "error", "message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code}
     return headers, body
 

@@ -1,6 +1,6 @@
 """Reads and writes the messages of Ollama's ``/api/chat``.
 
-The types are those of ollama 0.6.3 and of the server's source of 2026-08-21, read on 2026-11-22.
+The types come from ollama 0.6.3 and from the server's source of 2026-08-21, read on 2026-11-22.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def _image_type(content: bytes) -> str:
 
 
 def write_call(call_id: str, name: str, arguments: Any, **more: Any) -> JsonObject:
-    """Write a call in a message, without an empty id. Callers pass no generated ids."""
+    """Write a call for a message, and leave out an empty id. Callers do not pass generated ids."""
     id_field: JsonObject = {"id": call_id} if call_id else {}
     return {**id_field, "function": {**more, "name": name, "arguments": arguments}}
 
@@ -161,7 +161,7 @@ def write_result_part(part: ToolResultPart) -> WireMessage:
 
 
 def _with_images(message: WireMessage, parts: Sequence[Part]) -> WireMessage:
-    """Return the message of a result with the images in the result."""
+    """Return the message for a result, with the images from the result."""
     media = [by_media_type(part) for part in parts if not isinstance(part, Text)]
     images = [encoded(part) for part in media if isinstance(part, Image) and part.data]
     return {**message, "images": images} if images else message

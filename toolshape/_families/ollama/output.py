@@ -1,6 +1,6 @@
 """Writes ``format`` for Ollama's ``/api/chat``.
 
-The types are those of ollama 0.6.3 and of the server's source, read on 2026-11-25. The server converts the schema to a
+The types come from ollama 0.6.3 and from the server's source, read on 2026-11-25. The server converts the schema to a
 grammar, as llama.cpp does.
 """
 
@@ -11,7 +11,7 @@ from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, S
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema as an object. The request has no field for a name, a description or a flag."""
+    """Write the schema as an object. The request has no field for a name, a description or a strict flag."""
     return {"format": output.schema}
 
 

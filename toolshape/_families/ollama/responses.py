@@ -1,6 +1,6 @@
 """Reads responses of Ollama's ``/api/chat``, and assembles its streams.
 
-The types are those of ollama 0.6.3 and of the server's source of 2026-08-21, read on 2026-11-22.
+The types come from ollama 0.6.3 and from the server's source of 2026-08-21, read on 2026-11-22.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
+    """Return a response, or wrap a message or a single call in a response; return ``None`` for any other body."""
     if member(body, "done") is not None and member(body, "message") is not None:
         return body
     if member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list):
@@ -41,7 +41,7 @@ def read(body: Any) -> Reading | None:
     sent = openai_bodies.with_content(openai_bodies.as_assistant(to_plain_json(message)))
     if len(calls) < len(all_calls):
         sent = openai_bodies.without_strays(sent, all_calls)
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call that came without an id gets no id
         items, calls = with_call_ids(
             to_plain_json(sent["tool_calls"]),
             calls,

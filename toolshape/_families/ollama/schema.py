@@ -1,6 +1,6 @@
 """Writes tools for Ollama's ``/api/chat``, with the rewrites for its server and its client.
 
-The types are those of ollama 0.6.3 and of the server's source of 2026-08-21, read on 2026-11-22.
+The types come from ollama 0.6.3 and from the server's source of 2026-08-21, read on 2026-11-22.
 """
 
 from toolshape._calls import JsonObject, JsonSchema, Spec
@@ -16,7 +16,7 @@ from toolshape._wire.provider import Choice, unsupported
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
     structure.wrap_root,
-    structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
+    structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
     structure.inline_references,
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),
@@ -64,7 +64,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools of a request. Ollama has no tool_choice: for "none", send no tools; a call cannot be forced."""
+    """Return the tools of a request. Ollama has no tool_choice: "none" sends no tools, and no call can be forced."""
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Ollama has no switch for parallel calls: leave out parallel=")
     if choice.mode == "required" or choice.names:

@@ -1,4 +1,4 @@
-"""Warns of calls that a server left in the text of a message."""
+"""Warns about calls that a server left in the text of a message."""
 
 from toolshape._calls import WireMessage
 from toolshape._results import ResponseWarning
@@ -8,8 +8,8 @@ from toolshape._wire.content import visible_text
 def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ...]:
     """Return a warning if the text of a message contains the opening mark of a call.
 
-    If a message has neither text nor calls, this function searches its reasoning, because models forget to close their
-    reasoning before a call.
+    If a message has neither text nor calls, this function searches its reasoning, because a model may forget to
+    close its reasoning before a call.
     """
     text = visible_text(message)
     is_reasoning = not text.strip() and not message.get("tool_calls")
@@ -22,5 +22,5 @@ def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ..
     return warn_of_left_calls(text, provider, is_reasoning=is_reasoning)
 
 
-# The keys of vLLM, of OpenRouter and vLLM from 0.12 on, and of Ollama.
+# The keys for reasoning: of vLLM, of OpenRouter and vLLM from 0.12 on, and of Ollama.
 _REASONING = ("reasoning_content", "reasoning", "thinking")

@@ -1,6 +1,6 @@
 """Reads and writes the messages of Chat Completions, and of vendors with the same form.
 
-The types are those of openai 3.54.0, read on 2026-11-22.
+The types come from openai 3.54.0, read on 2026-11-22.
 """
 
 import json
@@ -62,9 +62,9 @@ _ROLES: Mapping[str, Role] = {
 }  # fmt: skip
 _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
-"""The keys of a model's reasoning.
+"""The keys that hold a model's reasoning.
 
-In this order, they are the keys of DeepSeek and similar vendors, Groq and OpenRouter, OpenRouter, Cohere, and Ollama.
+The vendors that use them, key by key: DeepSeek and similar vendors; Groq and OpenRouter; OpenRouter; Cohere; Ollama.
 """
 
 
@@ -91,7 +91,7 @@ def _read_other_members(item: JsonObject) -> list[MessagePart]:
 
 
 def _read_member(key: str, value: Any) -> MessagePart:
-    """Read another member. A refusal becomes the assistant's text, and so does the transcript of its speech."""
+    """Read one of the other members. A refusal or a transcript of speech becomes the assistant's text."""
     text = (
         value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
     )
@@ -154,7 +154,7 @@ def _read_piece(piece: Any, path: str) -> MessagePart:
 
 
 def read_media(piece: JsonObject) -> Image | File | None:
-    """Return the image, audio, video or file in a part of a message's content; ``None`` if none can be read."""
+    """Return the image, audio, video or file in a content part; ``None`` if there is none, or if it cannot be read."""
     try:
         return _media(piece.get("type"), piece)
     except (ValueError, TypeError, AttributeError, LookupError):
@@ -162,7 +162,7 @@ def read_media(piece: JsonObject) -> Image | File | None:
 
 
 _URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video_url": ("file", "video/mp4")}
-"""The parts that hold a URL: the kind of media, and the default media type. OpenAI has only ``image_url``."""
+"""The content parts that hold a URL, with their kind of media and default media type. OpenAI has only ``image_url``."""
 
 
 def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one return for each kind
@@ -191,7 +191,7 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
 
 
 def _read_call_part(call: JsonObject, path: str) -> ToolCallPart:
-    """Read a call of a message."""
+    """Read a call from a message."""
     return call_part(read_call(call), path)
 
 
@@ -235,11 +235,11 @@ def _result_text(content: Any) -> str:
 
 
 class VendorForm(NamedTuple):
-    """How a vendor writes messages of this family, if it differs from OpenAI.
+    """How a vendor writes the messages of this family, where it differs from OpenAI.
 
     ``name_key`` is the key that holds the tool's name in the message of a result. ``sends_made_up_ids``: if the model
     gave a call no id, the call and its result are sent with a generated id. ``shows_media``: the images and files of a
-    result follow in a user's message. ``arguments`` is the form of a call's arguments.
+    result follow the result in a user's message. ``arguments`` is the form of a call's arguments.
     """
 
     name_key: str = ""
@@ -314,7 +314,7 @@ def _is_content(part: MessagePart) -> bool:
 
 
 def _write_content(pieces: list[MessagePart], role: str) -> Any:
-    """Return one text, or an assistant's joined texts, as a string, which every vendor accepts; else return parts."""
+    """Return a single text, or an assistant's joined texts, as a string, which all vendors accept; else parts."""
     if all(isinstance(part, TextPart) and part.raw is None for part in pieces) and (
         len(pieces) == 1 or role == "assistant"
     ):
@@ -379,13 +379,13 @@ HISTORIES = Histories(
 )
 _HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
 VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
-"""The histories of all other vendors. Only OpenAI limits ids and images in results; others accepted both in 2026."""
+"""The form of other vendors' histories. Only OpenAI limits ids and images in results; others accepted both in 2026."""
 WITH_VIDEO = replace(
     VENDOR_HISTORIES,
     input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},
     media_types=_FILES | {"image/*", "video/*"},
 )
-"""The histories of vendors that accept ``video_url``."""
+"""How to read and write the histories of vendors that accept ``video_url``."""
 
 
 # --- leaf functions: one reader and one writer for calls, one writer for results
@@ -402,7 +402,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def read_call(call: Any) -> WireCall:
-    """Read a call of a function or of a custom tool in a message."""
+    """Read a call to a function or to a custom tool from a message."""
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that toolshape does not run
         custom = member(call, "custom")
@@ -412,7 +412,7 @@ def read_call(call: Any) -> WireCall:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message for each result, to follow the assistant's message directly: every call id needs an answer.
+    """Write one message for each result. They must directly follow the assistant's message: each call needs an answer.
 
     There is no error flag. A tool's message holds only text, so images and files follow in one user's message.
     """
@@ -434,12 +434,12 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str) -> WireMessage:
-    """Write the message of a result; if the result is an error, ``text`` already has the error mark."""
+    """Write the message for a result; if the result is an error, ``text`` already has the error mark."""
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message for each result, in the form of a vendor."""
+    """Write one message for each result, in the vendor's form."""
     messages: list[WireMessage] = []
     for result in results:
         call, code = result.call, None if result.error is None else result.error.code
@@ -453,14 +453,14 @@ def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMe
 
 
 def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
-    """Write the message of a stored result, in the form of a vendor."""
+    """Write the message for a stored result, in the vendor's form."""
     message = write_result(part.id, add_error_mark(result_text(part), part.code))
     has_id = part.has_id and bool(part.id) if part.call_raw is None else member(part.call_raw, "id") not in (None, "")
     return message if form is OPENAI_FORM else as_vendor_message(form, message, part.wire_name, has_id=has_id)
 
 
 def as_vendor_message(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
-    """Return the message of a result in the form of a vendor; ``has_id``: the model gave the call its id."""
+    """Return the message for a result in the vendor's form; ``has_id``: the call's id came from the model."""
     name_field = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
         return {**message, **name_field}
@@ -473,7 +473,7 @@ def _write_legacy_result(name: str, text: str) -> WireMessage:
 
 
 def _media_content(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
-    """Write a text that names the result, followed by its images and files; an empty list if the result has none."""
+    """Write text that names the result, then its images and files; return an empty list if the result has no media."""
     media = [part for part in parts if not isinstance(part, Text)]
     if not media:
         return []
@@ -500,7 +500,7 @@ _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 def add_error_mark(text: str, code: str | None) -> str:
     """Return the text of a result for families without an error flag: an error's text gets a mark at the beginning.
 
-    A value that looks like the mark gets a leading space, so that the mark is reliable and the value can be read back.
+    A value that looks like the mark gets a leading space. So the mark is reliable, and the value can be read back.
     """
     if code is not None:
         return f"Error [{code}]: {text}"

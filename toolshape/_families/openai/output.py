@@ -1,6 +1,6 @@
 """Writes ``response_format`` for OpenAI's Chat Completions, and finds the answer in a message.
 
-The types are those of openai 3.57.0, read on 2026-11-25. The server refuses a flag ``strict`` beside ``json_schema``
+The types come from openai 3.57.0, read on 2026-11-25. The server refuses a ``strict`` flag beside ``json_schema``
 (BerriAI/litellm#10320).
 """
 
@@ -36,7 +36,7 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the output schema of a request, and whether it is strict: OpenAI enforces only a strict schema."""
+    """Read the output schema from a request, and whether it is strict. OpenAI enforces only a strict schema."""
     response_format = as_object(body.get("response_format"))
     if response_format.get("type") != "json_schema":
         return None

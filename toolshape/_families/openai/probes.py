@@ -1,4 +1,4 @@
-"""Requests that Chat Completions refuses, each with a twin that it accepts; and the addresses of APIs of this form.
+"""Requests that Chat Completions refuses, each with an accepted twin, and the addresses of APIs with the same form.
 
 The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
 """
@@ -71,7 +71,7 @@ _SHORT = {"max_tokens": 1}
 
 
 def address_of_chat(url: str, *keys: str, **smallest: int) -> Address:
-    """Return the address of an API of this form."""
+    """Return the address of an API that has the form of Chat Completions."""
     return Address(f"{url}/chat/completions", _BEARER if keys else {}, keys, smallest or _SHORT, "read on 2026-11-25")
 
 

@@ -1,6 +1,6 @@
 """Reads responses of OpenAI's Chat Completions, and assembles its streams.
 
-The types are those of openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def as_assistant(message: WireMessage) -> WireMessage:
 
 
 def with_content(message: WireMessage) -> WireMessage:
-    """Return the message with content that a request accepts: a string, or parts. A gateway may send anything else."""
+    """Return the message with content that a request accepts: a string, or parts. A gateway may send other content."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return message
@@ -147,7 +147,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             choice["finish_reason"] = finish = event_choice["finish_reason"]
     if finish is not None:
         return _calls_at_end(choice["message"], FINISHES.get(str(finish), "other"))
-    # If this event began new calls, check the call that was the last before this event, and all new calls but the last.
+    # If this event began new calls, check the previously last call, and all new calls except the last.
     candidates = range(max(call_count - 1, 0), len(calls) - 1) if len(calls) > call_count else ()
     return [
         (position, read_call(calls[position]))
@@ -157,7 +157,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
-    """Return the calls of a response that has ended. If the response ended early, return only the whole calls."""
+    """Return the calls of a response that has ended. If the response ended early, return only complete calls."""
     calls, legacy_call = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
     if not calls and isinstance(legacy_call, dict) and legacy_call.get("name"):
         calls = [WireCall("", legacy_call["name"], legacy_call["arguments"], legacy_call)]
@@ -193,8 +193,8 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     """
     index, function = part.get("index"), part.get("function") or {}
     # ``places`` maps both ids and indices to positions in ``calls``. A known id decides first, then the index. A
-    # fragment begins another call at a known index if its id is new, or if its name differs from the name there. A
-    # fragment without index, id and name continues the last call.
+    # fragment begins another call at a known index if its id is new, or if its name differs from the name of
+    # the call there. A fragment without index, id and name continues the last call.
     id_key = ("id", part.get("id")) if part.get("id") else None
     position = places.get(id_key, places.get(index, -1) if index is not None else -1)
     known_name = calls[position]["function"]["name"] if position >= 0 else ""

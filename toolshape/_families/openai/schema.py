@@ -1,6 +1,6 @@
-"""Writes tools and choices for OpenAI's Chat Completions, and the rewrites of its strict dialect.
+"""Writes tools and choices for OpenAI's Chat Completions, and defines the rewrites for its strict dialect.
 
-The types are those of openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
 """
 
 import re
@@ -60,7 +60,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Write a request for vendors without ``allowed_tools``: if the choice names several tools, send only those."""
+    """Write a request for vendors without ``allowed_tools``: if a choice names several tools, send only these tools."""
     if len(choice.names) > 1:
         return _request_body(list(choice.chosen), "required", choice)
     return request(tools, choice)

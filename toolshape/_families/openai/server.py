@@ -63,7 +63,7 @@ def read_function(function: JsonObject, path: str, number: int, entry: JsonObjec
 
 
 def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """Read the tools and the choice of a request; custom tools are the provider's own.
+    """Read the tools and the choice from a request. Custom tools count as the provider's own tools.
 
     Args:
         body: The request.
@@ -98,12 +98,12 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
 
 
 def read_counted_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """Read a request for servers whose streams always report the token counts."""
+    """Read a request as a server whose streams always report the token counts."""
     return read_request(body, words)._replace(wants_usage=True)
 
 
 def usage(said: Completion) -> JsonObject:
-    """Return the token counts of a response as the key ``usage``, or nothing if the response does not report them."""
+    """Return the token counts of a response as the key ``usage``, or ``{}`` if the response does not report them."""
     if said.usage is None:
         return {}
     prompt, completion = said.usage
@@ -252,7 +252,7 @@ WORDINGS: dict[str, Wording] = {
 
 
 def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
-    """Return the wordings for the schema of an answer: the wordings for a tool's schema, with another beginning."""
+    """Return the wordings for the answer's schema: the wordings for a tool's schema with a different beginning."""
     return {
         f"output:{rule}": Wording(
             wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "), code=code, param=param
@@ -263,7 +263,7 @@ def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
 
 
 def entries_have_types(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that each entry of the list of tools has a type."""
+    """Check that each entry in the list of tools has a type."""
     for number, entry in enumerate(as_list(request.body.get("tools"))):
         if "type" not in as_object(entry):
             path = f"tools[{number}].type"
@@ -279,7 +279,7 @@ def calls_not_empty(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that no call of a message has an empty name."""
+    """Check that no call in a message has an empty name."""
     for number, message in enumerate(as_list(request.body.get("messages"))):
         for position, call in enumerate(as_list(as_object(message).get("tool_calls"))):
             if as_object(as_object(call).get("function")).get("name") == "":
@@ -287,7 +287,7 @@ def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
                 yield RequestFault(path, "empty_string", "the call has no name", subject=path)
 
 
-# For each rule, one or two users reported a refused request, and servers that imitate OpenAI's have the rule too.
+# For each rule, one or two users reported a refused request, and servers that imitate OpenAI's server have the rule.
 REQUEST_RULES = (
     *request_rules(
         "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (accepted in local-inference-lab/vllm#193, "

@@ -1,8 +1,8 @@
 """Defines how each vendor of OpenAI's Chat Completions accepts a schema for the answer, as differences from OpenAI.
 
 The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers that compile each
-schema to a grammar constrain every answer, with or without the flag ``strict``. They silently leave out what their
-grammars cannot express, so toolshape sends them every schema in the strict form.
+schema to a grammar constrain every answer, with or without the flag ``strict``. They silently leave out constraints
+that their grammars cannot express, so toolshape sends them every schema in the strict form.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import NotBesideTools, SchemaRules
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrap_root_and_add_items,), strict=STRICT)
-"""For vendors that document no dialect: OpenAI's strict form, the narrowest. No refusals of these vendors are known."""
+"""The rules for vendors that document no dialect: OpenAI's strict form, the narrowest. No refusals are known."""
 
 OPENROUTER = replace(
     OUTPUT,
@@ -32,10 +32,10 @@ GROQ = replace(
     schema=replace(
         STRICT_BY_FLAG,
         # Only openai/gpt-oss models have the strict form, and "auto" does not know the model. The strict form has no
-        # bounds of arrays.
+        # bounds on arrays.
         is_strict_by_auto=False,
         strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
-        strict_needs="strict answers need a model of openai/gpt-oss",
+        strict_needs="strict answers need an openai/gpt-oss model",
     ),
     not_beside_tools=NotBesideTools("agno-agi/agno#1065, 2024-07; vercel/ai#16540, 2026-07", ""),
     evidence="types of groq 1.7.0; Groq's structured outputs documentation, 2026-11-25",
@@ -57,7 +57,7 @@ XAI = replace(
     OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="xAI's structured outputs documentation, 2026"
 )
 # Without the flag, the schema is only a hint. With the flag, it may have at most 5,000 characters, and no recursion,
-# patterns, formats or bounds of arrays.
+# patterns, formats or bounds on arrays.
 _NOT_AT_CEREBRAS = ("pattern", "format", "minItems", "maxItems")
 CEREBRAS = replace(
     OUTPUT,
@@ -97,7 +97,7 @@ GRAMMAR_RULES = SchemaRules(
     lenient=MINIMAL,
     strict=MINIMAL,
 )
-"""For servers that use llama.cpp's grammars. If llama.cpp cannot write a grammar, the answer is not constrained at all.
+"""The form for servers with llama.cpp's grammars. If llama.cpp cannot write a grammar, the answer is unconstrained.
 
 So toolshape moves patterns into descriptions.
 """

@@ -92,7 +92,7 @@ AZURE = replace(
 )
 
 # Function calling guide, 2026: strings may have a pattern and some formats, but arrays may have no bounds. DeepSeek
-# spells $defs differently, so references are inlined.
+# spells $defs differently, so toolshape inlines references.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(
     key for key in openai_schema.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems")
@@ -106,9 +106,9 @@ def _deepseek_thinks(request: RequestRead) -> bool:
 
 
 def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that the request holds no schema of an answer."""
+    """Check that the request holds no schema for the answer."""
     if as_object(request.body.get("response_format")).get("type") == "json_schema":
-        yield RequestFault("response_format", "no_response_format", "this provider accepts no schema of an answer")
+        yield RequestFault("response_format", "no_response_format", "this provider accepts no schema for the answer")
 
 
 DEEPSEEK = replace(
@@ -134,7 +134,7 @@ DEEPSEEK = replace(
             everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
             everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
         ),
-        # The strict dialect is documented, but "auto" cannot know the base URL, so it stays lenient here too.
+        # The strict dialect is documented, but "auto" cannot know the base URL, so "auto" also stays lenient here.
         strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
         budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
     ),

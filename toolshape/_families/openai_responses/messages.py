@@ -37,7 +37,7 @@ from toolshape.messages import (
 )
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The key of a call's arguments, by the type of its item. A custom call has free text; toolshape does not run it."""
+"""For each type of call item, the key of its arguments. A custom call has free text; toolshape does not run it."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -45,7 +45,7 @@ def read(item: JsonObject, path: str) -> Message:
     """Read an item as a message with one part; an item of type "message" may have several parts."""
     kind = str(item.get("type", "message" if "role" in item else ""))
     if item.get("tool_calls") is not None or item.get("role") == "tool":
-        raise ValueError("these are another provider's messages: an item has no tool_calls, and its role is not 'tool'")
+        raise ValueError("these are another provider's messages: this API has no tool_calls and no role 'tool'")
     if kind == "message":
         return _read_message(item, path)
     role: Any = "assistant"
@@ -118,7 +118,7 @@ def _result(item: JsonObject) -> ToolResultPart:
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """Write the item of a call; its arguments are JSON text."""
+    """Write the item for a call; its arguments are JSON text."""
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
@@ -178,7 +178,7 @@ def write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the instructions of a request."""
+    """Read the instructions from a request."""
     return read_system_prompt(request.get("instructions"), "instructions")
 
 
@@ -187,7 +187,7 @@ def _write_system(messages: Sequence[Message]) -> JsonObject:
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """Return the item of a call or of a result with another call id; the id of the item itself stays."""
+    """Return the item for a call or a result with another call id. The item's own id stays."""
     return with_id_at(raw, "call_id", call_id)
 
 
@@ -258,8 +258,9 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], call: Any) -> JsonObject:
     """Write the item that answers a call item; there is no error flag.
 
-    If a program called the tool, the call names this program as its ``caller``, and the item must name it too, so that
-    the program can continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833, 2026-07).
+    If a program called the tool, the call names this program as its ``caller``, and the item must name it as well.
+    Otherwise, the program cannot continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833,
+    2026-07).
     """
     output = [write_piece(part) for part in _mark_parts(parts, code)] or openai_messages.add_error_mark(text, code)
     kind, caller = str(member(call, "type") or "function_call"), member(call, "caller")

@@ -1,6 +1,6 @@
 """Writes ``text.format`` for OpenAI's Responses API, and finds the answer in the items of a response.
 
-The types are those of openai 3.57.0, read on 2026-11-25. toolshape always sends ``strict``, as for tools, because the
+The types come from openai 3.57.0, read on 2026-11-25. toolshape always sends ``strict``, as for tools, because the
 documentation does not say what the server does without it.
 """
 
@@ -19,7 +19,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of all messages, except messages of a phase other than the final answer."""
+    """Return the text of the messages in the final-answer phase, and of the messages without a phase."""
     messages = [
         item for item in assistant if item.get("type") == "message" and item.get("phase") in (None, "final_answer")
     ]

@@ -1,4 +1,4 @@
-"""Requests that one rule of the Responses API refuses, each with a twin that it accepts."""
+"""Requests that the Responses API refuses because of one rule, each with a twin that the API accepts."""
 
 from toolshape._calls import JsonObject
 from toolshape._wire.server import RequestProbe

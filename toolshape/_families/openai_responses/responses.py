@@ -1,6 +1,6 @@
 """Reads responses of OpenAI's Responses API, and assembles its streams.
 
-The types are those of openai 3.51.0, read on 2026-11-20. The dialect and the names are those of Chat Completions.
+The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in Chat Completions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or a response made of items with a call; ``None`` for any other body."""
+    """Return a response, or wrap items that include a call in a response; return ``None`` for any other body."""
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
     items = body if isinstance(body, list) else [body]
@@ -32,7 +32,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """Read the calls. A response has a status instead of a finish reason; an incomplete response states a reason."""
+    """Read the calls. A response has a status instead of a finish reason; an incomplete response states why."""
     body = as_response(body)
     if body is None:
         return None
@@ -40,7 +40,7 @@ def read(body: Any) -> Reading | None:
     # A call has two ids: a result names the call_id, never the id.
     calls = [read_call(item) for item in output if _is_call(item)]
     reason = member(member(body, "incomplete_details"), "reason")
-    # A request accepts no item that has neither a type nor a role.
+    # A request needs a type or a role in each item.
     items = [item for item in to_plain_json(output) if "type" in item or "role" in item]
     sent_items = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
     sent_items = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent_items]
@@ -50,7 +50,7 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Items arrive by index. When an item is done, the server sends it once more, whole."""
+    """Merge an event. Items arrive by index. When an item is done, the server sends the whole item once more."""
     kind = str(event.get("type", ""))
     output = body.setdefault("output", [])
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
@@ -59,7 +59,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         received_output = event["response"].get("output") or output
         whole_output = (
             received_output if _count_calls(received_output) >= _count_calls(output) else output
-        )  # keep announced calls
+        )  # An event with fewer calls must not drop earlier calls.
         body.update({**event["response"], "output": whole_output})
         return list(enumerate(map(read_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
     if kind == "error":
@@ -110,7 +110,7 @@ def _begin_part(item: JsonObject, event: JsonObject) -> None:
 
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
-    """Add a piece of text to a message, so that a broken stream keeps its text. The finished item replaces the text."""
+    """Add a piece of text to a message: if the stream breaks, the text is kept. The finished item replaces the text."""
     content, position = _part_at(item, event)
     if not isinstance(content[position].get(key), str):
         other_fields: JsonObject = {"annotations": []} if key == "text" else {}

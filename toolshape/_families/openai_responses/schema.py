@@ -1,6 +1,6 @@
-"""Writes tools and choices for OpenAI's Responses API, and groups of deferred tools.
+"""Writes tools, groups of deferred tools, and choices for OpenAI's Responses API.
 
-The types are those of openai 3.51.0, read on 2026-11-20. The dialect and the names are those of Chat Completions.
+The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in Chat Completions.
 """
 
 from collections.abc import Collection
@@ -25,7 +25,7 @@ def native_conflict(native: Any, names: Collection[str]) -> str:
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write an entry, always with ``strict``: without it, the server makes the schema strict itself (chatlas#255)."""
+    """Write an entry, always with ``strict``: by default, the server makes the schema strict itself (chatlas#255)."""
     tool: JsonObject = {"type": "function", "name": spec.name, "parameters": spec.parameters, "strict": strict}
     if spec.description:
         tool["description"] = spec.description
@@ -33,7 +33,7 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
-    """Return a deferred function, or a group with only this function; ``merge_groups`` merges the groups of one name."""
+    """Return a deferred function, or a group with only this function; ``merge_groups`` merges groups by name."""
     function = {**entry, "defer_loading": True}
     if not isinstance(where, Namespace):
         return function
@@ -41,7 +41,7 @@ def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
 
 
 def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
-    """Merge the groups of the same name; the merged group takes the place of the first one."""
+    """Merge the groups of the same name; the merged group takes the place of the first group."""
     groups: dict[str, JsonObject] = {}
     merged: list[JsonObject] = []
     for entry in entries:

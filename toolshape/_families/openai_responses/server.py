@@ -31,7 +31,7 @@ ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request. Only tools with ``"strict": true`` count as strict.
+    """Read the tools and the choice from a request. Only tools with ``"strict": true`` count as strict.
 
     Without ``strict``, the server decides.
     """
@@ -64,10 +64,10 @@ def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
     has_search = any(as_object(entry).get("type") == "tool_search" for entry in as_list(request.body.get("tools")))
     deferred = [tool for tool in request.tools if tool.entry.get("defer_loading") is True]
     if deferred and not has_search:
-        message = "a deferred tool needs tool_search beside it"
+        message = "a deferred tool needs tool_search in the same request"
         yield RequestFault(f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name))
     elif has_search and not deferred:
-        yield RequestFault("tools", "tool_search", "tool_search needs a deferred tool beside it")
+        yield RequestFault("tools", "tool_search", "tool_search needs a deferred tool in the same request")
 
 
 def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
@@ -183,7 +183,7 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
 
 
 _PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal")}
-"""By the type of a message's part: the key of its text, and its name in events."""
+"""For each type of message part: the key of its text, and its name in events."""
 
 
 # openai 3.54.0 ResponseCreateParams, 2026-11-22.
