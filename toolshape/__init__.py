@@ -109,7 +109,7 @@ _LATER = {
     "Repaired": "toolshape.messages",
     "explain": "toolshape._failures.explain",
 }
-"""Maps public names to modules that are imported at first use; their classes set ``__module__`` themselves."""
+"""Maps public names to modules that are imported at first use. The classes in them set ``__module__`` themselves."""
 
 
 if not typing.TYPE_CHECKING:  # type checkers can then report misspelt names

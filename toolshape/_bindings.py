@@ -1,7 +1,7 @@
-"""Defines ``Bindings``, which binds the tools of a registry to providers, and finds the ``Bound`` for a response.
+"""Defines ``Bindings``, which binds a registry's tools to providers, and finds the ``Bound`` that reads a response.
 
-A registry loads this module when it is first bound. Before that, a program needs no providers and no dispatch, which
-would cost a third of the import of the package.
+A registry loads this module when it is first bound. Before that, a program needs neither providers nor dispatch, and
+saves a third of the package's import time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "
 
 
 class Bindings:
-    """Binds the contents of a store to providers, each time in their current state."""
+    """Binds the current contents of a store to providers."""
 
     __slots__ = ("_store",)
 
@@ -40,7 +40,7 @@ class Bindings:
         text_calls: str | None = None,
         output: Any = None,
     ) -> Bound:
-        """Return the ``Bound`` for a provider; compile it only if the contents have changed since the last time.
+        """Return the ``Bound`` for a provider; compile a new ``Bound`` only if the contents have changed.
 
         Raises:
             ExportError: The provider is unknown, does not accept one of the tools or the output, or has no strict form.
@@ -53,7 +53,7 @@ class Bindings:
         if not (strictness is True or strictness is False or strictness == "auto"):
             raise UsageError(f'strict must be True, False or "auto", not {strictness!r}')
         key = (resolved_provider.name, str(strictness))
-        # A type is its own key, because the Output that is made from the type is not kept.
+        # If the caller passes a type, the type is the cache key, because the Output made from it is not kept.
         output_key = (key, output if _is_hashable(output) else None)
         bound = contents.bounds.get(output_key) if output_key[1] is output else None
         if bound is None or bound.provider is not resolved_provider:
@@ -75,14 +75,15 @@ class Bindings:
                 bound = Bound(bound_tools)
                 if output_key[1] is output:
                     _cache_bound(contents.bounds, output_key, bound)
-                # The new entry goes first, because the last entry is the provider of the latest request.
+                # Binding is not a request, so the new entry goes first: the last entry is the provider of the latest
+                # request.
                 store.contents = replace(
                     store.contents, used={key: Use(resolved_provider, output), **store.contents.used}
                 )
         return bound
 
     def put_last(self, bound: Bound, strict: Strictness | None, output: Any = None) -> None:
-        """Record that a request was made for a provider: its ``Bound`` reads the next response of its family."""
+        """Record that a provider got the latest request: its ``Bound`` reads the next response in its family."""
         store = self._store
         with store.lock:
             contents = store.contents
@@ -93,12 +94,13 @@ class Bindings:
             store.contents = replace(contents, used=used)
 
     def reader_of(self, response: Any, provider: ProviderOrName | None) -> tuple[Bound, Any]:
-        """Find the ``Bound`` that reads a response: the provider of the response's family that got the latest request.
+        """Find the ``Bound`` for a response: in the response's family, the ``Bound`` that made the latest request.
 
-        Several providers of a family may be in use, as long as all of them read the same canonical calls.
+        If several providers of the family are in use, all of them must read the same canonical calls from the response.
 
         Returns:
-            The ``Bound``, and the value for it to read: the parsed body, or the original response for observers.
+            The ``Bound``, and the value that it reads: the original response if there are observers, otherwise the
+            parsed body.
 
         Raises:
             ResponseError: The response is not of any known family.
@@ -106,7 +108,8 @@ class Bindings:
         """
         contents = self._store.contents
         uses = contents.used
-        # The provider of the latest request comes first: a text format and OpenAI's chat have the same message form.
+        # The provider of the latest request comes first, because a text format and OpenAI's chat have the same message
+        # form.
         providers = [use.provider for use in reversed(list(uses.values()))] if provider is None else [get(provider)]
         body = body_of(response, *providers)
         default = family_of(body, providers) if provider is None else get(provider)
@@ -126,7 +129,7 @@ class Bindings:
         return self.bind(use.provider, _STRICTNESS[key[1]], output=use.output)
 
     def resumption_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers, Callable[[Results], None]]:
-        """Return the provider, the handlers and the observer of results with which a paused plan is resumed."""
+        """Return the provider and handlers that resume a paused plan, and a function that observes the results."""
         used_provider = next(
             (use.provider for use in self._store.contents.used.values() if use.provider.name == provider), None
         )
@@ -135,7 +138,7 @@ class Bindings:
 
 
 _MOST_OUTPUTS = 64
-"""How many bindings with an output are kept: a program may make an ``Output`` for each request."""
+"""The most bindings with an output that the cache keeps: a program may make a new ``Output`` for each request."""
 
 
 def _cache_bound(bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound) -> None:

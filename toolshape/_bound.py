@@ -38,17 +38,17 @@ _MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": 
 _OTHER_WORDS: Mapping[Any, str] = {
     "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
 }  # fmt: skip
-"""Maps the providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to toolshape's."""
+"""Maps providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to toolshape's words."""
 _MOST_NAMED = 10
 
 
 class ObservedResponse(NamedTuple):
-    """A response whose calls are answered, or that could not be read.
+    """A response as observers receive it, with its results, or with the error if it could not be read.
 
-    ``response`` is the response as it was given, or the pieces of a stream. For a resumed plan, it is the assistant's
-    message. ``stream`` says whether a stream has ``ended`` or is still ``open``. ``outcome`` holds the results, or the
-    error if the response could not be read. ``continues`` tells whether observers saw the response before, when one of
-    its calls waited. ``notes`` holds further facts.
+    ``response`` is the response that the caller passed, or the pieces of a stream. For a resumed plan, it is the
+    assistant's message. ``stream`` says whether a stream has ``ended`` or is still ``open``. ``outcome`` holds the
+    results, or the error if the response could not be read. ``continues`` is true if the observers already received the
+    response once, while a call waited. ``notes`` holds further facts, by name.
     """
 
     response: Any
@@ -60,17 +60,18 @@ class ObservedResponse(NamedTuple):
 
 @runtime_checkable
 class Observer(Protocol):
-    """Sees each response once all of its calls are answered or rejected; ``toolshape.trace.record_to`` returns one.
+    """Receives each response once all calls are answered or rejected; ``toolshape.trace.record_to`` makes an observer.
 
-    If calls wait for approval, the observer sees the response when they begin to wait, and again when all are answered.
+    If calls wait for approval, the observer receives the response twice: when these calls begin to wait, and when all
+    calls are answered.
     """
 
     def observe(self, bound: "Bound", seen: ObservedResponse) -> None:
-        """Receive a response; an exception raised here is logged, and changes no answer."""
+        """Receive a response; an exception raised here is logged, and does not change the results."""
 
 
 class Bound:
-    """Tools in the form of one provider: an immutable snapshot that later changes of the registry do not affect."""
+    """Tools in one provider's form: an immutable snapshot that later changes to the registry do not affect."""
 
     __module__ = "toolshape"
 
@@ -104,10 +105,10 @@ class Bound:
             return self.provider.request.gather(json.loads(text))
 
     def export(self) -> list[Any]:
-        """Return a copy of the value for ``tools=`` of the provider's SDK; every process produces the same bytes.
+        """Return a copy of the list for ``tools=`` in the provider's SDK; every process produces the same bytes.
 
         Raises:
-            ExportError: The provider does not accept so many tools in a request.
+            ExportError: There are more tools than the provider accepts in one request.
         """
         self._refuse_too_many()
         entries = self._bound_tools.entries
@@ -136,7 +137,7 @@ class Bound:
             return
         too_many = [shape.name for shape in self._bound_tools.shapes.values()][limit.most - total :]
         most_tools = limit.most
-        message = f"{total} tools, at most {most_tools} are allowed in a request: send a subset without "
+        message = f"{total} tools, but a request may hold at most {most_tools}: send a subset without "
         message += ", ".join([*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])])
         raise self._request_error("", "most_tools", message)
 
@@ -151,7 +152,7 @@ class Bound:
         *,
         exclude: Collection[str] = (),
     ) -> "Bound":
-        """Return a bound subset of these tools for one request; calls of the other tools become calls of unknown tools.
+        """Return a ``Bound`` with some of these tools, for one request; calls of other tools are rejected as unknown.
 
         Nothing is compiled again: a subset costs one lookup for each name.
 
@@ -161,7 +162,7 @@ class Bound:
             exclude: Names or patterns of tools to leave out.
 
         Raises:
-            KeyError: A name or pattern matches no tool.
+            KeyError: A name, a pattern or a tag matches no tool.
         """
         return Bound(select_part(self._bound_tools, select_tools(self.tools, names, tags, exclude)))
 
@@ -171,7 +172,7 @@ class Bound:
         return self._bound_tools.tools
 
     def is_strict(self, name: str) -> bool:
-        """Whether the provider is sent a tool in strict form; ``name`` is the tool's own name.
+        """Whether the provider receives a tool in strict form; ``name`` is the tool's own name.
 
         Raises:
             KeyError: There is no such tool.
@@ -183,7 +184,7 @@ class Bound:
         return {shape.wire_name: shape.name for shape in self._bound_tools.shapes.values()}
 
     def report(self) -> Report:
-        """Return the differences between the tools and their form for this provider, and the findings of each tool."""
+        """Return the differences between the tools and their form for this provider, and the findings on each tool."""
         differences: list[tuple[str, Loss | Finding]] = []
         for shape in self._bound_tools.shapes.values():
             differences += [(shape.name, loss) for loss in shape.differences]
@@ -209,18 +210,20 @@ class Bound:
         model: str | None = None,
         native: Sequence[Any] = (),
     ) -> JsonObject:
-        """Return the keyword arguments for a request: ``tools`` and the provider's form of the choice; empty without tools.
+        """Return a request's keyword arguments: ``tools``, and the choice in the provider's form; empty without tools.
 
-        With an output, the schema of the answer is included. If the answer is sent as a tool, ``choice`` defaults to
-        ``"required"`` if the provider supports that choice: each response then calls tools or gives the answer.
-        ``"none"`` forces the answer.
+        If an output is bound, the arguments include the schema of the answer. If this schema is sent as a tool,
+        ``choice`` defaults to ``"required"``, at providers that support this choice: each response then calls tools or
+        gives the answer. ``"none"`` then forces the answer.
 
         Args:
-            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names,
-                of which one must be called. If the provider has no choice among several, only these tools are sent.
+            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names:
+                the model must call one of these tools. If the provider cannot express a choice among several tools,
+                only the named tools are sent.
             parallel: Whether one response may hold several calls.
-            model: The model of the request: some choices work only for some models.
-            native: The provider's own tools, in the form of its SDK. They are sent in addition to these tools.
+            model: The model that receives the request: some choices work only for some models.
+            native: The provider's own tools, in the form that its SDK expects. They are sent in addition to these
+                tools.
 
         Raises:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
@@ -281,7 +284,7 @@ class Bound:
         return is_answer_strict or any(shape.is_strict for shape in self._bound_tools.shapes.values())
 
     def _choice_of_answer(self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None) -> str | None:
-        """Return the choice that forces a call of any tool, or only of the answer's tool; ``None`` if there is none."""
+        """Return the choice that forces a tool call, or a call of the answer's tool; ``None`` if not supported."""
         wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
             names = (str(beside.tool),)
@@ -306,14 +309,14 @@ class Bound:
                 hint = did_you_mean(str(name), [*_MODES, *wire_names])
                 raise self._request_error("choice", "unknown_tool", f"there is no tool {name!r}", hint)
         if not names:
-            raise self._request_error("choice", "choice", 'choice= has no names: for no tool, write "none"')
+            raise self._request_error("choice", "choice", 'choice= has no names: to forbid calls, write "none"')
         return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
 
     def plan(self, response: Any) -> Plan:
-        """Read a response (SDK object, dict, JSON text or bytes), validate its calls, and run nothing.
+        """Read a response (SDK object, dict, JSON text or bytes) and validate its calls, without running them.
 
         Args:
-            response: The response. Or results with calls that wait for approval: their plan is returned.
+            response: The response, or results with calls that wait for approval. For results, their plan is returned.
 
         Raises:
             ResponseError: The response is not of this provider's family.
@@ -360,7 +363,7 @@ class Bound:
         )
 
     def dispatch(self, response: Any, **options: "Unpack[RunOptions]") -> Results:
-        """Run every call of a response and answer each call: the same as ``plan``, then ``run``.
+        """Run every call in a response, and return a result for each call: the same as ``plan``, then ``run``.
 
         Args:
             response: The response, as for ``plan``.
@@ -405,15 +408,15 @@ class Bound:
         choice: str | Collection[str] | None = None,
         parallel: bool = True,
     ) -> JsonObject | str:
-        """Return a grammar that constrains the text of an open model to calls of these tools, and to text without calls.
+        """Return a grammar for an open model's text, in which every call must be a valid call of these tools.
 
-        The tools must be bound to a text format, or with ``text_calls=``. Bind with ``strict=True`` for schemas in
-        which every field is required.
+        Bind the tools to a text format, or with ``text_calls=``. Also pass ``strict=True`` to get schemas in which
+        every field is required.
 
         Args:
             kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, or ``"lark"`` for llguidance.
             choice: ``"required"``, the name of the tool that must be called, or several names. By default, the model
-                may call a tool or not.
+                may call a tool, or write text without calls.
             parallel: Whether several calls may follow one another.
 
         Raises:
@@ -434,7 +437,7 @@ class Bound:
         )
 
     def calls_as_messages(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
-        """Write calls as an assistant's message, for examples and replayed history.
+        """Write calls as an assistant message, for examples and replayed history.
 
         Args:
             calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical form. A call of an
@@ -450,7 +453,7 @@ class Bound:
     def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
         """Write results as the provider's messages, in the order given.
 
-        Results of another provider's calls answer the calls that ``calls_as_messages`` writes for them.
+        Results of another provider's calls answer the calls that ``calls_as_messages`` wrote for this provider.
         """
         if all(result.call.provider == self.provider.name for result in results) or self.provider.histories is None:
             return self.provider.codec.write_results(results) if results else []
@@ -484,11 +487,11 @@ class Bound:
         return stored.read_messages(self.provider, self._bound_tools.handlers, messages, model, None, self.fingerprint)
 
     def check_messages(self, messages: Any, *, model: str | None = None) -> list[Problem]:
-        """Find the problems for which this provider would reject messages; nothing is changed.
+        """Find the problems that would make this provider reject messages, without changing the messages.
 
         Args:
             messages: The messages, as for ``read_messages``.
-            model: The model of the request: some rules apply to some models only.
+            model: The model that receives the request: some rules apply only to some models.
 
         Returns:
             The problems. Each has its path, its rule, and the dated evidence for the rule.
@@ -506,11 +509,11 @@ class Bound:
     ) -> "Repaired":
         """Repair messages by named rules so that this provider accepts them, and list each repair.
 
-        Calls of the last turn may still wait for results. A message without a fault is returned as the same object.
+        Calls in the last turn may still wait for results. A message without a fault is returned as the same object.
 
         Args:
             messages: The messages, as for ``read_messages``.
-            model: The model of the request: some rules apply to some models only.
+            model: The model that receives the request: some rules apply only to some models.
             repairs: Rules to switch off, such as ``{"blank_text": False}``. ``False`` switches off all rules of the
                 provider.
 
@@ -524,7 +527,7 @@ class Bound:
 
 
 def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
-    """Merge the keyword arguments for tools and for the answer; some providers have one object for both."""
+    """Merge the keyword arguments for tools and for the answer; some providers take one object for both."""
     merged = dict(request)
     for key, value in asked.items():
         merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value
@@ -558,7 +561,7 @@ def observe_resumed(bound: Bound, results: Results) -> None:
 
 
 def plan_call(bound: Bound, call: WireCall) -> Plan:
-    """Return the plan of a call that other code has read, such as the MCP server; ``call.raw`` is the whole request."""
+    """Return the plan for a call that other code (the MCP server) has read; ``call.raw`` is the whole request."""
     bound_tools = bound_tools_of(bound)
     if bound_tools.observers is not None:
         return bound.plan(call.raw)

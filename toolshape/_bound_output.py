@@ -21,7 +21,7 @@ T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their
 
 
 class BoundOutput(Generic[T]):
-    """An output in the form of one provider: writes the keywords of a request, and reads the responses."""
+    """An output in the form of one provider: writes the keyword arguments of a request, and reads the responses."""
 
     __module__ = "toolshape"
 
@@ -51,7 +51,7 @@ class BoundOutput(Generic[T]):
 
     @property
     def schema(self) -> JsonSchema:
-        """The schema that is sent, as a copy."""
+        """A copy of the schema that the provider receives."""
         return copy_json(self._wire.lens.schema)  # type: ignore[no-any-return]
 
     @property
@@ -61,7 +61,7 @@ class BoundOutput(Generic[T]):
 
     @property
     def tool(self) -> str | None:
-        """The wire name of the tool that is sent, if the provider has no field for the schema; otherwise ``None``."""
+        """The wire name of the answer's tool, if the provider has no field for the schema; otherwise ``None``."""
         return self._wire.tool
 
     def request(self) -> JsonObject:
@@ -69,7 +69,7 @@ class BoundOutput(Generic[T]):
         return copy_json(self._wire.keywords)  # type: ignore[no-any-return]
 
     def report(self) -> Report:
-        """Return the differences between the type and the schema that is sent, and the rules that are not enforced."""
+        """Return how the sent schema differs from the type, and the rules that the provider does not enforce."""
         findings = [finding for finding in self._record.definition.findings if finding.rule != "undescribed"]
         differences = (*self._wire.notes, *self._wire.lens.losses, *findings)
         return Report([(self.name, difference) for difference in differences])
@@ -89,9 +89,9 @@ class BoundOutput(Generic[T]):
 
 
 class AnswerCollector(Generic[T]):
-    """The answer of one streamed response.
+    """Collects the answer from one streamed response.
 
-    ``text`` and ``thinking`` are the text and the visible reasoning in the last piece of the stream.
+    ``text`` and ``thinking`` are the text and the visible reasoning in the latest piece of the stream.
     """
 
     __module__ = "toolshape"
@@ -106,12 +106,12 @@ class AnswerCollector(Generic[T]):
 
     @property
     def text(self) -> str:
-        """The text in the last piece of the stream."""
+        """The text in the latest piece of the stream."""
         return self._collector.text
 
     @property
     def thinking(self) -> str:
-        """The visible reasoning in the last piece of the stream."""
+        """The visible reasoning in the latest piece of the stream."""
         return self._collector.thinking
 
     @property
@@ -151,10 +151,11 @@ class AnswerCollector(Generic[T]):
         return self._bound.read(response)
 
     def partial(self) -> Any:
-        """Return the answer so far as canonical JSON, not validated; ``None`` if no part of it has arrived.
+        """Return the answer so far as canonical JSON, without validation; ``None`` if no part has arrived.
 
-        The value is the beginning of the final answer: strings and lists may grow, and fields may be added. If this
-        provider is sent a field in another form, such as a map as pairs, the field appears when it is complete.
+        The value is the final answer so far: strings and lists may still grow, and fields may be added. If this
+        provider receives a field in another form, such as a map sent as pairs, the field appears only when it is
+        complete.
         """
         response, bound = response_of(self._collector), self._bound
         if not response or not recognised(bound.provider, response):
@@ -169,7 +170,7 @@ class AnswerCollector(Generic[T]):
         return partial_answer or None
 
     def over(self, stream: Iterable[Any]) -> Iterator[Any]:
-        """Feed a whole stream, and yield ``partial()`` after each piece with text, or every piece of a tool call."""
+        """Feed a stream; yield ``partial()`` after each piece with text, or, for a tool call, after every piece."""
         for chunk in stream:
             self.feed(chunk)
             if self.text or self._bound.tool:

@@ -24,17 +24,17 @@ class BoundTools:
 
     Args:
         tools: The tools, in the order of the export.
-        provider: The provider that is sent the tools.
-        strict: Whether the provider must constrain arguments to the schema, if a tool does not decide.
+        provider: The provider that receives the tools.
+        strict: Whether the provider must constrain arguments to the schema; a tool's own ``strict`` takes precedence.
         rules: The registry's coercion rules.
-        annotates: Whether a model gets its own invalid JSON back, with comments.
+        annotates: Whether a model gets its invalid JSON back with comments.
         hooks: The hooks around every call; the first hook is the outermost.
         observers: The observers of whole responses; ``None`` if there are none, because a dispatch checks ``None``
             faster than a length.
         default_effect: How to treat tools that declare no effect.
         shapes: The tools in the provider's form, by wire name.
         handlers: The handlers that validate and run the calls.
-        reader: The provider, with the response form that reads responses to these tools.
+        reader: The provider that reads responses; it holds the tools' schemas if it needs them to type arguments.
         output: The output that an answer must fit; ``None`` if no output was bound.
         beside: The output in the form that is sent beside the tools.
         is_direct: Whether a dispatch can skip observers and output, because there are none.
@@ -57,14 +57,14 @@ class BoundTools:
 
     @property
     def entries(self) -> Mapping[str, bytes]:
-        """The JSON of each entry, by wire name, in the order of the export; the tool for the answer is last, if any."""
+        """The JSON of each entry, by wire name, in the order of the export; the answer's tool, if any, is last."""
         beside = self.beside
         entries = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
         return entries if beside is None or beside.tool is None else {**entries, beside.tool: beside.entry}
 
     @property
     def schemas(self) -> dict[str, JsonSchema]:
-        """The schemas of parameters that are sent, by the wire names of the tools."""
+        """The parameter schemas that the provider receives, by the wire names of the tools."""
         return _schemas(self.shapes, self.beside)
 
     def terms(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def bind_tools(
         beside = compile_beside_tools(provider, beside.record, strict=False)
     for shape in compiled.compiled:
         if earlier_shape := by_wire_name.get(shape.wire_name):
-            message = f"{earlier_shape.name!r} and {shape.name!r} would both be {shape.wire_name!r}: pass name= to one"
+            message = f"{earlier_shape.name!r} and {shape.name!r} both become {shape.wire_name!r}: pass name= to one"
             problem = Problem(path="name", rule="name_taken", message=message)
             raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
         by_wire_name[shape.wire_name] = shape
@@ -145,7 +145,7 @@ def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema])
 
 
 def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
-    """Return the record for some of the tools, in the form that the whole record has for them."""
+    """Return a record that holds only some of the tools, in the forms that the whole record has already compiled."""
     chosen_tools = tuple(tools)
     names = {tool.name for tool in chosen_tools}
     part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
@@ -153,7 +153,7 @@ def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTool
 
 
 def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
-    """Return a validator of canonical arguments by a tool's rules; ``None`` if there is no such tool."""
+    """Return a validator that checks canonical arguments with a tool's rules; ``None`` if there is no such tool."""
     shape = whole.shapes.get(wire_name)
     if shape is None:
         return None

@@ -17,7 +17,8 @@ from toolshape._wire.provider import Provider, ProviderOrName
 class RefusedTool(NamedTuple):
     """One reason why a provider would reject the tools.
 
-    ``tool`` is empty if the provider would reject the set of tools. ``evidence`` is the source of the rule.
+    ``tool`` is empty if the provider would reject the tools as a set, not one of them. ``evidence`` is the source of
+    the rule.
     """
 
     provider: str
@@ -29,7 +30,7 @@ class RefusedTool(NamedTuple):
 
 
 def check(registry: Registry, provider: ProviderOrName, strict: Strictness | None = None) -> tuple[RefusedTool, ...]:
-    """Find everything that a provider would reject: in each tool alone, then in the set of the accepted tools.
+    """Find why a provider would reject tools: first each tool alone, then all accepted tools together.
 
     Args:
         registry: The tools.
@@ -51,7 +52,7 @@ def check(registry: Registry, provider: ProviderOrName, strict: Strictness | Non
 def check_answer(
     output: Output[Any], provider: ProviderOrName, strict: Strictness | None = None
 ) -> tuple[RefusedTool, ...]:
-    """Find everything that a provider would reject in an output; ``tool`` is the name of the output."""
+    """Find everything that a provider would reject in an output; ``tool`` in each reason is the name of the output."""
     try:
         output.bind(get(provider), strict)
     except ExportError as error:
@@ -73,7 +74,7 @@ def _to_refused_tools(provider: Provider, error: ExportError) -> Iterator[Refuse
 
 
 class FormDifference(NamedTuple):
-    """The forms of one parameter: ``sent`` maps each provider to its differences from the canonical schema."""
+    """How providers receive one parameter: ``sent`` maps each provider to the differences from the canonical schema."""
 
     path: str
     sent: dict[str, str]
@@ -82,7 +83,7 @@ class FormDifference(NamedTuple):
 def differences(
     tool: Tool[..., Any], targets: Sequence[ProviderOrName], strict: Strictness | None = None
 ) -> tuple[FormDifference, ...]:
-    """Compare the forms of a tool: one row for the whole tool, and one for each parameter that differs.
+    """Compare the forms of a tool: the first row is for the whole tool, the others for each parameter that differs.
 
     Args:
         tool: The tool.

@@ -1,4 +1,4 @@
-"""Keeps deprecated names working: each name warns, and the warning has the new name."""
+"""Keeps deprecated names working: each use raises a warning that gives the new name."""
 
 import sys
 import warnings

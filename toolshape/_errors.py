@@ -70,12 +70,12 @@ _CONTROL = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 
 
 class Problem(NamedTuple):
-    """One problem at one place.
+    """One problem, and the place where it is.
 
     ``path`` is the place, in names that the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
     machine-readable name of the violated rule. ``expected``, ``got`` and ``hint`` are short phrases that complete
     "expected ..., got ..." and "did you mean ...". ``message`` is the whole sentence if that form does not fit.
-    ``evidence`` is the source of a provider's rule, documentation or observation, with its date.
+    ``evidence`` is the dated source of a provider's rule: documentation or an observation.
     """
 
     path: str
@@ -160,7 +160,7 @@ class UsageError(ToolshapeError):
 class ResponseError(ToolshapeError):
     """A response, a stream or a list of messages cannot be read. No tool was run.
 
-    ``body`` is the value that cannot be read, as given or as parsed.
+    ``body`` is the unreadable value, either as the caller passed it or in parsed form.
     """
 
     def __init__(self, message: str, *, body: object) -> None:
@@ -205,11 +205,11 @@ class ToolError(Exception):
 class CallError(ToolshapeError):
     """A call was rejected or failed, so it has no value.
 
-    ``code`` is the kind of failure, ``tool`` the name that the model used, and ``problems`` are the invalid places.
-    ``retryable`` is whether a different call may succeed. ``reference`` is the id under which the cause was logged,
+    ``code`` is the kind of failure, ``tool`` the name that the model used, and ``problems`` lists the invalid places.
+    ``retryable`` says whether a different call may succeed. ``reference`` is the id under which the cause was logged,
     ``__cause__`` the original exception. ``arguments`` are the invalid arguments as JSON in the function's own form,
-    coerced as far as possible; ``annotated`` is that JSON with a comment at each fault, if it was requested. ``str()``
-    is the text that the model reads: see ``for_model``.
+    coerced as far as possible; ``annotated`` is this JSON with a comment at each fault, if comments were requested.
+    ``str()`` is the text that the model reads: see ``for_model``.
     """
 
     def __init__(
@@ -248,8 +248,8 @@ class CallError(ToolshapeError):
 class AnswerError(ToolshapeError):
     """A response holds no answer of the requested type.
 
-    ``code`` is the kind of failure, ``output`` the name of the ``Output``, and ``problems`` are the invalid places.
-    ``retryable`` is whether another answer may be valid. ``text`` is the text of a refusal. ``reference`` is the id
+    ``code`` is the kind of failure, ``output`` the name of the ``Output``, and ``problems`` lists the invalid places.
+    ``retryable`` says whether another answer may be valid. ``text`` is the text of a refusal. ``reference`` is the id
     under which a crash of a validator was logged, ``__cause__`` the original exception. ``str()`` is the text that the
     model reads, which asks for the answer again.
     """
@@ -365,7 +365,7 @@ def _unknown_outcome(error: CallError) -> str:
 
 
 def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the closest word, or ``None`` if none is close enough; long words are not compared."""
+    """Return the closest word, or ``None`` if no word is close enough; a long ``word`` is not compared."""
     if len(word) > _LONGEST_WORD:
         return None
     import difflib  # noqa: PLC0415 - only errors need it
@@ -414,7 +414,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def preview(value: Any) -> str:
-    """Return a value that a model wrote as short JSON; a long value is encoded only as far as it is shown."""
+    """Return short JSON that shows a value from a model; a long value is encoded only as far as it is shown."""
     if isinstance(value, str):
         value = value[: _LONGEST_VALUE_SHOWN + 1]
     text = ""

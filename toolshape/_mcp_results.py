@@ -22,7 +22,7 @@ class Structured(tuple[Part, ...]):
 
 _BLOCKS = frozenset({"TextContent", "ImageContent", "AudioContent", "EmbeddedResource", "ResourceLink"})
 _HELPERS = {"Image": "to_image_content", "Audio": "to_audio_content", "File": "to_resource_content"}
-"""Helper classes for servers written with the SDK or with fastmcp, and the method that converts each to content."""
+"""Maps helper classes for server authors (SDK and fastmcp) to the methods that convert their objects to content."""
 _PACKAGES = ("mcp", "mcp_types", "fastmcp")
 
 
@@ -38,7 +38,7 @@ def is_mcp_content_type(kind: Any) -> bool:
 
 
 def mcp_contents(value: Any) -> tuple[Part, ...]:
-    """Return the parts of a value that is an MCP block or a list that contains blocks. Other values have no parts.
+    """Return the parts of a value that is an MCP block or a list that contains blocks; other values have no parts.
 
     Raises:
         TypeError: The list also contains a value of another type.
@@ -57,7 +57,7 @@ def _part_of(value: Any) -> Part:
         return Text(value)
     kind: Any = type(value)
     if not is_mcp_content_type(kind):
-        raise TypeError(f"a list of texts, images and files contains a value of type {type(value).__name__}")
+        raise TypeError(f"a list of parts (text, images, files) contains a value of type {type(value).__name__}")
     make = next((make for name in _HELPERS.values() if (make := getattr(value, name, None)) is not None), None)
     return _part(value if make is None else make())
 
@@ -84,7 +84,7 @@ def _field(value: Any, name: str, name_until_1: str) -> Any:
 
 
 def mcp_error(value: Any) -> str | None:
-    """Return the server's text if a value is the result of a failed call, else ``None``."""
+    """Return the server's error text if a value is the result of a failed call, else ``None``."""
     if not is_mcp_result(value):
         return None
     return as_text(mcp_parts(value)) if _field(value, "is_error", "isError") is True else None

@@ -10,12 +10,12 @@ from toolshape._errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import choose_rules
 
 Approve: TypeAlias = Callable[[JsonObject], bool] | Callable[[JsonObject, Mapping[str, Any]], bool]
-"""Takes the function's arguments as JSON, and the injected values if it has a second parameter; returns whether the call
-needs approval."""
+"""A function that returns whether a call needs approval. It takes the call's arguments as JSON. If it has a second
+parameter, it also takes the injected values."""
 
 
 class ToolOptions(TypedDict, total=False):
-    """The keyword arguments of ``tool``, which documents them."""
+    """The keyword arguments of ``tool``; the docstring of ``tool`` describes them."""
 
     name: str | None
     title: str | None
@@ -36,7 +36,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 class Options(NamedTuple):
-    """The options of one tool, besides the function itself."""
+    """The options of one tool, without the function."""
 
     name: str | None = None
     title: str | None = None
@@ -133,7 +133,7 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "effects": (_are_texts, "must be a list of strings"),
     "approve": (
         _is_decision,
-        "must be True, False, or a function of the arguments (and of the injected values) that is not async",
+        "must be True, False, or a function that takes the arguments (and the injected values) and is not async",
     ),
     "deferred": (
         lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
@@ -165,7 +165,7 @@ def _find_problems(options: Options) -> Iterator[Problem]:
     name: Any = options.name
     timeout: Any = options.timeout
     if name is not None and not (isinstance(name, str) and name):
-        yield Problem(path="name", rule="option", message="must be a string that is not empty")
+        yield Problem(path="name", rule="option", message="must be a non-empty string")
     is_seconds = isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
     if timeout is not None and not is_seconds:
         yield Problem(path="timeout", rule="option", message="must be a number of seconds above 0")

@@ -1,4 +1,4 @@
-"""Defines ``Output``, a type that a model's answer must have, for any provider."""
+"""Defines ``Output``: the type that a model's answer must have, for any provider."""
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
@@ -20,7 +20,7 @@ S = TypeVar("S")
 
 
 class Output(Generic[T]):
-    """A type that the answer of a model must have: a model, dataclass, TypedDict, union, list, Literal, ``int``, ...
+    """A type for a model's answer: a pydantic model, dataclass, TypedDict, union, list, Literal, ``int``, ...
 
     Args:
         kind: The type.
@@ -124,7 +124,7 @@ record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
 
 
 def findings_of(output: Output[Any]) -> tuple[Finding, ...]:
-    """Return the findings about the type of an output, except a missing description, which no answer needs."""
+    """Return the findings about an output's type, except a missing description: an answer needs no description."""
     return tuple(finding for finding in record_of_output(output).definition.findings if finding.rule != "undescribed")
 
 

@@ -20,14 +20,14 @@ from toolshape._wire.provider import Provider
 from toolshape._wire.strict_budget import Candidate
 
 RECEIVED = "received"
-"""The result of the call that holds the answer: providers reject a call without a result."""
+"""The text of the result for the call that holds the answer: providers reject a call without a result."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class AnswerReader:
-    """Reads the answer from the arguments of its call; ``back`` maps the arguments to canonical form.
+    """Reads the answer from the arguments of the call that holds it; ``back`` maps the arguments to canonical form.
 
-    ``has_secrets`` is whether the answer may hold a secret.
+    ``has_secrets`` says whether the answer may hold a secret.
     """
 
     back: Arrow | None
@@ -35,13 +35,13 @@ class AnswerReader:
     may_return_null: bool = False
 
     def received(self, arguments: Any) -> JsonObject | None:
-        """Return the answer in canonical form, not validated."""
+        """Return the answer in canonical form, without validation."""
         return Call("", None, "", arguments, "", None, self).arguments
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class OutputBesideTools:
-    """An output in the form that one provider is sent in requests with tools.
+    """An output in the form that one provider receives in requests with tools.
 
     Args:
         record: The output.
@@ -49,9 +49,9 @@ class OutputBesideTools:
         keywords: The keyword arguments that a request needs for the output; empty if the output is sent as a tool.
         tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
         entry: The JSON of this tool; empty if ``tool`` is ``None``.
-        lens: The schema that is sent, and the mapping of answers back to canonical form.
+        lens: The schema that the provider receives, and the mapping from answers back to canonical form.
         is_strict: Whether the provider constrains the answer.
-        notes: The entries of a report besides the losses of the lens.
+        notes: Report entries in addition to the losses of the lens.
         read: Validates the JSON of an answer.
         has_secrets: Whether the answer may hold a secret.
     """
@@ -75,7 +75,7 @@ class OutputBesideTools:
 
     @property
     def candidate(self) -> Candidate:
-        """The output's claim on the strict budget of a request; only an output sent as a tool can become lenient."""
+        """This output as a candidate for strict form in a request; only an output sent as a tool can become lenient."""
         name = self.record.name if self.tool else f"the output {self.record.name}"
         is_asked = self.tool is None or self.record.strict is True
         return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict, is_asked=is_asked,
@@ -90,7 +90,7 @@ class OutputBesideTools:
         )
 
     def partial_call(self, call: Call) -> PartialCall:
-        """Return the beginning of an incomplete call; see ``toolshape._dispatch.partial_calls``."""
+        """Return the part of an incomplete call that has arrived; see ``toolshape._dispatch.partial_calls``."""
         if call.wire_name != self.tool:
             return partial_call(call)
         definitions = tuple(self.record.definition.schema.get("$defs", ()))
@@ -98,7 +98,7 @@ class OutputBesideTools:
         return PartialCall(call.id, call.name, arguments)
 
     def read_results(self, results: Results) -> None:
-        """Read the answer in a response whose calls are validated, and answer the call that holds it.
+        """Read the answer in a response whose calls are validated, and set the result of the call that holds it.
 
         A response that only calls other tools holds no answer, even if it has text.
         """
@@ -128,7 +128,7 @@ def _wire_call(call: Call) -> tuple[str, str, Any, Any]:
 
 
 def _result_for_call(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
-    """Return the result for the call that holds the answer, or for a further call of its tool, which is not read."""
+    """Return the result for the call that holds the answer, or for an extra call of the same tool, which is ignored."""
     if not is_answer:
         error = CallError("not_run", tool=call.wire_name)
     elif answer.error is not None:
@@ -144,12 +144,14 @@ def compile_beside_tools(
 ) -> OutputBesideTools:
     """Compile an output for a request that also has tools.
 
-    The output is sent as one more tool if the provider has no field for outputs, or no such field beside tools.
+    The output is sent as one more tool if the provider has no field for outputs, or does not accept this field beside
+    tools.
 
     Args:
         provider: The provider.
         record: The output.
-        strict: Whether the provider must constrain the arguments of the tools. The output's own ``strict`` wins.
+        strict: Whether the provider must constrain the arguments of the tools. The output's own ``strict`` takes
+            precedence.
         has_tools: Whether there are tools.
 
     Raises:
@@ -181,7 +183,7 @@ def _purpose(description: str) -> str:
 
 
 def name_conflict(output: OutputBesideTools, tool: str) -> ExportError:
-    """Return the error that the tool of an output has the wire name of another tool."""
+    """Return the error for an output whose tool has the same wire name as another tool."""
     message = f"the answer is sent as a tool, but the tool {tool!r} has the same name: pass name= to Output"
     problem = Problem(path="name", rule="name_taken", message=message)
     return ExportError(provider=output.provider.name, tool=output.record.name, problems=[problem])

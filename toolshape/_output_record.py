@@ -1,4 +1,4 @@
-"""The immutable record behind an ``Output``: the model that validates answers of a type, and their schema."""
+"""The immutable record behind an ``Output``: the pydantic model that validates answers, and their schema."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ from toolshape._validation.coercion import choose_rules
 from toolshape._wire.outputs import OutputSpec
 
 NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
-"""The coercion rules for whole argument objects, which do not apply to answers."""
+"""The coercion rules for whole argument objects; these rules do not apply to answers."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -26,8 +26,8 @@ class OutputRecord:
     """The data behind an ``Output``.
 
     ``definition`` describes a function whose only argument is the answer; its pydantic model validates answers.
-    ``spec`` holds the schema that a model's output must fit: with ``is_wrapped``, an object with the answer in its only
-    field, otherwise the answer itself. ``rules`` holds the coercion rules that are switched on.
+    ``spec`` holds the schema that the LLM's output must fit: if ``is_wrapped`` is true, an object whose only field
+    holds the answer, otherwise the answer itself. ``rules`` holds the coercion rules that are switched on.
     """
 
     kind: Any
@@ -70,7 +70,7 @@ def record_output(
         problem = Problem(path="coerce", rule="option", message=str(error))
         raise DefinitionError(tool=output_name, location=location, problems=[problem], kind="an output") from error
     problems = _find_problems(name, description, strict)
-    if inspect.isroutine(kind):  # pydantic would generate a schema of the parameters
+    if inspect.isroutine(kind):  # pydantic would generate a schema of a function's parameters
         problems.append(Problem(path="", rule="no_schema", message=f"must be a type, not function {kind.__name__!r}"))
     if problems:
         raise DefinitionError(tool=output_name, location=location, problems=problems, kind="an output")
@@ -123,7 +123,7 @@ def _is_object(root: JsonSchema) -> bool:
 
 
 def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
-    """Define the model of a function whose only argument is the answer.
+    """Build the pydantic model for a function whose only argument is the answer.
 
     Raises:
         DefinitionError: The type has no JSON Schema, or a name in it is not defined.
@@ -153,7 +153,7 @@ def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
         raise DefinitionError(
             tool=name, location=location, problems=output_problems, kind="an output"
         ) from error.__cause__
-    if "properties" not in definition.schema:  # the schema is a reference to the arguments model itself
+    if "properties" not in definition.schema:  # the schema is a reference to the arguments model
         problem = Problem(path="", rule="no_schema", message="Self has no meaning here: write the class")
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
     if FIELD not in definition.schema["properties"]:

@@ -1,4 +1,4 @@
-"""Defines the texts, images and files that a tool may return, and the text that replaces them if needed."""
+"""Defines the parts that a tool may return (text, images, files), and the text that replaces a part if needed."""
 
 import base64
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text among the parts of a result."""
+    """A piece of text among the parts of a result."""
 
     text: str
 
     def __post_init__(self) -> None:
-        """Reject a value that is not a string at once, not when it is sent."""
+        """Reject a value that is not a string now, not later when the part is sent."""
         _refuse_odd(b"", self.text)
 
 
@@ -31,7 +31,7 @@ class Image:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Reject values of the wrong type at once, not when they are sent."""
+        """Reject values of the wrong type now, not later when the part is sent."""
         _refuse_odd(self.data, self.media_type, self.url)
 
 
@@ -52,7 +52,7 @@ class File:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Reject values of the wrong type at once, not when they are sent."""
+        """Reject values of the wrong type now, not later when the part is sent."""
         _refuse_odd(self.data, self.media_type, self.name, self.url)
 
 
@@ -69,18 +69,18 @@ def _refuse_odd(data: Any, *texts: Any) -> None:
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:
-    """Return the parts that a tool returned: a part, or a list of parts and strings; none for a plain value."""
+    """Return the parts in a tool's return value: a part, or a list of parts and strings; a plain value has none."""
     items = [value] if isinstance(value, (Text, Image, File)) else value
     if not isinstance(items, (list, tuple)) or not any(isinstance(part, (Text, Image, File)) for part in items):
         return ()
     for part in items:
         if not isinstance(part, (str, Text, Image, File)):
-            raise TypeError(f"a list of texts, images and files contains a value of type {type(part).__name__}")
+            raise TypeError(f"a list of parts (text, images, files) contains a value of type {type(part).__name__}")
     return tuple(Text(part) if isinstance(part, str) else part for part in items)
 
 
 def as_text(parts: tuple[Part, ...]) -> str:
-    """Return the parts as one text, for providers that accept only text; images and files are described."""
+    """Return the parts as one string, for providers that accept only text; images and files are described."""
     return "\n".join(part.text if isinstance(part, Text) else named(part) for part in parts)
 
 
@@ -95,7 +95,7 @@ _OTHER_NAMES = {
     "image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg", "audio/wave": "audio/wav",
     "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
 }  # fmt: skip
-"""Maps names of media types that no provider lists to the names that providers list."""
+"""Maps media type names that no provider lists to the equivalent names that providers list."""
 
 
 _MEDIA_TYPE_BY_EXTENSION = {
@@ -108,7 +108,7 @@ _MEDIA_TYPE_BY_EXTENSION = {
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }  # fmt: skip
 _UNSAID = frozenset({"image/png", "application/pdf", "application/octet-stream"})
-"""The media types of a part whose author gave no specific type."""
+"""The default media types: a part has one of these types if its author gave no specific type."""
 
 
 def named_by_url(url: str) -> str:
@@ -140,7 +140,7 @@ def kind_of(part: Image | File) -> str:
 
 
 def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
-    """Whether a provider accepts a part. A part with a URL is accepted only if the URL is on the web.
+    """Whether a provider accepts a part; a URL must begin with ``http://`` or ``https://``.
 
     Args:
         part: The part.

@@ -1,4 +1,4 @@
-"""The immutable record behind a ``Tool``, from a function or a definition: the data for exports and calls."""
+"""The immutable record behind a ``Tool``: the data for exports and calls, from a function or a definition."""
 
 import copy
 import functools
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from toolshape._execution.concurrency import ConcurrencyLimit
 
 
-_SURELY = 0.8  # the similarity that counts as a misspelt name
+_SURELY = 0.8  # a name at least this similar counts as misspelt
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
-"""Whether a tool in a class body is bound to the object, to its class or never when an object's attribute is read."""
+"""What a tool in a class body is bound to, if it is read from an object: the object, its class, or nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Record:
     """The data behind a ``Tool``: its source, its options, and the function that a call runs.
 
-    If the tool is bound to an object, ``function`` is the bound method. ``needs_object`` is whether the tool is a
+    If the tool is bound to an object, ``function`` is the bound method. ``needs_object`` says whether the tool is a
     method that is not bound yet.
     """
 
@@ -99,8 +99,8 @@ class Record:
 
         Args:
             validated: The validated arguments.
-            inject: The injected values, or ``None`` before they are known. Then a function that takes them cannot
-                decide, and the call waits.
+            inject: The injected values, or ``None`` before they are known. With ``None``, a function that needs these
+                values cannot decide, so the call waits.
         """
         approve: Any = self.options.approve
         if isinstance(approve, bool):
@@ -125,7 +125,7 @@ class Record:
 
     @functools.cached_property
     def secrets(self) -> Secrets:
-        """Finds the places of the arguments that may hold a secret."""
+        """Finds the places in the arguments that may hold a secret."""
         return Secrets(self.definition.schema)
 
     @functools.cached_property
@@ -212,7 +212,7 @@ def _takes_injected_values(function: Callable[..., Any]) -> bool:
 
 
 def _own_settings(record: Record) -> ValidationSettings:
-    """Return the settings for a call without a provider: canonical arguments, the tool's own rules."""
+    """Return the settings for a call without a provider: canonical arguments, and only the tool's own rules."""
     return ValidationSettings(record.name, choose_rules(record.options.coerce))
 
 
@@ -282,7 +282,7 @@ def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
     """
     refuse_unbound_method(record)
     if record.function is None:
-        raise UsageError(f"{record.name} has no function: answer its calls yourself, or pass one to from_definition")
+        raise UsageError(f"{record.name} has no function: pass one to from_definition, or answer its calls yourself")
     layout = record.definition.layout
     for name, default in layout.injected.items():
         if name in inject or name in layout.contexts:

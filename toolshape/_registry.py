@@ -50,7 +50,7 @@ class Registry:
         tools: Tools, or plain functions, which become tools.
         strict: Whether providers must constrain arguments to the schema, if neither ``bind`` nor the tool decides.
         coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all rules off.
-        feedback: How models are told about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
+        feedback: How to tell models about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
             sends the model's own JSON with comments at the problems.
         default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and ``"destructive"``:
             ``"write"`` runs their calls alone, in call order.
@@ -153,7 +153,7 @@ class Registry:
         new_tools = [make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions]
         if unmatched_names := sorted(functions.keys() - set(requested)):
             problem = Problem(
-                path="functions", rule="no_definition", message=f"there is no definition of {unmatched_names[0]!r}"
+                path="functions", rule="no_definition", message=f"there is no definition for {unmatched_names[0]!r}"
             )
             raise DefinitionError(tool=unmatched_names[0], location="add_definitions", problems=[problem])
         self._add_all(new_tools)
@@ -191,10 +191,10 @@ class Registry:
             hook: A function ``hook(context, proceed)``. A ``def`` hook works under ``run`` and ``dispatch``. An
                 ``async def`` hook awaits ``proceed()``, and works under ``run``, ``dispatch``, ``arun`` and
                 ``adispatch``. Under ``run``, a ``def`` hook makes all calls run one after another; if all hooks are
-                async, plain tools run in threads of one event loop.
+                async, the calls share one event loop, and plain tools run in worker threads.
 
         Returns:
-            The hook itself, so that ``around`` works as a decorator.
+            The hook itself, so ``around`` works as a decorator.
 
         Raises:
             UsageError: The hook cannot be called with a context and ``proceed``.
@@ -214,9 +214,9 @@ class Registry:
     def observe(self, observer: AnObserver) -> AnObserver:
         """Add an observer of whole responses, such as ``toolshape.trace.record_to(path)`` or a counter of your own.
 
-        Its method ``observe(bound, observed)`` is called with each response once all of its calls are answered,
-        rejected calls included, and also when calls begin to wait for approval. It cannot change an answer: an
-        exception that it raises is logged. Existing ``Bound`` objects do not change.
+        Its method ``observe(bound, observed)`` receives each response once all calls are answered, including rejected
+        calls, and also when calls begin to wait for approval. The observer cannot change an answer: an exception that
+        it raises is logged. Existing ``Bound`` objects do not change.
 
         Args:
             observer: An object with the method ``observe``; see ``toolshape.trace.Observer``.
@@ -231,7 +231,7 @@ class Registry:
 
         raw_observer: Any = observer
         if not isinstance(raw_observer, Observer):
-            raise UsageError(f"observe= takes an object with the method observe(bound, observed), not {raw_observer!r}")
+            raise UsageError(f"observe takes an object with the method observe(bound, observed), not {raw_observer!r}")
         self._store.change(lambda held: replace(held, observers=(*held.observers, raw_observer), bounds={}))
         return observer
 
@@ -260,7 +260,7 @@ class Registry:
 
     def __setstate__(self, state: "tuple[dict[Key, Use], tuple[Hook, ...], tuple[Observer, ...]]") -> None:
         used, hooks, observers = state
-        # The providers that the tools were bound to decide which provider reads a response.
+        # Keep the providers that were bound: they decide which provider reads a response.
         self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
 
     def __repr__(self) -> str:
@@ -285,7 +285,7 @@ class Registry:
             exclude: Names or patterns of tools to leave out.
 
         Raises:
-            KeyError: A name or pattern matches no tool.
+            KeyError: A name, a pattern or a tag matches no tool.
         """
         return self._copy_with_tools(select_tools(self, names, tags, exclude))
 
@@ -335,7 +335,7 @@ class Registry:
         """Return a new registry with the current tools of both registries.
 
         The hooks and observers of both apply to every call; the hooks of the first registry are outermost. A setting
-        that one registry changes applies to all tools.
+        that only one registry changes from its default applies to all tools.
 
         Raises:
             DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the registries.
@@ -356,7 +356,7 @@ class Registry:
         return joined
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Call a function after each change of the tools or hooks of this registry, in the thread of the change.
+        """Call a function after each change to this registry's tools or hooks, in the thread that makes the change.
 
         Args:
             listener: A function without parameters.
@@ -395,9 +395,9 @@ class Registry:
             text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``.
                 These calls are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the
                 formats.
-            output: The type of the model's answer when it calls no tools: an ``Output``, or a type to make one from.
-                ``Results.output`` holds the answer. If the provider accepts no answer schema beside tools, the schema
-                is sent as one more tool, and the report says so.
+            output: The type of the model's answer when the model calls no tools: an ``Output``, or a type that becomes
+                an ``Output``. ``Results.output`` holds the answer. If the provider accepts no answer schema beside
+                tools, the schema is sent as one more tool, and the report says so.
 
         Returns:
             The bound tools, which are immutable. The same object is returned until the registry changes.
@@ -411,7 +411,7 @@ class Registry:
         return self._bindings.bind(provider, strict, text_calls, output)
 
     def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
-        """Return the value for ``tools=`` of the provider's SDK; see ``bind`` and ``Bound.export``."""
+        """Return the list for ``tools=`` in the provider's SDK; see ``bind`` and ``Bound.export``."""
         return self.bind(provider, strict).export()
 
     def request(
@@ -438,8 +438,8 @@ class Registry:
         """Validate the calls of a response without running them: the plan can approve, deny, edit, run and pause calls.
 
         Args:
-            response: The provider's response: SDK object, dict, JSON text or bytes. Or results with calls that wait for
-                approval: the plan of these results is returned.
+            response: The provider's response: SDK object, dict, JSON text or bytes. Or pass results with calls that
+                wait for approval, to get the plan of these results.
             provider: The provider of the response. It is required if the registry was bound to several providers that
                 read the response differently.
 
@@ -461,9 +461,9 @@ class Registry:
         provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Run every call of a response, and return one result for each call.
+        """Run every call in a response, and return one result for each call.
 
-        Mistakes of the model and exceptions of tools become results: they never raise here.
+        Mistakes by the model and exceptions from tools become results; this method never raises them.
 
         Args:
             response: The provider's response: SDK object, dict, JSON text or bytes.
@@ -472,7 +472,7 @@ class Registry:
             **options: How to run the calls, all by keyword:
 
                 - ``inject``: The values of injected parameters, by name.
-                - ``limit``: How many calls run at the same time, if they do not run one after another.
+                - ``limit``: How many calls run at the same time, unless they must run one after another.
                 - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
                 - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
                 - ``scope``: Where the calls were made (for the ledger); see ``Plan.run``.
@@ -492,7 +492,7 @@ class Registry:
         provider: "AnyProvider | None" = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Like ``dispatch``, in a running event loop: in parallel, async tools in the loop and others in threads."""
+        """Like ``dispatch``, for a running event loop; async tools run in parallel in the loop, others in threads."""
         bound, readable_response = self._bindings.reader_of(response, provider)
         return await bound.adispatch(readable_response, **options)
 
@@ -510,18 +510,18 @@ class Registry:
     ) -> Results:
         """Resume a paused plan with these tools: apply the decisions, and run the calls that may run.
 
-        A call without a decision, or whose edited arguments need approval, is ``pending`` in the results. Pass the
+        If a call has no decision, or if its edited arguments need approval, it is ``pending`` in the results. Pass the
         results to ``plan``, then run or pause that plan. Calls that ran before the pause return their recorded results,
         marked as ``replayed``.
 
         Args:
-            token: The token from ``Plan.pause``, of this or another process.
+            token: The token that ``Plan.pause`` returned, in this or another process.
             key: The key that signed the token.
             decisions: The decisions, by the ids of the calls. ``True`` approves a call. ``Deny(text)`` denies the call,
                 and the model reads the text. A dict replaces the arguments of the call.
-            audience: The audience that the token was made for.
-            ledger: Records the calls that have run, and that the token was used. Without a ledger, a token can be used
-                until it expires, and its calls run each time.
+            audience: The audience for which the token was made.
+            ledger: Records the calls that have run, and the use of the token. Without a ledger, a token can be used
+                again until it expires, and its calls run each time.
             inject: The values of injected parameters, by name.
             limit: How many async calls run at the same time.
             on_progress: Called with each ``Progress`` that a tool reports.
@@ -557,7 +557,7 @@ class Registry:
 
 
 def without_strict(registry: Registry, name: str | None = None) -> Registry:
-    """Return a copy of a registry in which all tools, or only the named tool, are kept and are never strict."""
+    """Return a copy of a registry with all tools, or only the named tool; no tool in the copy is strict."""
     tools = [make_tool(tool, parse_options({"strict": False}), None) for tool in registry if name in (None, tool.name)]
     return _copy_of_contents(store_of(registry).contents, tools)
 

@@ -18,13 +18,13 @@ _SEVERITIES: dict[str, Severity] = {
 
 
 class Entry(NamedTuple):
-    """One difference or finding about a tool at a provider.
+    """One difference or finding about a tool's form for a provider.
 
     ``severity`` is one of:
 
     - ``mapped_back``: the wire form differs, and toolshape converts it back in every call;
-    - ``not_enforced``: the provider at most describes the constraint to the model, and toolshape validates it. Every
-      finding is ``not_enforced``;
+    - ``not_enforced``: the provider does not enforce the constraint (at most, the model reads it), but toolshape
+      validates it. Every finding is ``not_enforced``;
     - ``lost``: a model can no longer send the value.
 
     ``rule`` is the schema keyword, or the name of the finding.
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 class Report:
-    """The differences between the tools and their form for a provider. ``str()`` is a table, ``data`` is JSON."""
+    """The differences between tools and their form for a provider. ``str()`` returns a table, ``data`` holds JSON."""
 
     __slots__ = ("entries",)
 

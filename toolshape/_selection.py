@@ -21,7 +21,7 @@ def select_tools(
     tags: Collection[str] | None = None,
     exclude: Collection[str] = (),
 ) -> list[Tool[..., Any]]:
-    """Return the tools that match one of the names and one of the tags, and are not excluded, in their order.
+    """Return, in their order, the tools that match one of the names and one of the tags, and are not excluded.
 
     Args:
         tools: All tools.
@@ -30,7 +30,7 @@ def select_tools(
         exclude: Names or patterns of tools to leave out.
 
     Raises:
-        KeyError: A name or pattern matches no tool, or no tool has a tag.
+        KeyError: A name, a pattern or a tag matches no tool.
         UsageError: A name or pattern is not a string.
     """
     tools_by_name = {tool.name: tool for tool in tools}

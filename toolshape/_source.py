@@ -48,9 +48,10 @@ class Definition(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FunctionSource:
-    """A decorated function and its cached definition; tools that differ only in options or object share it.
+    """A decorated function and its cached definition; tools that differ only in options or object share this source.
 
-    ``frame`` holds the decorating frame until the annotations are resolved, because they may name its locals.
+    ``frame`` holds the decorating frame until the annotations are resolved, because the annotations may use its local
+    names.
     """
 
     function: Any
@@ -62,7 +63,7 @@ class FunctionSource:
 
     @functools.cached_property
     def definition(self) -> FunctionDefinition:
-        """The signature, model and schema.
+        """The signature, pydantic model and schema of the function.
 
         Raises:
             DefinitionError: The function cannot be a tool, or a name in its annotations is not defined yet.
@@ -84,7 +85,7 @@ class FunctionSource:
 
     @functools.cached_property
     def traits(self) -> ModelTraits:
-        """The traits of the model that decide how arguments are validated."""
+        """The traits of the pydantic model that decide how arguments are validated."""
         return traits_of(self.definition)
 
     @functools.cached_property
@@ -110,16 +111,16 @@ class FunctionSource:
         return None
 
     def model(self) -> type[BaseModel]:
-        """Return the model that generates the schema and validates arguments."""
+        """Return the pydantic model that generates the schema and validates arguments."""
         return self.definition.model
 
     def compile_invoke(self, function: Callable[..., Any] | None) -> Invoke:
-        """Compile the call of the function or bound method."""
+        """Compile a function that calls the tool's function or bound method."""
         assert function is not None  # noqa: S101 - only tools from definitions can lack a function
         return compile_invoke(function, self.definition.layout)
 
     def written(self, validated: Any) -> JsonObject:
-        """Return validated arguments as JSON, with the names that a model knows."""
+        """Return validated arguments as JSON, with the names in the schema."""
         return write_arguments(validated, self.definition.layout.omittable)
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
@@ -129,7 +130,7 @@ class FunctionSource:
         )
 
     def sparse(self, validated: Any) -> JsonObject:
-        """Return JSON without nested fields that were not set; validating it gives the same arguments."""
+        """Return JSON without the nested fields that the caller left out; this JSON validates to the same arguments."""
         return write_arguments(validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True))
 
     def exact(self, validated: Any) -> Any:
@@ -141,7 +142,7 @@ class FunctionSource:
         return write_exact_arguments(validated, self.definition.layout.omittable)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        """Compile the validation of arguments with the model."""
+        """Compile a validator of arguments from the pydantic model."""
         return compile_model_validation(self.traits, settings)
 
 
@@ -168,19 +169,19 @@ class DefinitionSource:
         return self.definition.verbatim
 
     def model(self) -> type[BaseModel]:
-        """Raise an error, because a definition has no model.
+        """Raise an error, because a definition has no pydantic model.
 
         Raises:
             UsageError: Always.
         """
-        raise UsageError(f"{self.definition.name} was made from a definition: it has a schema, but no model")
+        raise UsageError(f"{self.definition.name} was made from a definition: it has a schema, but no pydantic model")
 
     def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
-        """Return the call of the function, which was compiled when the definition was read."""
+        """Return the function's call, which was compiled when the definition was read."""
         return self.definition.invoke
 
     def written(self, validated: Any) -> JsonObject:
-        """Return a copy of validated arguments, which are JSON."""
+        """Return a copy of validated arguments, which are already JSON."""
         return copy.deepcopy(dict(validated))
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
@@ -197,7 +198,7 @@ class DefinitionSource:
         return write_exact_arguments(dict(validated), frozenset())
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        """Compile the validation of arguments with the definition's own JSON Schema."""
+        """Compile a validator of arguments from the definition's own JSON Schema."""
         from toolshape._definitions import build  # noqa: PLC0415 - most programs have no foreign definitions
 
         return build.compile_validation(self.definition, settings)

@@ -99,7 +99,7 @@ class Tool(Generic[P, R]):
                 setattr(self, attribute, getattr(inner, attribute, None))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function, as without the decorator."""
+        """Call the function, as if it had no decorator."""
         if self.function is None:
             raise UsageError(f"{self.name} was made from a definition, without a function: there is nothing to call")
         return self.function(*args, **kwargs)
@@ -183,12 +183,12 @@ class Tool(Generic[P, R]):
 
     @property
     def name(self) -> str:
-        """The name that models call the tool by."""
+        """The name by which models call the tool."""
         return self._record.name
 
     @property
     def title(self) -> str | None:
-        """The name for people, or ``None``."""
+        """The name that people see, or ``None``."""
         return self._record.options.title
 
     @property
@@ -199,7 +199,7 @@ class Tool(Generic[P, R]):
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """What a call does (``"read"``, ``"write"``, ...), as declared by the author."""
+        """What a call does (``"read"``, ``"write"``, ...), as the author declared it."""
         return self._record.options.effects
 
     @property
@@ -209,7 +209,7 @@ class Tool(Generic[P, R]):
 
     @property
     def timeout(self) -> float | None:
-        """Seconds until a call is answered without its result; enforced if an event loop runs the tool."""
+        """The seconds after which an unfinished call is answered with an error, if an event loop runs the tool."""
         return self._record.options.timeout
 
     @property
@@ -285,17 +285,17 @@ class Tool(Generic[P, R]):
         """Make a tool from a definition in the format of any provider, or from a JSON Schema.
 
         The tool can be sent to every provider. Its own schema validates the arguments; coercion and error messages are
-        the same as for other tools. Needs the extra ``schema``.
+        the same as for other tools. This method needs the extra ``schema``.
 
         Args:
             definition: A dict, an SDK object or JSON text: a definition for OpenAI, Anthropic, Gemini, Bedrock, MCP,
                 Mistral, Cohere or Ollama, a bare JSON Schema (with ``name=``), or one of the formats of test sets and
-                registries. Its structure tells the format.
+                registries. The structure of the definition determines the format.
             function: The function that runs the calls. It receives all arguments and injected values by keyword.
                 Without a function, the tool is sent and its calls are planned, but they cannot run.
-            verbatim: Whether to send the definition unchanged, without regard to options, to providers that use its
-                format. A definition that such a provider would reject still raises ``ExportError``.
-            **options: As for ``tool``; they take precedence over the definition.
+            verbatim: Whether to send the definition unchanged, and ignore the options, for providers that use its
+                format. A definition that the provider would reject still raises ``ExportError``.
+            **options: The options of ``tool``; they take precedence over the definition.
 
         Raises:
             DefinitionError: The format is unknown, the schema is invalid, or the function does not match the schema.
@@ -378,7 +378,7 @@ class Tool(Generic[P, R]):
         """Return this tool as one entry of the provider's list of tools.
 
         Args:
-            provider: The provider that the entry is for.
+            provider: The provider that receives the entry.
             strict: Whether the provider must constrain the arguments to the schema. The default is the tool's own
                 ``strict``, or ``"auto"``.
 
@@ -410,39 +410,40 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
     Args:
         function: A function, method, staticmethod, classmethod, ``functools.partial`` or callable object, sync or
             async. The result of a generator is the list of the values that it yields.
-        **options: All by keyword:
+        **options: The options, all by keyword:
 
-            - ``name``: The name that models call the tool by. The default is the function's name.
-            - ``title``: A name for people.
+            - ``name``: The name by which models call the tool. The default is the function's name.
+            - ``title``: The name that people see.
             - ``description``: The text that models read, instead of the docstring's summary and body.
             - ``strict``: Whether providers must constrain the arguments to the schema: ``True``, ``False``, or
-              ``"auto"`` (only if every schema change that this needs is harmless). By default the registry decides.
+              ``"auto"`` (strict only if every schema change for the strict form is harmless). By default the registry
+              decides.
             - ``coerce``: Coercion rules to switch on or off, by name; ``False`` switches all rules off.
-            - ``timeout``: Seconds until a call is answered without its result. ``adispatch`` and ``acall`` enforce it.
-              A synchronous function cannot be stopped: it continues in its thread, and can check
-              ``CallContext.cancelled``. Waiting for a slot under ``limit`` does not count.
+            - ``timeout``: The seconds after which an unfinished call is answered with an error. ``adispatch`` and
+              ``acall`` enforce this limit. A synchronous function cannot be stopped: it continues in its thread, and
+              can check ``CallContext.cancelled``. Time spent waiting for a slot under ``limit`` does not count.
             - ``limit``: How many calls of the tool run at the same time in this process, over all event loops and
-              threads; further calls wait. A method has one limit for all objects.
+              threads; further calls wait. All instances of a class share one limit for a method.
             - ``validate_result``: Whether to validate each result against the schema of the return annotation before
               it is sent. An invalid result is answered as ``unserialisable_result``. By default, results are validated
-              for providers that are sent this schema (``mcp``). Needs the extra ``schema``.
+              only for providers that receive this schema (``mcp``). This option needs the extra ``schema``.
             - ``longest_result``: The maximum length of a result, in characters. A longer result is cut, with a note.
-            - ``untrusted``: Whether results contain third-party text. They are then sent inside a marker that the text
-              itself cannot close.
+            - ``untrusted``: Whether results contain third-party text. If so, they are sent inside a marker that the
+              text itself cannot close.
             - ``tags``: Labels for ``Registry.subset``.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
               ``"open_world"``, ``"closed_world"``. MCP clients receive them as hints. If a provider limits the number
               of strict tools, destructive tools become strict first. A call of a ``"write"`` or ``"destructive"`` tool
               runs alone: after all earlier calls of the response, and before all later calls.
             - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for each call. The
-              function gets the arguments as JSON (a dict: validated, coerced, with defaults). A second parameter, if
-              it has one, gets the injected values. The function returns whether the call waits. If it raises, the
-              call waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would wait.
-            - ``deferred``: Whether models see the tool only after a search, at providers that have a tool search. A
-              ``Namespace`` defers the tool as part of a group. Other providers are sent the whole tool, and the report
+              function gets the arguments as JSON (a dict: validated, coerced, with defaults). If the function has a
+              second parameter, this parameter gets the injected values. The function returns whether the call waits. If
+              the function raises, the call waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would wait.
+            - ``deferred``: Whether models see the tool only after a search, if the provider has a tool search. A
+              ``Namespace`` defers the tool as part of a group. Other providers receive the whole tool, and the report
               says so.
             - ``examples``: Valid arguments, as JSON. They are sent in the same wire form as the tool.
-            - ``providers``: Extra keys for the entry of a provider, by the provider's name, for example
+            - ``providers``: Extra keys for the tool's entry at a provider, by the provider's name, for example
               ``{"anthropic": {"eager_input_streaming": True}}``.
 
     Raises:
@@ -476,7 +477,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     elif isinstance(function, classmethod):
         binding, function = "to_class", function.__func__
     elif hasattr(type(function), "__get__") and not inspect.ismethod(function) and not inspect.isbuiltin(function):
-        binding = "to_object"  # functions, and wrappers such as the one of functools.cache
+        binding = "to_object"  # functions, and wrappers such as those that functools.cache makes
     if signatures.dispatches_on(function) == "method":
         binding = "never"  # a singledispatchmethod is bound to its object already
     skip_first = binding == "to_class" or (binding == "to_object" and _looks_like_method(function))
@@ -490,7 +491,7 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
 
 
 def _define_now(record: Record) -> bool:
-    """Build the definition at decoration, so that mistakes are reported there; return whether it could be built.
+    """Build the definition at decoration, to report mistakes there; return whether the definition could be built.
 
     If an annotation has a name that is not defined yet, the first use of the tool builds the definition.
     """
@@ -526,7 +527,7 @@ def make_from_definition(
         keys = {**keys, "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"}}
     chosen = chosen._replace(
         title=chosen.title or parsed_definition.title,
-        # Only ``strict=False`` of a definition is kept: some providers have no strict form.
+        # Keep a definition's ``strict`` only if it is ``False``: some providers have no strict form.
         strict=False if chosen.strict is None and parsed_definition.is_strict is False else chosen.strict,
         effects=chosen.effects or parsed_definition.effects,
         examples=chosen.examples or parsed_definition.examples,
@@ -555,7 +556,8 @@ def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
 def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., Any]:
     """Return a tool unchanged, or make a tool from a plain function.
 
-    On Python 3.13, reading a classmethod around a tool gives a bound method. Then the tool inside is bound instead.
+    On Python 3.13, reading a classmethod that wraps a tool returns a bound method. This function then binds the wrapped
+    tool instead.
     """
     if isinstance(candidate, Tool):
         return candidate

@@ -1,6 +1,6 @@
 """The public names for authors of a ``Provider``, re-exported from the private modules.
 
-A provider is one frozen record: a name rule, rewrites in their order, and functions from JSON to JSON. A package
+A provider is one frozen record: a name rule, an ordered list of rewrites, and functions from JSON to JSON. A package
 registers its provider as an entry point of the group ``toolshape.providers``. ``toolshape.testing.check_provider``
 checks a provider against the laws.
 """

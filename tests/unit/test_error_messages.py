@@ -251,7 +251,7 @@ MISTAKES = {
     "a choice among none": (
         lambda: Registry([add]).request("openai", choice=[]),
         ExportError,
-        'choice= has no names: for no tool, write "none"',
+        'choice= has no names: to forbid calls, write "none"',
     ),
     "a subset of a tool that is not there": (lambda: Registry([add]).subset(["ad"]), KeyError, "ad"),
     "a definition in no known form": (
@@ -262,7 +262,7 @@ MISTAKES = {
     "a function for no definition": (
         lambda: Registry().add_definitions([{"name": "a", "parameters": {}}], {"b": print}),
         DefinitionError,
-        "there is no definition of 'b'",
+        "there is no definition for 'b'",
     ),
     # --- in use -----------------------------------------------------------------------------------------------------
     "an injected name misspelt beside a default": (
@@ -313,14 +313,14 @@ MISTAKES = {
     "the model of a tool that has none": (
         lambda: Tool.from_definition({"name": "a", "parameters": {}}).model,
         UsageError,
-        "was made from a definition: it has a schema, but no model",
+        "was made from a definition: it has a schema, but no pydantic model",
     ),
     "a tool without a function": (
         lambda: Registry([Tool.from_definition({"name": "a", "parameters": {}})]).dispatch(
             {"name": "a", "arguments": {}}
         ),
         UsageError,
-        "a has no function: answer its calls yourself, or pass one to from_definition",
+        "a has no function: pass one to from_definition, or answer its calls yourself",
     ),
 }
 

@@ -169,7 +169,7 @@ def test_names_that_a_provider_refuses():
     assert registry.request("openai", choice="a.b")["tool_choice"]["function"]["name"] == openai_name
     assert registry.export("json-schema")[0]["name"] == "a.b"
     collision = Registry([registry["a.b"], tool(name=openai_name)(lambda: 2)])
-    with pytest.raises(ExportError, match=r"'a\.b' and 'a_b_\w+' would both be 'a_b_\w+'"):
+    with pytest.raises(ExportError, match=r"'a\.b' and 'a_b_\w+' both become 'a_b_\w+'"):
         collision.export("openai")
 
 

@@ -213,7 +213,7 @@ def test_strict_switches_of_the_request():
 def test_more_tools_than_a_request_holds():
     """They are bound, and called; but not sent. The error names them, and not their index."""
     registry = Registry(tool(name=f"t{number}")(lambda x: x) for number in range(130))
-    with pytest.raises(ExportError, match=r"130 tools, at most 128 are allowed in a request: .* without t128, t129"):
+    with pytest.raises(ExportError, match=r"130 tools, but a request may hold at most 128: .* without t128, t129"):
         registry.export("openai")
     with pytest.raises(ExportError, match="at most 128"):
         registry.request("openai")

@@ -213,7 +213,7 @@ def _compile_invoke(function: Callable[..., Any] | None, signature: Signature | 
     if function is None or signature is None:
 
         def call_nothing(_arguments: Any, _inject: Mapping[str, Any]) -> Any:
-            raise UsageError(f"{name} has no function: answer its calls yourself, or pass one to from_definition")
+            raise UsageError(f"{name} has no function: pass one to from_definition, or answer its calls yourself")
 
         return call_nothing
     injected = _injected_defaults(signature)

@@ -51,7 +51,7 @@ def resolve(
     if len(plain_types) == len(raw):
         return plain_types
     holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain_types}})
-    # The hints are read from a class: for a function, get_type_hints before 3.11 turns a default of None into Optional.
+    # Read the hints from a class: for a function, get_type_hints before 3.11 turns a default of None into Optional.
     hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
     return {name: plain_types[name] if name in plain_types else hints[name] for name in raw}
 
@@ -63,7 +63,7 @@ def contains_self(annotation: Any) -> bool:
 
 
 def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
-    """Return the non-global names that annotations may use: closure, type parameters, enclosing scopes.
+    """Return the non-global names that annotations may use: from the closure, type parameters and enclosing scopes.
 
     Args:
         function: The innermost function.
@@ -76,8 +76,9 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
             names[name] = cell.cell_contents
     for parameter in getattr(function, "__type_params__", ()):
         names[parameter.__name__] = parameter
-    # If only an annotation uses a name of a class body or an enclosing function, no closure cell holds the name. So the
-    # frames are read. A frame belongs to an enclosing scope only if its name matches. Another name ends the walk.
+    # If a name from a class body or an enclosing function is used only in an annotation, no closure cell holds the
+    # name. So we read the frames. A frame belongs to an enclosing scope only if its name matches. The first frame with
+    # another name ends the walk.
     scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
     frame_names: dict[str, Any] = {}
     while frame is not None and scopes and frame.f_code.co_name == scopes.pop():

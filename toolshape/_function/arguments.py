@@ -36,7 +36,7 @@ def schema_name_of(field: str, info: FieldInfo) -> str:
 
 
 class FreshDefault:
-    """An unhashable default: each call gets a copy, so that no call changes the default for later calls."""
+    """An unhashable default: each call gets a copy, so no call changes the default for later calls."""
 
     __slots__ = ("value",)
 
@@ -61,7 +61,7 @@ class ParameterForm(NamedTuple):
     """How arguments are written as JSON.
 
     ``reveals`` writes secrets in plain text, not as stars. ``is_sparse`` leaves out nested fields that the caller did
-    not set. ``keeps_values`` marks sets, and strings that represent another value, so that ``is_same_value`` compares
+    not set. ``keeps_values`` marks sets, and strings that represent another value. ``is_same_value`` can then compare
     the values that the function receives.
     """
 
@@ -90,8 +90,8 @@ def write_arguments(validated: BaseModel, omittable: frozenset[str], form: Param
     written as the name of its type.
 
     Args:
-        validated: An instance of the function's arguments model.
-        omittable: The fields that are not passed to the function if the caller left them out.
+        validated: An instance of the pydantic model of the function's arguments.
+        omittable: The fields that the function does not receive if the caller left them out.
         form: How the values are written.
     """
     set_fields = validated.model_fields_set
@@ -108,7 +108,7 @@ def write_arguments(validated: BaseModel, omittable: frozenset[str], form: Param
 
 _Write: TypeAlias = Callable[[Any, ParameterForm], Any]
 _Field: TypeAlias = tuple[str, str, _Write, Callable[[], bool]]
-"""The name of a field, its name in the schema, its writer, and whether its default can be written."""
+"""A field: its name, its name in the schema, its writer, and a check that its default can be written."""
 
 
 @functools.lru_cache(maxsize=1_024)
@@ -118,18 +118,18 @@ def _fields_of_arguments(model: type[BaseModel]) -> tuple[list[_Field], _Write]:
 
 
 class _Writers:
-    """Compiles a writer for each core schema node; it writes values in the form that the node reads."""
+    """Compiles a writer for each core schema node; the writer writes values in the form that the node reads."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
         self.made: dict[int, _Write] = {}  # by id of a node; the core schema keeps the nodes alive
 
     def of(self, node: Node | None, config: Node | None) -> _Write:
-        """Return the writer for the values of a node; a value of another kind is written by its own type."""
+        """Return the writer for a node's values; a value of another kind is written according to its own type."""
         if node is None:
             return _write_by_type
-        # A node may contain itself, so its compilation might never end. While a writer is compiled, a lambda takes its
-        # place, which looks up the finished writer when it is called.
+        # A node may contain itself, so its compilation might never end. While a writer is being compiled, a lambda
+        # takes the writer's place. When called, the lambda looks up the finished writer.
         if id(node) not in self.made:
             self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - a late lookup
             self.made[id(node)] = self._compile(node, config)
@@ -250,7 +250,7 @@ class _Writers:
 
 
 def write_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
-    """Return the default of a node as JSON, or ``None`` if an author's factory makes it, or if it is ``MISSING``."""
+    """Return a node's default as JSON; ``None`` if the default is ``MISSING``, or comes from an author's factory."""
     if node.get("default_factory") in _EMPTIES:
         return [] if node["default_factory"] is not dict else {}
     if not _has_constant(node):
@@ -260,7 +260,7 @@ def write_default(node: Node, definitions: Definitions, config: Node | None) -> 
 
 
 def _has_constant(node: Node) -> bool:
-    """Whether a default is a fixed value, not made by an author's function."""
+    """Whether a default is a fixed value, rather than the result of an author's function."""
     return "default" in node or isinstance(node.get("default_factory"), FreshDefault)
 
 
@@ -274,9 +274,9 @@ def field_name(name: str, field: Node) -> str:
 
 
 def _own_encoder(serialization: Node) -> _Write | None:
-    """Return pydantic's encoder for one of pydantic's own types, or ``None``; never an encoder that an author wrote.
+    """Return pydantic's encoder for one of its own types, or ``None``; encoders that authors wrote are never returned.
 
-    The validator of such a type reads the text that the encoder writes.
+    The validator of each of these types can read the text that the encoder writes.
     """
     kind, function = serialization.get("type"), cast("Any", serialization.get("function"))
     if kind == "to-string":
@@ -415,7 +415,7 @@ def _secret_writer(write: _Write) -> _Write:
 
 
 def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one line per type
-    """Write a value by its own type, without a core schema node."""
+    """Write a value according to its own type, without a core schema node."""
     if isinstance(value, Enum):
         return _write_choice(value, form)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -443,7 +443,7 @@ def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - o
 
 
 def _keep_value(value: Any, written: Any, form: ParameterForm) -> Any:
-    """Return what was written for a value; with ``keeps_values``, a string that also keeps the value."""
+    """Return ``written``; with ``keeps_values``, a string that represents another value also holds this value."""
     keeps_value = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     return WrittenText(written, value) if keeps_value else written
 
@@ -464,7 +464,7 @@ def _write_choice(value: Enum, form: ParameterForm) -> Any:
 
 
 def _as_key(key: Any, written: Any) -> str:
-    """Return a key as JSON text; an enum member whose value is not a string becomes the JSON of its value."""
+    """Return a map key as a JSON string; an enum member whose value is not a string becomes the JSON of its value."""
     if isinstance(written, str):
         return written
     return key_of(written) if isinstance(key, Enum) else str(next(iter(_write_leaf({key: None}))))
@@ -492,8 +492,8 @@ def write_exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
     The JSON includes secrets and the names of types. Sets are sorted.
 
     Args:
-        validated: An instance of the function's arguments model, or JSON.
-        omittable: The fields that are not passed to the function if the caller left them out.
+        validated: An instance of the pydantic model of the function's arguments, or JSON.
+        omittable: The fields that the function does not receive if the caller left them out.
 
     Raises:
         TypeError: A value cannot be written as JSON.
@@ -541,7 +541,7 @@ def _write_exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]
         except TypeError:
             if field in value.model_fields_set:
                 raise
-            written.append([field])  # a default that is not JSON, such as a sentinel, is the same for all calls
+            written.append([field])  # a default that is not JSON, such as a sentinel, is the same in all calls
     return written
 
 

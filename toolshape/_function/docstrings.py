@@ -22,7 +22,8 @@ class Doc(NamedTuple):
     """A parsed docstring.
 
     ``description`` holds only the summary and the body. ``parameters`` maps the name of a parameter to its description.
-    ``sections`` holds the sections written for callers of the function; ``left_out`` holds the titles of the others.
+    ``sections`` holds the sections written for callers of the function; ``left_out`` holds the titles of all other
+    sections.
     """
 
     description: str = ""
@@ -54,8 +55,8 @@ _FOR_CALLER = frozenset({
     "Yields",
 })  # fmt: skip
 """The titles of the sections that a model reads: how to call the function, and what the function returns or raises.
-strands and pydantic-ai send these sections too (their test suites, 2026-11-23). The other sections are notes for
-maintainers, and links that no model follows."""
+strands and pydantic-ai send these sections too (seen in their test suites, 2026-11-23). The other sections hold notes
+for maintainers, and links that no model follows."""
 _LOWER_TITLE = (
     r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
 )
@@ -70,13 +71,13 @@ _NUMPY_TITLE = r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}[ \t]*$"
 _REST_FIELD = r"(?m)^:[a-zA-Z]+( [^:\n]+)?:(?!`)"
 _REST_ROLE = r"(?m)^(?=:[a-zA-Z:]+:`)"
 _REST_TYPED = r"(?m)^:(param|parameter|arg|argument|key|keyword) [^:\n]+ (\*{0,2}\w+):"
-_JOINER = "\u2060"  # put before a role that starts a line, or the role would be parsed as a field; removed afterwards
+_JOINER = "\u2060"  # keeps a role that starts a line from being parsed as a field; removed afterwards
 _EPYDOC_FIELD = r"(?m)^@[a-zA-Z]+( [^:\n]+)?:"
 _REST_DIRECTIVE = r"(?m)^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*"
 
 
 def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
-    """Parse a docstring in any of the four styles (Google, NumPy, reST, Epydoc), or in no style.
+    """Parse a docstring in any of the four styles (Google, NumPy, reST, Epydoc), or without a style.
 
     Args:
         text: The docstring as Python stores it.
@@ -221,7 +222,7 @@ def _parse_google(text: str) -> Docstring:
     body = re.sub(_GOOGLE_TYPE, r"\1\2:", text[start:])
     try:
         return _google_parser().parse(text[:start] + body)
-    except ParseError:  # a line without a colon where an entry should begin continues the previous entry
+    except ParseError:  # a line without a colon is not an entry: it continues the previous entry
         return _google_parser().parse(text[:start] + re.sub(_STRAY_LINE, r"\1    \2", body))
 
 

@@ -38,7 +38,8 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """Generate the canonical JSON Schema of a pydantic core schema.
 
     Returns:
-        The schema, and findings for what it omits: union branches that JSON Schema cannot express, invalid defaults.
+        The schema, and a finding for each omission: a union branch that JSON Schema cannot express, or an invalid
+        default.
 
     Raises:
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
@@ -103,7 +104,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
     def _add_key_rule(self, schema: Node, generated: JsonSchemaValue) -> JsonSchemaValue:
-        """Add the rule for the keys of a map (``propertyNames``)."""
+        """Add the rule for a map's keys (``propertyNames``) to the map's schema."""
         patterns = generated.pop("patternProperties", None)
         if patterns:
             [(_, values)] = patterns.items()
@@ -119,7 +120,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return {**generated, "propertyNames": rule.schema}
 
     def field_is_present(self, field: Any) -> bool:
-        """Return false for fields that a dataclass sets itself: its constructor does not take them."""
+        """Return false for fields that a dataclass sets itself: its constructor has no parameter for these fields."""
         return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
@@ -217,7 +218,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
         if not is_finite(encoded) or _MASK in scalars(encoded):
-            raise PydanticSerializationError(f"{encoded} is not JSON, or a secret")
+            raise PydanticSerializationError(f"{encoded} is not JSON, or contains a secret")
         return encoded
 
     def _describe_class(self, cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
@@ -225,7 +226,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         if "properties" not in generated:
             return generated
         if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
-            generated["additionalProperties"] = False  # otherwise the outer model's extra= applies to it
+            generated["additionalProperties"] = False  # otherwise the outer model's extra= applies here
         _put_sets_in_order(cls, generated)
         docstring = cls.__doc__
         if docstring and not docstring.startswith(f"{cls.__name__}("):  # the generated docstring of a dataclass
@@ -284,7 +285,7 @@ def _holds_set(value: Any) -> bool:
 
 
 def _write_choices(schema: Node, generated: JsonSchemaValue) -> None:
-    """Add the values of an enum, including combinations of flags."""
+    """Add the values of an enum to its schema, including combinations of flags."""
     choices = choices_of(schema)
     if choices.mask is None:
         generated["enum"] = choices.values
@@ -308,7 +309,7 @@ _NULLABLE_TYPES = frozenset(
 
 
 def _may_be_null(schema: Mapping[str, Any]) -> bool:
-    """Whether a node accepts null; also true if only a walk through its inner nodes could tell."""
+    """Whether a node may accept null; true if only its inner nodes, which this function does not read, could tell."""
     kind = schema["type"]
     if kind == "union":
         return any(_may_be_null(choice[0] if isinstance(choice, tuple) else choice) for choice in schema["choices"])

@@ -1,4 +1,4 @@
-"""Builds a pydantic model from a function's parameters; the model provides the schema and validates the calls."""
+"""Builds a pydantic model from a function's parameters; this model provides the schema and validates the calls."""
 
 import functools
 import json
@@ -62,7 +62,7 @@ class FunctionDefinition(NamedTuple):
 
     @property
     def location(self) -> str:
-        """The place of the function, as ``file:line``."""
+        """The place where the function is defined, as ``file:line``."""
         return self.signature.location
 
 
@@ -195,7 +195,7 @@ def _add_field(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str
 
 
 def _add_choices(annotation: Any, text: str) -> tuple[Any, str]:
-    """Turn the choices in a parameter's description into a ``Literal``; return it, and the text without the choices.
+    """Turn the choices in a parameter's description into a ``Literal``; return both the type and the remaining text.
 
     Hugging Face writes choices as ``(choices: ["a", "b"])``. Like this function, its module
     ``transformers.utils.chat_template_utils`` reads them as JSON at the end of the description (5.23.0, 2026-11-23).
@@ -242,7 +242,7 @@ def _keys_of(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
 
 
 def _fill_parameters(hint: Any, given: Mapping[Any, Any]) -> Any:
-    """Replace the type parameters in an annotation of a generic class by the given types."""
+    """Replace the type parameters in a generic class's annotation with the given types."""
     if hint in given:
         return given[hint]
     parameters = [parameter for parameter in getattr(hint, "__parameters__", ()) if parameter in given]
@@ -281,14 +281,15 @@ def _subscript(origin: Any, arguments: Any) -> Any:
     return origin[arguments]
 
 
-# pydantic accepts types without a schema here. The JSON Schema generation then reports each such type by its place.
+# These settings let pydantic accept types without a schema. JSON Schema generation then reports the place of each such
+# type.
 _CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
 _OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
 
 
 @functools.cache
 def _closed_base() -> type[BaseModel]:
-    # Built with the first tool, not at import: the first model in a process loads pydantic's plugins.
+    # Built with the first tool, not at import: the first pydantic model in a process loads pydantic's plugins.
     return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
 
 
@@ -301,7 +302,7 @@ def _create_model(
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
         # For an annotation that is not a type, pydantic only warns and accepts any value: make the warning an error.
         warnings.simplefilter("error", ArbitraryTypeWarning)
-        warnings.filterwarnings("ignore", "TypedDict class")  # its own closed= or extra_items= takes precedence
+        warnings.filterwarnings("ignore", "TypedDict class")  # the class's own closed= or extra_items= wins
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()

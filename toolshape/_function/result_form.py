@@ -35,7 +35,7 @@ Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 
 
 class ResultForm(NamedTuple):
-    """How the results of a tool are written: their JSON Schema, and a function that writes a value as text.
+    """How a tool's results are written: the JSON Schema of the results, and a function that writes a value as text.
 
     ``schema`` is ``None`` if no schema describes the results. ``write`` returns the text, and whether the text is a
     plain string rather than JSON. A value whose JSON is a string (a date, an enum of strings) is written as that string
@@ -54,9 +54,9 @@ class ResultForm(NamedTuple):
 
 
 def describe(signature: Signature) -> ResultForm:
-    """Read the return annotation.
+    """Return the result form for a function's return annotation.
 
-    If the annotation cannot be resolved or has no schema, each value is written by its own type.
+    If the annotation cannot be resolved or has no schema, each value is written according to its own type.
     """
     try:
         annotation = signature.returns()
@@ -92,7 +92,7 @@ _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict,
 _FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
 _WRITTEN_PACKAGES = ("numpy", "pandas")
 _BYTES = (
-    "bytes are sent as text, in base64 if they are not UTF-8: return Image or File, so that the model sees the content"
+    "bytes are sent as text, in base64 if they are not UTF-8: return Image or File to let the model see the content"
 )
 
 
@@ -114,7 +114,7 @@ def _drop_alias(node: Node, config: Node | None) -> Node:
 
 
 def untyped_form() -> ResultForm:
-    """Return the form for a tool without a known return type: no schema, and each value written by its own type."""
+    """Return the form for an unknown return type: no schema; each value is written according to its own type."""
     return ResultForm(schema=None, write=_write_untyped)
 
 
@@ -129,9 +129,9 @@ def _has_parts(annotation: Any) -> bool:
 
 
 def _may_be_parts(schema: JsonSchema) -> bool:
-    """Whether a schema accepts any value, as the result or as a list item, so that a function may return images.
+    """Whether a schema accepts any value as the result or as a list item: the function may then return images.
 
-    A client that has an output schema rejects a result of parts, because such a result has no structured content.
+    A client that knows the output schema rejects a result made of parts, because this result has no structured content.
     """
     if not schema.keys() - {"title", "description"}:
         return True
@@ -143,7 +143,7 @@ def _may_be_parts(schema: JsonSchema) -> bool:
 
 
 def _value_type(annotation: Any) -> Any:
-    """Return the type of the final value: what an awaitable returns, or a list of the items that an iterator yields."""
+    """Return the type of the final value: the value of an awaitable, or a list of the items of an iterator."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
         return arguments[-1] if arguments else Any
@@ -171,7 +171,7 @@ def _write_untyped(value: Any) -> tuple[str, bool]:
     try:
         return _unquote(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_to_plain))
     except PydanticSerializationError:
-        dumped = value.model_dump() if isinstance(value, BaseModel) else value  # a model's own mode for bytes would win
+        dumped = value.model_dump() if isinstance(value, BaseModel) else value  # else the class's bytes mode wins
         return _unquote(to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain))
 
 
@@ -198,10 +198,10 @@ def _to_plain(value: Any) -> Any:
 def _to_rows(value: Any) -> Any:
     """Convert a frame or series of pandas to a list of rows or values; missing values become ``None``.
 
-    An index with labels becomes columns of the rows, because the labels say what each row is about.
+    An index with labels becomes columns, because the labels say what each row is about.
 
     Raises:
-        TypeError: Two columns have the same name, so that a row would lose one of them.
+        TypeError: Two columns have the same name, so each row would lose the value of one column.
     """
     if type(value.index).__name__ != "RangeIndex":
         value = value.reset_index()

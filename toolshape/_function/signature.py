@@ -55,7 +55,8 @@ class Signature(NamedTuple):
 
     ``parameters`` holds the parameters that a call fills: not ``self``, and not the arguments that a partial has bound.
     ``names`` holds the names of all parameters. ``returns`` resolves the return annotation, or raises ``NameError``.
-    ``problems`` describes the parameters that no model can fill; ``parameters`` lists only the others.
+    ``problems`` describes the parameters that neither a model nor the application can fill; ``parameters`` leaves these
+    out.
     """
 
     name: str
@@ -87,7 +88,7 @@ def read_signature(
     Args:
         function: A callable with a signature: function, bound method, partial, object with ``__call__``.
         name: The tool's name; by default the function's name.
-        skip_first: Leave out the first parameter (``self`` of a method that is not bound yet).
+        skip_first: Whether to leave out the first parameter (``self`` of a method that is not bound yet).
         frame: The frame in which the function was decorated, to resolve annotations that name local classes.
 
     Raises:
@@ -168,7 +169,7 @@ def _parameters(
     is_bound = skip_first or dispatch_kind == "method"  # the signature still includes ``self``
     described_parameters = list(described.parameters.values())[is_bound:]
     visible = [parameter for parameter in described_parameters if parameter.name not in bound_keywords]
-    if dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD:  # ``singledispatch`` needs its position
+    if dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD:  # ``singledispatch`` needs a position
         visible[0] = visible[0].replace(kind=POSITIONAL_ONLY)
     raw_annotations = {
         parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation for parameter in visible
@@ -220,7 +221,7 @@ def _resolve_each(
         try:
             hints.update(resolve({name: annotation}, names.globals, names.locals))
         except NameError as error:
-            # The type of an injected value is never needed, and is often imported for the type checker only.
+            # We never need the type of an injected value, and authors often import it for the type checker only.
             if isinstance(annotation, str) and annotation.split("[")[0].split(".")[-1].strip() == "Injected":
                 hints[name] = _INJECTED_ANY
             else:
