@@ -1,4 +1,4 @@
-"""A model asks for a refund, and a person approves it on a page in another process. Two clicks pay it only once.
+"""A model asks for a refund, and a person approves it on a page in another process. Two clicks pay only once.
 
 ``python examples/approval_web.py`` runs the example offline. With ``OPENAI_API_KEY`` and ``uvicorn``, it is a real
 desk: ``uvicorn --app-dir examples approval_web:app``. The example needs toolshape[ledger], openai, starlette and httpx.
@@ -102,7 +102,7 @@ def show(request: Request) -> Response:
 
 
 def approve(request: Request) -> Response:
-    """Approve and run a call. If the button is pressed twice, or in two windows, the refund is paid once."""
+    """Approve and run a call. If a person presses the button twice, or in two windows, the refund is paid once."""
     chat = restore(request.path_params["chat"])
     if any(call.id == request.path_params["call"] for call in chat.pending):
         chat.approve(request.path_params["call"])

@@ -55,7 +55,7 @@ CASES = [
 
 
 def models() -> dict[str, Model]:
-    """Return the models, each with a function that asks it as an application would."""
+    """Return the models, each with a function that sends requests as an application does."""
     gpt, claude = openai.OpenAI(max_retries=0), anthropic.Anthropic(max_retries=0)
 
     def ask_gpt(request: dict[str, Any], messages: list[Any]) -> Any:

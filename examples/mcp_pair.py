@@ -1,4 +1,4 @@
-"""One MCP server with two clients: a client of somebody else calls our tools, and our own model calls them, too.
+"""One MCP server with two clients: a third-party client calls our tools, and so does a model at OpenAI.
 
 ``python examples/mcp_pair.py`` starts itself as a server over standard input and output. First, the official SDK's
 client, which knows nothing about toolshape, lists and calls the tools. Then ``connect`` imports the tools of the same
@@ -72,7 +72,7 @@ async def call_from_other_client() -> None:
 
 
 async def call_from_our_model() -> None:
-    """Import the tools of the same server, as if it were somebody else's, for a model at OpenAI."""
+    """Import the tools of the same server for a model at OpenAI, as if a third party ran the server."""
     async with connect(COMMAND, prefix="shop", timeout=20) as remote:
         with Fake("openai") as fake:  # in place of OpenAI
             fake.calls("shop_reserve", sku="B-1", count=2)

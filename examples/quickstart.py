@@ -1,4 +1,4 @@
-"""A shop's support desk: two functions become tools, and each of two providers calls them in one whole turn.
+"""A shop's support desk: two functions become tools, and two providers call them, each in one whole turn.
 
 The example uses no network: the responses below are written as the providers' APIs send them.
 """

@@ -1,4 +1,4 @@
-"""docs/histories.md is what the providers say; ``python tests/laws/test_history_page.py`` writes it."""
+"""Generates docs/histories.md from the providers. To write the page, run ``python tests/laws/test_history_page.py``."""
 
 from pathlib import Path
 from typing import get_args
@@ -19,7 +19,7 @@ conversations](conversations.md#the-rules) explains what toolshape does about ea
 
 
 def page():
-    """One row for each rule of a provider; vendors show what they have besides those of the provider that they are made of."""
+    """Return the page: one row for each rule. A vendor lists its own rules, and counts the rules of its family."""
     rows = []
     for name in available():
         histories = get(name).histories
@@ -33,12 +33,12 @@ def page():
             evidence = rule.evidence.replace("|", "\\|")
             rows.append(f"| `{name}` | `{rule.name}` | {models} | {evidence} |")
         if shared & set(histories.rules):
-            rows.append(f"| `{name}` | and {len(shared & set(histories.rules))} of `{get(name).family}` | | |")
+            rows.append(f"| `{name}` | and {len(shared & set(histories.rules))} rules of `{get(name).family}` | | |")
     return HEAD + "\n".join(rows) + "\n"
 
 
 def test_the_page_is_what_the_providers_say():
-    """A rule that is added is in the page, with its evidence and its date."""
+    """The page lists every rule, and the evidence of every rule has a date."""
     assert PAGE.read_text(encoding="utf-8") == page()
     for name in available():
         histories = get(name).histories
@@ -47,7 +47,7 @@ def test_the_page_is_what_the_providers_say():
 
 
 def test_every_rule_is_in_the_page_on_conversations():
-    """With what is done about it."""
+    """That page explains the repair for each rule."""
     text = (PAGE.parent / "conversations.md").read_text(encoding="utf-8").partition("## The rules")[2]
     assert [name for name in get_args(HistoryRuleName) if f"`{name}`" not in text] == []
 

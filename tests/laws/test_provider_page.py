@@ -1,4 +1,4 @@
-"""docs/providers.md is made from the providers; ``nox -s pages`` writes it anew."""
+"""Generates docs/providers.md from the provider definitions. To write the page, run ``nox -s pages``."""
 
 import re
 import sys
@@ -20,43 +20,54 @@ from toolshape._wire.provider import Provider
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 HEAD = """# Providers
 
-Made from the providers themselves and the functions of the test zoo by `nox -s pages`.
+`nox -s pages` generates this page from the provider definitions in the code and the functions of the test zoo
+(`tests/zoo.py`).
 
-`provider:option` is the same provider with one difference, exported, bound and tested like it. Where the table says
-"undocumented", `strict="auto"` stays lenient and `True` sends what OpenAI accepts. `text:` and a format stand for models that write
-calls as text: [open models](open-models.md) lists the formats.
+A name such as `provider:option` means the same provider with one difference. It is exported, bound and tested like
+every provider. Where the table says "undocumented", `strict="auto"` stays lenient, and `strict=True` sends the form
+that OpenAI accepts. A name such as `text:hermes` means an open model that writes calls as text in this format:
+[open models](open-models.md) lists the formats.
 """
 MIDDLE = """
-# How the form of each differs
+# How the schemas differ for each provider
 
-Every row is a difference that the laws allow for, and an entry that `Bound.report()` gives at its place:
+Each row is a difference between a tool's own schema and the schema that the provider receives. `Bound.report()` lists
+these differences for your tools, each with its path. The severity is one of these:
 
-- `mapped_back`: another form on the wire, undone in every call.
-- `not_enforced`: the provider does not enforce it; the description says it, and toolshape validates it.
-- `lost`: a model cannot write it any more.
+- `mapped_back`: the provider receives another form, and toolshape maps the arguments back in every call.
+- `not_enforced`: the provider does not enforce the constraint. The description states it, and toolshape checks it.
+- `lost`: the model can no longer write some values.
 """
 RULES = """
-# The rules, and who has judged them
+# The rules, and what confirms them
 
-Each rule has a source and a date. A probe is the smallest request that the rule refuses, with a twin that it takes;
-[`toolshape verify`](verify.md) sends both. Where the words of the provider's own answer are known, that answer has
-judged the rule. Some probes are refused by others, too: the SDK's types, botocore's model, or mistral-common's
-validator. The other rules rest on their source alone. *Verified* says when a provider was asked by us: never, so far.
+Each rule has a source and a date. A probe is the smallest request that breaks the rule, and its twin breaks no rule:
+[`toolshape verify`](verify.md) sends both. If we have recorded the provider's own error for a rule, this error confirms
+the rule. Some probes are also rejected by other validators: the SDK's types, botocore's model, or mistral-common's
+validator. For all other rules, the source is the only evidence. *Verified* says when we sent the probes to the
+provider: so far, never.
 
-| provider | rules | with a probe | judged by an answer | refused by others, too | verified |
+| provider | rules | with a probe | confirmed by a recorded error | rejected by other validators | verified |
 |---|--:|--:|--:|--:|---|
 """
 SOURCES = """
-Every rule with its source:
+All rules, with their sources:
 
 | provider | about | rule | source |
 |---|---|---|---|
 """
-COLUMNS = ("provider", "a tool is sent as", "arguments come as", "for broken JSON comes", "for no call comes", "strict")
+COLUMNS = (
+    "provider",
+    "a tool is sent as",
+    "arguments come as",
+    "if the arguments are broken JSON",
+    "if there is no call",
+    "strict",
+)
 
 
 def support() -> list[str]:
-    """The table of all providers, then the table of their limits and other requirements."""
+    """Return the table of all providers, then the table of their limits and other requirements."""
     names = [name for name in available() if ":" not in name]
     lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
     for name in names:
@@ -73,7 +84,7 @@ def support() -> list[str]:
 
 
 def keys_of(provider: Provider) -> str:
-    """The keys of an entry, as a path each."""
+    """Return the keys of a tool's entry as paths."""
     spec = tool(description="d", strict=False)(sample).spec
     entry = provider.request.gather([provider.request.envelope(spec, provider.schema.strict is not None)])[0]
     return ", ".join(f"`{path}`" for path in paths(entry, spec.parameters))
@@ -107,13 +118,13 @@ def limits(provider: Provider) -> str:
             "unions": budget.unions,
         }
         said = [f"{most} {what}" for what, most in parts.items() if most is not None]
-        shared = ["strict for all tools or none"] if budget.is_shared else []
-        found.append(f"{', '.join([*said, *shared])} in the strict tools of a request ({budget.evidence})")
+        shared = ["all tools are strict, or none is"] if budget.is_shared else []
+        found.append(f"for the strict tools of a request: {', '.join([*said, *shared])} ({budget.evidence})")
     return "; ".join(found)
 
 
 def name_rule(provider: Provider) -> str:
-    """The rule for names, then its source in parentheses."""
+    """Return the rule for names, then the source of the rule in parentheses."""
     rule, _, source = provider.names.evidence.partition("; ")
     rule = re.sub(r"(\d+ to \d+) of ([^,]+)", r"\1 characters from `\2`", rule)
     source = re.sub(r" \((\w+)\)$", r", \1", source)
@@ -150,7 +161,7 @@ def section(name: str) -> list[str]:
 
 
 def rules() -> list[str]:
-    """The table of rules by who has judged them, then all of them with their sources."""
+    """Return the table that counts the rules, then the table of all rules with their sources."""
     counts, sources = [], []
     for name in available():
         provider = get(name)
@@ -162,9 +173,7 @@ def rules() -> list[str]:
         is_inherited = name != "openai" and provider.server.wordings == get("openai").server.wordings
         recorded = 0 if is_inherited else sum(rule.name in wordings for rule in known)
         probed = len(book.probes) + sum(unprobed.model is not None for unprobed in book.without)
-        counts.append(
-            f"| `{name}` | {len(known)} | {probed} | {recorded} | {len(JUDGED.get(name, ()))} | never, by us |"
-        )
+        counts.append(f"| `{name}` | {len(known)} | {probed} | {recorded} | {len(JUDGED.get(name, ()))} | never |")
         sources += [
             f"| `{name}` | {rule.kind} | `{rule.name}` | {rule.evidence.replace('|', 'or')} |" for rule in sorted(known)
         ]
@@ -185,10 +194,10 @@ def page() -> str:
 
 @pytest.mark.skipif(
     pydantic.VERSION < "2.14" or sys.version_info[:2] != (3, 11),
-    reason="the page is made once, by Python 3.11 with pydantic 2.14, whose Decimal has no pattern",
+    reason="only Python 3.11 with pydantic 2.14 generates this page: there, the schema of a Decimal has no pattern",
 )
 def test_the_page_is_what_the_providers_say():
-    """A new rewrite is in the docs, or this fails."""
+    """Fails if the page lacks a new rewrite or rule."""
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
