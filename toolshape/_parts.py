@@ -111,7 +111,7 @@ _UNSAID = frozenset({"image/png", "application/pdf", "application/octet-stream"}
 """The default media types: a part has one of these types if its author gave no specific type."""
 
 
-def named_by_url(url: str) -> str:
+def file_name_in_url(url: str) -> str:
     """Return the file name at the end of a URL, or an empty string."""
     return url.partition("?")[0].partition("#")[0].rpartition("/")[2]
 
@@ -123,7 +123,7 @@ def by_media_type(part: Image | File) -> Image | File:
     """
     media_type = part.media_type.partition(";")[0].strip().lower()
     if part.url and media_type in _UNSAID:
-        media_type = _MEDIA_TYPE_BY_EXTENSION.get(named_by_url(part.url).rpartition(".")[2].lower(), media_type)
+        media_type = _MEDIA_TYPE_BY_EXTENSION.get(file_name_in_url(part.url).rpartition(".")[2].lower(), media_type)
     media_type = _OTHER_NAMES.get(media_type, media_type)
     is_image = media_type.startswith("image/")
     if media_type == part.media_type and is_image == isinstance(part, Image):

@@ -102,27 +102,27 @@ def _describe(seen: _Seen) -> str:
     return f"calls: {', '.join(_calls(seen)) or 'none'}; finish reason: {seen.plan.results.finish_raw!r}"
 
 
-def _required(server: _Endpoint) -> tuple[bool, str]:
+def _check_required(server: _Endpoint) -> tuple[bool, str]:
     response = _request_response(server, _TALK, choice="required")
     return bool(_calls(response)), _describe(response)
 
 
-def _named(server: _Endpoint) -> tuple[bool, str]:
+def _check_named(server: _Endpoint) -> tuple[bool, str]:
     response = _request_response(server, _CALL_ONE, choice="book")
     return set(_calls(response)) == {"book"}, _describe(response)
 
 
-def _none(server: _Endpoint) -> tuple[bool, str]:
+def _check_none(server: _Endpoint) -> tuple[bool, str]:
     response = _request_response(server, _CALL_ONE, choice="none")
     return not _calls(response), _describe(response)
 
 
-def _one_at_a_time(server: _Endpoint) -> tuple[bool, str]:
+def _check_single(server: _Endpoint) -> tuple[bool, str]:
     response = _request_response(server, _CALL_TWO, choice="required", parallel=False)
     return len(_calls(response)) == 1, _describe(response)
 
 
-def _ids(server: _Endpoint) -> tuple[bool, str]:
+def _check_ids(server: _Endpoint) -> tuple[bool, str]:
     plans = [
         _request_response(server, _CALL_TWO, choice="required", is_streamed=is_streamed).plan
         for is_streamed in (False, True)
@@ -155,7 +155,7 @@ def _arguments(server: _Endpoint) -> tuple[bool, str]:
     return bool(_calls(response)) and not error_texts, "; ".join(error_texts) or _describe(response)
 
 
-def _ends(server: _Endpoint) -> tuple[bool, str]:
+def _check_finish(server: _Endpoint) -> tuple[bool, str]:
     called_response, text_response = (
         _request_response(server, _CALL_ONE, choice="required"),
         _request_response(server, _TALK, choice="none"),
@@ -180,14 +180,14 @@ def _usage(server: _Endpoint) -> tuple[bool, str]:
 
 
 CHECKS: dict[str, _Check] = {
-    "a required call comes": _required,
-    "a named tool is called": _named,
-    "no tool is called if none may be": _none,
-    "one call at a time, if asked for": _one_at_a_time,
-    "each call has an id of its own": _ids,
+    "a required call comes": _check_required,
+    "a named tool is called": _check_named,
+    "no tool is called if none may be": _check_none,
+    "one call at a time, if asked for": _check_single,
+    "each call has an id of its own": _check_ids,
     "a stream says what a whole response says": _streamed,
     "strict arguments fit the schema": _arguments,
-    "a response ends by tool_calls or stop": _ends,
+    "a response ends by tool_calls or stop": _check_finish,
     "no call is left in the text": _no_calls_in_text,
     "the usage is reported": _usage,
 }

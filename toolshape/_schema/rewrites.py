@@ -399,8 +399,10 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
 
     dropped = [name for name in optional_names if name in dropped_names]
     losses = [_null_loss(at, name, "reshaped", "null means omitted") for name in dropped]
-    no_longer_optional = [name for name in optional_names if name in names_admitting_null and name not in defaults]
-    losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in no_longer_optional]
+    names_no_longer_optional = [
+        name for name in optional_names if name in names_admitting_null and name not in defaults
+    ]
+    losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in names_no_longer_optional]
     return Change(
         node={**node, "properties": nullable, "required": list(properties)},
         back=back if dropped_names else None,

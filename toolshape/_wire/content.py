@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import File, Image, Part, Text, as_text, named_by_url
+from toolshape._parts import File, Image, Part, Text, as_text, file_name_in_url
 from toolshape._schema.values import as_json, as_plain_json
 from toolshape._wire.bodies import member
 from toolshape._wire.provider import AnswerText
@@ -59,7 +59,7 @@ def media_from_url(url: str, *, name: str = "", kind: str = "image", media_type:
     if not url.startswith("data:") or not comma:
         if kind == "image":
             return Image(url=url)
-        return File(b"", media_type or "application/pdf", name or named_by_url(url) or "file", url)
+        return File(b"", media_type or "application/pdf", name or file_name_in_url(url) or "file", url)
     stated_type, *options = head[len("data:") :].split(";")
     try:
         content = decode_base64(data) if "base64" in options else unquote_to_bytes(data)

@@ -98,21 +98,25 @@ def render_page(
     keys = {provider: f"p{number}" for number, provider in enumerate(by_provider)}
     groups = [_groups(tool, by_provider) for tool in tools]
     usual_outlines = _usual_outlines(tools, groups)
-    answers = list(outputs)
-    counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not answers else []
-    counts += [f"{len(answers)} output{'s' * (len(answers) != 1)}"] if answers else []
+    output_list = list(outputs)
+    counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not output_list else []
+    counts += [f"{len(output_list)} output{'s' * (len(output_list) != 1)}"] if output_list else []
     body = [
         f"<p>{text(' · '.join([*counts, *about]))}</p>",
         *_render_changes(changes),
-        *(["<h2>Tools by provider</h2>", *_overview(tools, by_provider, keys)] if len(tools) or not answers else []),
+        *(
+            ["<h2>Tools by provider</h2>", *_overview(tools, by_provider, keys)]
+            if len(tools) or not output_list
+            else []
+        ),
         f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
         _outlines(usual_outlines),
         *(
             _render_tool(number, tool, groups[number], by_provider, keys, usual_outlines)
             for number, tool in enumerate(tools)
         ),
-        *(["<h2>Answers</h2>"] if answers else []),
-        *(_render_answer(output, keys) for output in answers),
+        *(["<h2>Answers</h2>"] if output_list else []),
+        *(_render_answer(output, keys) for output in output_list),
     ]
     return page(title, body, style=_STYLE + _hiding_rules(groups, keys), keys=keys, skip=("sent", "Skip the tables"))
 
@@ -344,7 +348,7 @@ def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
     )
     first, last = "{}" if isinstance(value, dict) else "[]"
     inner_lines = [_lines(item, indent + " ", key) for key, item in pairs]
-    body = [line for item in inner_lines[:-1] for line in (*item[:-1], f"{item[-1]},")]
+    body = [line for item_lines in inner_lines[:-1] for line in (*item_lines[:-1], f"{item_lines[-1]},")]
     return [f"{indent}{prefix}{first}", *body, *inner_lines[-1], f"{indent}{last}"]
 
 

@@ -105,9 +105,9 @@ def _state(own: Numbered) -> str:
 def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
     yield '<h2 id="verdicts" tabindex="-1">Verdicts</h2><fieldset><legend>show</legend>'
     yield '<label><input type="radio" name="label" checked> all</label>'
-    labels = Counter(verdict.label for verdict in run.verdicts)
+    counts_by_label = Counter(verdict.label for verdict in run.verdicts)
     for label in _LABELS:
-        yield f'<label><input type="radio" name="label" id="only-{label}"> {label.replace("_", " ")} ({labels[label]})</label>'
+        yield f'<label><input type="radio" name="label" id="only-{label}"> {label.replace("_", " ")} ({counts_by_label[label]})</label>'
     yield f"</fieldset><fieldset><legend>models</legend>{checkboxes(keys)}</fieldset>"
 
 

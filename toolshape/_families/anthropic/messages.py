@@ -12,10 +12,10 @@ from toolshape._parts import (
     as_text,
     by_media_type,
     encoded,
+    file_name_in_url,
     is_taken,
     kind_of,
     named,
-    named_by_url,
 )
 from toolshape._results import Result
 from toolshape._wire.bodies import member
@@ -106,7 +106,9 @@ def _read_media(block: JsonObject) -> Image | File | None:
     is_image, url = block["type"] == "image", source.get("url")
     if isinstance(url, str):
         return (
-            Image(url=url) if is_image else File(url=url, name=str(block.get("title") or named_by_url(url) or "file"))
+            Image(url=url)
+            if is_image
+            else File(url=url, name=str(block.get("title") or file_name_in_url(url) or "file"))
         )
     try:
         data = str(source["data"]).encode() if source.get("type") == "text" else decode_base64(source["data"])

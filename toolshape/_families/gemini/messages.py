@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, is_taken, named_by_url
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, file_name_in_url, is_taken
 from toolshape._results import Result
 from toolshape._schema.values import write_json
 from toolshape._wire.bodies import member, result_json, to_plain_json
@@ -83,7 +83,7 @@ def _read_media(part: JsonObject) -> Image | File | None:
     media_type = str(_get_either(source, "mimeType", "mime_type") or "application/octet-stream")
     url = _get_either(source, "fileUri", "file_uri")
     display_name = _get_either(source, "displayName", "display_name") or (
-        named_by_url(url) if isinstance(url, str) else ""
+        file_name_in_url(url) if isinstance(url, str) else ""
     )
     is_image, name = media_type.startswith("image/"), str(display_name or "file")
     if isinstance(url, str):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, kind_of, named_by_url
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, file_name_in_url, kind_of
 from toolshape._results import Result
 from toolshape._schema.values import write_json
 from toolshape._wire.bodies import member
@@ -82,7 +82,7 @@ def _read_piece(piece: Any, path: str) -> MessagePart:
         media = (
             Image(data, media_type, url)
             if kind == "image"
-            else File(data, media_type, named_by_url(url) or "file", url)
+            else File(data, media_type, file_name_in_url(url) or "file", url)
         )
         return MediaPart(media=media, raw=piece, path=path)
     return ProviderPart(kind=kind, raw=piece, path=path)

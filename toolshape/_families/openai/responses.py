@@ -138,7 +138,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         delta = event_choice.get("delta") or event_choice.get("message") or {}
         for key, value in delta.items():
             if key != "tool_calls":
-                _join(choice["message"], key, value)
+                _join_field(choice["message"], key, value)
         for part in delta.get("tool_calls") or ():
             _join_call(call_positions, calls, part)
         if calls:
@@ -167,7 +167,7 @@ def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
 _WHOLE = ("role", "id", "name", "type")
 
 
-def _join(message: WireMessage, key: str, value: Any) -> None:
+def _join_field(message: WireMessage, key: str, value: Any) -> None:
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
         append_text(message, key, value)  # first: append_text copies a text that a variable refers to
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, kind_of, named, named_by_url
+from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, file_name_in_url, kind_of, named
 from toolshape._results import Result
 from toolshape._wire.bodies import member, to_plain_json
 from toolshape._wire.content import (
@@ -94,7 +94,7 @@ def _read_file(piece: JsonObject) -> Image | File | None:
     name, data = str(piece.get("filename") or "file"), piece.get("file_data")
     if isinstance(piece.get("file_url"), str):
         url = piece["file_url"]
-        return File(url=url, name=piece.get("filename") or named_by_url(url) or "file")
+        return File(url=url, name=piece.get("filename") or file_name_in_url(url) or "file")
     try:
         if isinstance(data, str):
             return (
