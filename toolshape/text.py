@@ -1,7 +1,7 @@
 """Reads and writes tool calls in the text of open models, without tools or a provider.
 
-``bind("text:hermes")`` reads such text for your tools. This module lists the formats, and reads or writes text in the
-format that you name.
+To parse text as calls of your tools, use ``bind("text:hermes")``. This module lists the formats, and reads or writes
+text in the format that you name.
 """
 
 import re
@@ -33,8 +33,8 @@ def format_for(model: str) -> str:
         UsageError: No known format matches the name of the model.
     """
     name = model.rpartition("/")[2].lower()
-    # A name begins with the model's family; the model that it was made from comes later: Hermes-3-Llama-3.1-8B. So the
-    # earliest match decides, and the longest of several matches at one position.
+    # A name begins with the model's family; the base model comes later: Hermes-3-Llama-3.1-8B. So the earliest match
+    # decides. If several matches begin at the same position, the longest match decides.
     matches = [
         (-match.start(), len(match[0]), text_format.name)
         for text_format in FORMATS.values()
@@ -43,7 +43,7 @@ def format_for(model: str) -> str:
     ]
     if not matches:
         raise UsageError(
-            f"the format of {model!r} is not known: look at its chat template, and choose one of {', '.join(FORMATS)}"
+            f"the text format of {model!r} is not known: choose the format in its chat template: {', '.join(FORMATS)}"
         )
     return max(matches)[2]
 
@@ -64,17 +64,17 @@ def read(format: str, text: str, schemas: Mapping[str, Any] | None = None) -> Te
     Args:
         format: The name of the format.
         text: The text that the model wrote.
-        schemas: JSON Schemas of the tools' parameters, by tool name. Formats without types need them: without a schema,
-            every argument is a string.
+        schemas: JSON Schemas of the tools' parameters, by tool name. Formats without types need schemas: without a
+            schema, every argument is a string.
 
     Raises:
-        UsageError: There is no such format.
+        UsageError: No format has this name.
     """
     return read_text(_find_format(format), text, schemas)
 
 
 def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: Mapping[str, Any] | None = None) -> str:  # noqa: A002 - its name
-    """Write calls as a model does, for training data and tests.
+    """Write calls as a model writes them, for training data and tests.
 
     Args:
         format: The name of the format.
@@ -82,7 +82,7 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
         schemas: The schemas of the tools, as for ``read``.
 
     Raises:
-        UsageError: There is no such format, or the format cannot hold a call: the text would be read as another call.
+        UsageError: No format has this name, or the format cannot hold a call: the text would be read as another call.
     """
     text_format = _find_format(format)
     text_calls = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
@@ -90,16 +90,16 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
 
 
 class Reader:
-    """Reads a text that arrives in pieces; the calls do not depend on how the text is split.
+    """Reads a model's text that arrives in pieces; the calls do not depend on how the text is split.
 
-    After each ``feed`` or ``close``, ``text`` and ``reasoning`` hold the new text around calls and the new reasoning.
+    After each ``feed`` or ``close``, ``text`` holds the new text around the calls, and ``reasoning`` the new reasoning.
 
     Args:
         format: The name of the format.
         schemas: The schemas of the tools, as for ``read``.
 
     Raises:
-        UsageError: There is no such format.
+        UsageError: No format has this name.
     """
 
     __slots__ = ("_has_ended", "_scanner", "reasoning", "text")

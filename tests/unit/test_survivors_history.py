@@ -177,8 +177,8 @@ def test_the_note_says_what_becomes_of_an_image_in_a_result():
     in_result = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
     of_openai = [GO, asks(call("a")), answer("a", [in_result])]
     for provider, model, history, done in (
-        ("gemini", "gemini-2.5-pro", of_gemini, "it is named, not sent"),
-        ("openai", None, of_openai, "it is moved, or named"),
+        ("gemini", "gemini-2.5-pro", of_gemini, "only its name is sent"),
+        ("openai", None, of_openai, "it is moved out, or only its name is sent"),
     ):
         repaired = TOOLS.bind(provider).repair_messages(history, model=model)
         [note] = [repair.note for repair in repaired.repairs if repair.rule == "media_in_result"]

@@ -108,7 +108,7 @@ def test_a_text_that_reads_as_another_type_is_refused():
     assert text.read("qwen3_coder", text.write("qwen3_coder", [("f", {"x": 5})], schemas), schemas).calls[
         0
     ].arguments == {"x": 5}
-    with pytest.raises(UsageError, match="reads as another type"):
+    with pytest.raises(UsageError, match="read as another type"):
         text.write("qwen3_coder", [("f", {"x": "5"})], schemas)
     dsml = text.write("deepseek_v32", [("f", {"x": "5"})], schemas)  # which says of a text that it is one
     assert text.read("deepseek_v32", dsml, schemas).calls[0].arguments == {"x": "5"}

@@ -1,1 +1,1 @@
-"""Runs a function with validated arguments; returns its value, or raises the error that answers the call."""
+"""Runs a function with validated arguments, and returns its value or raises the ``CallError`` for the call."""

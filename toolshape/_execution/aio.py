@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def is_running() -> bool:
-    """Whether an event loop runs in this thread."""
+    """Return whether an event loop is running in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -37,15 +37,15 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def run_alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
-    """Run a coroutine in its own task, like a parallel call, so that its context and cancellations stay separate.
+    """Run a coroutine in its own task, like a parallel call, so its context and cancellations stay separate.
 
     Args:
         work: The coroutine.
-        given_up: Called if the caller is cancelled, before the task is cancelled.
+        given_up: A function to call if the caller is cancelled, before the task is cancelled.
 
     Raises:
         OwnCancellationError: The coroutine cancelled itself.
-        CancelledError: The caller was cancelled, and the task was cancelled with it.
+        CancelledError: The caller was cancelled, so the task was also cancelled.
     """
     task = start_task(_capture_async(work))
     if not task.done():
@@ -72,14 +72,14 @@ async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] 
 
 
 def thread_limit() -> asyncio.Semaphore:
-    """Return the limit on threads for tools with a deadline: a late tool keeps its thread until the tool ends."""
+    """Return a limit on threads for tools with a deadline; a late tool keeps its thread until the tool ends."""
     return asyncio.Semaphore(_MOST_THREADS)
 
 
 if sys.version_info >= (3, 12):
 
     def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start a task that at once runs a coroutine up to its first wait; if it never waits, the task is then done."""
+        """Start a task and immediately run its coroutine up to the first wait, or to the end if it never waits."""
         return asyncio.Task(work, loop=asyncio.get_running_loop(), eager_start=True)
 
 else:
@@ -89,8 +89,8 @@ else:
 
 
 async def wait_for_all(works: Sequence[Awaitable[Any]]) -> None:
-    """Wait for all awaitables, and raise the first exception; a cancelled awaitable does not affect the others."""
-    for outcome in await asyncio.gather(*works, return_exceptions=True):  # raised below: our own bugs
+    """Wait for all awaitables, then raise the first exception; ignore the cancellation of single awaitables."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):  # an exception here is a bug in this library
         if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
             raise outcome
 
@@ -104,11 +104,12 @@ async def run_async(
     thread_limit: asyncio.Semaphore | None = None,
     given_up: Callable[[], None] | None = None,
 ) -> Any:
-    """Call an async tool in the running loop, or any other tool in a thread with our context variables.
+    """Call an async tool in the running loop, or any other tool in a thread with the caller's context variables.
 
     Raises:
         TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. An async tool is
-            cancelled, but we do not wait for it. A thread cannot be stopped: it runs on, and its outcome is ignored.
+            cancelled, but this function does not wait for it to end. A thread cannot be stopped: it keeps running, and
+            its outcome is ignored.
     """
     if timeout is None:
         return await _call_tool(kind, invoke, model, inject)
@@ -153,7 +154,10 @@ async def await_value(value: Any) -> Any:
 
 
 async def _wait_with_deadline(seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None) -> Any:
-    """Wait for the work until the deadline, but not for its clean-up; ``asyncio.wait_for`` would wait for both."""
+    """Wait for the work until the deadline, and then cancel the work without waiting for its clean-up.
+
+    ``asyncio.wait_for`` would also wait for the clean-up.
+    """
     task = asyncio.ensure_future(_capture_async(work))
     try:
         done_tasks, _ = await asyncio.wait({task}, timeout=seconds)
@@ -169,7 +173,7 @@ async def _wait_with_deadline(seconds: float, work: Awaitable[Any], given_up: Ca
 
 
 async def run_in_thread(work: Callable[[], Any]) -> Any:
-    """Run a function in its own thread, with our context variables, and raise its exceptions in the caller."""
+    """Run a function in its own thread with the caller's context variables, and raise its exceptions in the caller."""
     return await _run_in_thread(work, lambda: None)
 
 
@@ -177,10 +181,10 @@ async def run_to_the_end(work: Callable[[], T], undo: Callable[[T], object] | No
     """Run a function in an executor thread until it ends; if the caller is cancelled meanwhile, undo the result.
 
     Raises:
-        CancelledError: The caller was cancelled, once or several times. Before that, ``undo`` got the result.
+        CancelledError: The caller was cancelled, once or several times. ``undo`` has already received the result.
     """
-    # A thread cannot be stopped, and its effect (a claim in a ledger, say) must not be lost. So a cancellation only
-    # interrupts the shield, not the task: we wait for the task, undo its result, and then pass the cancellation on.
+    # A thread cannot be stopped, and its effect (a claim in a ledger, for example) must not be lost. So a cancellation
+    # interrupts only the shield, not the task: we wait for the task, undo its result, and then raise the cancellation.
     task = asyncio.ensure_future(_run_in_thread(work, None))
     try:
         return await asyncio.shield(task)
@@ -193,7 +197,7 @@ async def run_to_the_end(work: Callable[[], T], undo: Callable[[T], object] | No
 
 
 async def _wait_until_over(task: asyncio.Future[Any]) -> None:
-    """Wait until a task is done, however often we are cancelled meanwhile."""
+    """Wait until a task is done, even if the caller is cancelled several times meanwhile."""
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait({task})
@@ -202,15 +206,15 @@ async def _wait_until_over(task: asyncio.Future[Any]) -> None:
 
 
 async def sleep(seconds: float) -> None:
-    """Wait for some seconds, and let other tasks run."""
+    """Sleep for ``seconds``, and let other tasks run meanwhile."""
     await asyncio.sleep(seconds)
 
 
 async def _run_in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
-    """Run a function in an executor thread; if ``left`` is given, in its own thread, and call ``left`` at its end."""
+    """Run a function in an executor thread; if ``left`` is given, use a new thread, and call ``left`` at the end."""
     if left is None:
         return _release(await asyncio.to_thread(_capture, work))
-    # When the loop closes, it waits for the threads of its executor. A thread that may hang must not be one of them.
+    # When the loop closes, it waits for the threads in its executor. So a thread that may hang must not be among them.
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Outcome] = loop.create_future()
     context = contextvars.copy_context()
@@ -229,7 +233,7 @@ async def _run_in_thread(work: Callable[[], Any], left: Callable[[], None] | Non
     return _release(await future)
 
 
-# A task or a future cannot carry every exception: StopIteration hangs it, SystemExit stops the loop.
+# A task or a future cannot carry every exception: StopIteration makes it hang, and SystemExit stops the loop.
 _Outcome: TypeAlias = tuple[Any, BaseException | None]
 
 

@@ -1,4 +1,4 @@
-"""Limits how many calls of a tool run at once, across threads and event loops."""
+"""Limits how many calls of a tool run at the same time, across threads and event loops."""
 
 import threading
 from collections import deque
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ConcurrencyLimit:
-    """A limit on how many calls of one tool may run at once; further calls wait, first come, first served."""
+    """A limit on how many calls of one tool may run at the same time; further calls wait in the order of arrival."""
 
     __slots__ = ("_free", "_lock", "_waiting")
 
@@ -32,12 +32,12 @@ class ConcurrencyLimit:
         return future
 
     def release(self) -> None:
-        """End a turn; the next waiting call gets its turn."""
+        """End a turn, and begin the turn of the next waiting call."""
         with self._lock:
             future = self._next()
             if future is None:
                 self._free += 1
-        # The result is set outside the lock: its callbacks call ``release`` again if the waiter's loop is closed.
+        # Set the result outside the lock, because a callback calls ``release`` again if the waiter's loop is closed.
         if future is not None:
             future.set_result(None)
 
@@ -50,7 +50,7 @@ class ConcurrencyLimit:
 
     @contextmanager
     def turn(self) -> Generator[None]:
-        """Wait in this thread for a turn, and end the turn on exit."""
+        """Block this thread until its turn begins, and end the turn on exit."""
         future = self.ask()
         try:
             future.result()
@@ -67,8 +67,9 @@ class ConcurrencyLimit:
 class Slot:
     """A turn under a limit. It ends once: with the work, or when the waiter gives up before the work begins.
 
-    Two threads race here: one thread runs the work, the other waits for it with a deadline. The lock lets only
-    one of ``begin`` and ``give_up`` change the state, so the turn is released once and abandoned work never begins.
+    Two threads race here: one thread runs the work, and the other waits for the work with a deadline. The lock lets
+    either ``begin`` or ``give_up`` change the state, but not both. So the turn is released once, and abandoned work
+    never begins.
     """
 
     __slots__ = ("_end", "_lock", "_state")
@@ -79,7 +80,7 @@ class Slot:
         self._state = "open"
 
     def begin(self) -> bool:
-        """Begin the work; return false if it must not run because the waiter has given up."""
+        """Begin the work; return ``False`` if the waiter has given up, so the work must not run."""
         with self._lock:
             if self._state != "open":
                 return False
@@ -87,11 +88,11 @@ class Slot:
             return True
 
     def end(self) -> None:
-        """Release the turn: the work is done."""
+        """Release the turn after the work is done."""
         self._end()
 
     def give_up(self) -> None:
-        """Record that the waiter gave up, and release the turn unless the work has begun."""
+        """Record that the waiter gave up, and release the turn if the work has not begun."""
         with self._lock:
             if self._state != "open":
                 return

@@ -1,7 +1,7 @@
-"""Runs each new task at once up to its first wait, on Python 3.10 and 3.11.
+"""Runs a new task immediately up to its first wait, on Python 3.10 and 3.11.
 
-The tasks of these versions begin with the next loop iteration. Later versions have ``Task(eager_start=True)``, and do
-not import this module.
+In these versions, a task begins in the next iteration of the loop. Later versions have ``Task(eager_start=True)``, so
+they do not import this module.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ _PythonFuture: Any = vars(futures)["_PyFuture"]  # the base class of _PythonTask
 class _StartedTask(_PythonTask):  # type: ignore[misc]
     """An asyncio task whose first step runs when the task is created.
 
-    Stepping the coroutine by hand before a task exists is not the same. In that step, ``current_task`` would return the
+    It is not enough to step the coroutine by hand before a task exists. In that step, ``current_task`` would return the
     caller's task, and a tool that cancels itself or enters a timeout would act on the caller. Here, as with
-    ``eager_start``, the new task is the current task in each step. We leave the caller's task, run the first step in a
-    copy of the context, and enter the caller's task again. ``__init__`` sets the same attributes as asyncio's task, but
-    does not schedule the first step. Python 3.10 and 3.11 no longer change.
+    ``eager_start``, the new task is the current task in each step. ``__init__`` leaves the caller's task, runs the
+    first step in a copy of the context, and enters the caller's task again. ``__init__`` sets the same attributes as
+    asyncio's task, but does not schedule the first step. This is safe, because Python 3.10 and 3.11 no longer change.
     """
 
     def __init__(self, work: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop) -> None:
@@ -47,6 +47,6 @@ class _StartedTask(_PythonTask):  # type: ignore[misc]
 
 
 def start_task(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-    """Start a task that at once runs a coroutine up to its first wait; if it never waits, the task is then done."""
+    """Start a task and immediately run its coroutine up to the first wait, or to the end if it never waits."""
     task: asyncio.Task[T] = _StartedTask(work, asyncio.get_running_loop())
     return task

@@ -1,4 +1,4 @@
-"""Turns an exception into the ``CallError`` that answers the call; unexpected exceptions are logged and hidden."""
+"""Converts an exception to the ``CallError`` for a call; logs unexpected exceptions, and hides them from the model."""
 
 import sys
 import uuid
@@ -7,7 +7,7 @@ from toolshape._errors import CallError, CallErrorCode, ToolError
 
 
 class RemoteError(ToolError):
-    """The server that the tool called reported a failure; the server's text is trusted like the tool's results."""
+    """A failure that a remote server reported to the tool; its text is trusted like the tool's results."""
 
 
 class TimedOutError(Exception):
@@ -19,16 +19,16 @@ class OwnCancellationError(Exception):
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Whether an error is asyncio's cancellation; always false if asyncio was never imported."""
+    """Return whether an error is asyncio's cancellation, without importing asyncio."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def as_call_error(error: BaseException, *, tool: str, timeout: float | None = None) -> CallError:
-    """Turn an exception from a tool into the error that the model reads; the log keeps the details for the developer.
+    """Convert an exception from a tool to the error that the model reads, and log the details of unexpected exceptions.
 
     Raises:
-        BaseException: The error is an interrupt or a cancellation from outside, so no call is answered.
+        BaseException: The error is an interrupt or a cancellation from outside, so the call gets no result.
     """
     if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
         raise error
@@ -52,10 +52,10 @@ def _convert_tool_error(error: ToolError, tool: str) -> CallError:
 
 
 def validation_error(error: BaseException, *, tool: str) -> CallError:
-    """Turn an exception from validation into a ``CallError``: invalid arguments, or a user validator that crashed.
+    """Convert an exception from validation to a ``CallError`` for invalid arguments or for a crash in a user validator.
 
     Raises:
-        KeyboardInterrupt: The error is an interrupt, so no call is answered.
+        KeyboardInterrupt: The error is an interrupt, so the call gets no result.
     """
     if isinstance(error, CallError):
         return error
@@ -69,7 +69,7 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
 
 
 def hide_error(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
-    """Log an exception under a reference, and return an error that tells the model only this reference."""
+    """Log an exception with a reference, and return an error that shows the model only this reference."""
     import logging  # noqa: PLC0415 - only failures need it
 
     reference = uuid.uuid4().hex[:12]

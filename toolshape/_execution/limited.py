@@ -1,4 +1,7 @@
-"""Runs a limited number of calls at once in an event loop; imported at first use, because asyncio is slow to import."""
+"""Limits how many calls run at the same time in an event loop.
+
+This module is imported at first use, because asyncio is slow to import.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -22,10 +25,11 @@ async def run_in_turn(
     """Run a tool when the call's turn begins; work that misses its deadline keeps the turn until the work ends.
 
     Args:
-        limit: The limit of the tool.
+        limit: The tool's limit on concurrent calls.
         kind: The kind of the tool's function.
-        invoke: Calls the tool.
-        run: Runs the tool with the function that it receives in place of ``invoke``, for example by ``aio.run_async``.
+        invoke: The function that calls the tool.
+        run: A function that runs the tool, for example with ``aio.run_async``. It receives a replacement for
+            ``invoke``, which also begins and ends the turn.
     """
     await _wait_for_turn(limit)
     slot = Slot(limit.release)
@@ -44,7 +48,7 @@ async def run_in_turn(
             raise TimedOutError
         try:
             return await finish(value)
-        finally:  # the task may outlive its deadline: it is cancelled, but we do not wait for it
+        finally:  # the task may outlive its deadline, because the waiter cancels the task but does not wait for it
             slot.end()
 
     def begin_async(model: BaseModel, inject: Mapping[str, Any]) -> Any:
@@ -58,8 +62,8 @@ async def run_in_turn(
 
 async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
     """Wait for a turn; if the wait is cancelled, take no turn."""
-    # The turn may begin in any thread, so ``wake`` passes it on to this loop. A turn that begins after the loop closed,
-    # or just as the wait is cancelled, would be lost: both cases release it for the next call.
+    # The turn may begin in any thread, so ``wake`` notifies this loop. If the turn begins after the loop was closed, or
+    # while the wait is being cancelled, nobody would use the turn: in both cases, release it for the next call.
     future = limit.ask()
     if future.done():
         return
@@ -75,7 +79,7 @@ async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
             return
         try:
             loop.call_soon_threadsafe(begin)
-        except RuntimeError:  # the loop is closed: pass the turn on
+        except RuntimeError:  # the loop is closed, so give the turn to the next call
             limit.release()
 
     future.add_done_callback(wake)
@@ -88,7 +92,7 @@ async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
 
 
 async def run_limited(most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]) -> None:
-    """Do the work for each item, for at most ``most`` items at once; exceptions are handled as by ``all_of``."""
+    """Do the work for each item, for at most ``most`` items at once; handle exceptions as ``wait_for_all`` does."""
     semaphore = asyncio.Semaphore(most)
 
     async def in_its_turn(item: T) -> None:

@@ -1,4 +1,4 @@
-"""Tells whether a returned value must be awaited, and collects the values of a generator or iterator."""
+"""Checks whether a returned value must be awaited, and collects the values from an iterator."""
 
 import inspect
 from collections.abc import AsyncIterator, Iterator
@@ -9,21 +9,21 @@ from toolshape._function.signature import Kind
 from toolshape._mcp_results import is_mcp_result, mcp_error
 
 SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
-"""The types of final values, which need not be awaited or collected."""
+"""Types whose values are final: they need not be awaited or collected."""
 
 
 def is_async(kind: Kind) -> bool:
-    """Whether a tool of this kind needs an event loop."""
+    """Return whether a tool of this kind needs an event loop."""
     return kind in ("coroutine", "async_generator")
 
 
 def is_asynchronous(value: Any) -> bool:
-    """Whether a value must be awaited."""
+    """Return whether a value must be awaited or iterated in an event loop."""
     return type(value) not in SETTLED and (isinstance(value, AsyncIterator) or inspect.isawaitable(value))
 
 
 def collect(value: Any) -> Any:
-    """Return the list of the values that an iterator yields, or any other value unchanged.
+    """Convert an iterator to a list of its values, and return any other value unchanged.
 
     Raises:
         RemoteError: The value is an MCP client's result, and the server reported that the call failed.

@@ -14,7 +14,7 @@ NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
 def final_value(value: Any) -> Any:
-    """Await or collect a tool's return value in synchronous code; an awaitable runs in a new event loop."""
+    """Await or collect a tool's return value in synchronous code; use a new event loop to await it."""
     if not is_asynchronous(value):
         return collect(value)
     from toolshape._execution import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
@@ -23,10 +23,10 @@ def final_value(value: Any) -> Any:
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
-    """Refuse to run an async tool from synchronous code while an event loop runs in this thread.
+    """Refuse to run an async tool from synchronous code while an event loop is running in this thread.
 
     Raises:
-        UsageError: The tool is async and a loop is running. No tool was run. Await the async method instead.
+        UsageError: The tool is async and a loop is running. No tool has run. Await the async method instead.
     """
     if not is_async(kind):
         return
@@ -46,11 +46,12 @@ def compile_call(
     """Compile ``Tool.call``: it validates the arguments, and returns the tool's value or raises a ``CallError``.
 
     Args:
-        validate: Validates the arguments that a model sent.
-        invoke: Calls the tool with the validated arguments.
+        validate: The function that validates the arguments from a model.
+        invoke: The function that calls the tool with the validated arguments.
         name: The tool's name, for errors.
-        check: Raises an error if the tool cannot be called with the injected values; ``None`` if no check is needed.
-        extend: Adds the library's own values to the injected values of a tool, given its valid arguments.
+        check: A function that raises an error if the tool cannot be called with the injected values; ``None`` if no
+            check is needed.
+        extend: A function that adds the library's own values to the injected values, given the valid arguments.
     """
 
     def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:

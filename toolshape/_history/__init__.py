@@ -1,1 +1,1 @@
-"""Checks and repairs conversation histories by a provider's rules, and converts messages between providers."""
+"""Checks and repairs conversation histories according to a provider's rules, and converts them between providers."""

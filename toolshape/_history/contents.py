@@ -1,4 +1,4 @@
-"""Repairs the parts of single messages (texts, calls, results, reasoning): one function for each rule."""
+"""Repairs the parts of a message (text, calls, results, reasoning), with one function for each rule."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ Repairer: TypeAlias = Callable[[Message, Log], Message]
 
 
 def blank_text(message: Message, log: Log) -> Message:
-    """Remove texts that the provider rejects as blank, unless the text part carries a signature."""
+    """Remove text parts that the provider rejects as blank, but keep text parts with a signature."""
     if message.role == "system":
         return message
     pattern = log.rules.active["blank_text"].pattern or r"(?s).*\S.*"
@@ -35,14 +35,14 @@ def blank_text(message: Message, log: Log) -> Message:
     for part in message.parts:
         is_signed = isinstance(part.raw, dict) and any(part.raw.get(key) for key in opaque)
         if isinstance(part, TextPart) and not re.fullmatch(pattern, part.text) and not is_signed:
-            log.repaired("blank_text", part_path(message, part), "a text is blank", "it is left out")
+            log.repaired("blank_text", part_path(message, part), "a text part is blank", "it is left out")
         else:
             kept_parts.append(part)
     return with_parts(message, kept_parts)
 
 
 def text_after_call(message: Message, log: Log) -> Message:
-    """Move texts and images before the calls."""
+    """Move text and media that follow a call before the first call."""
     late_parts = parts_after_calls(message.parts) if message.role == "assistant" else []
     if not late_parts:
         return message
@@ -52,26 +52,26 @@ def text_after_call(message: Message, log: Log) -> Message:
 
 
 def parts_after_calls(parts: Sequence[MessagePart]) -> list[MessagePart]:
-    """Return the texts and images that follow a call."""
+    """Return the text and media parts that follow a call."""
     first_call_index = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
     return [part for part in parts[first_call_index:] if isinstance(part, (TextPart, MediaPart))]
 
 
 def move_calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
-    """Return the parts with all texts and images moved before the first call."""
+    """Return the parts in an order in which all text and media come before the first call."""
     first_call_index = next((index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
     other_parts = (part for part in parts[first_call_index:] if not isinstance(part, (TextPart, MediaPart)))
     return (*parts[:first_call_index], *parts_after_calls(parts), *other_parts)
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
-    """Drop the wire form of calls whose arguments are not an object, so that the arguments are written inside one."""
+    """If a call's arguments are not an object, drop its wire form, so the encoder wraps the arguments in an object."""
 
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, ToolCallPart) or part.raw is None or isinstance(part.arguments_raw, (dict, type(None))):
             return part
         path = part_path(message, part)
-        log.repaired("malformed_arguments", path, "the arguments are not an object", "they are wrapped in one")
+        log.repaired("malformed_arguments", path, "the arguments are not an object", "they are wrapped in an object")
         return replace(part, raw=None)
 
     return with_parts(message, map(change, message.parts))
@@ -92,7 +92,7 @@ def refused_reasoning(message: Message, log: Log) -> Message:
 
 
 def missing_reasoning(message: Message, log: Log) -> Message:
-    """Add empty reasoning to a message with calls but without reasoning, because the provider requires some."""
+    """Add empty reasoning to a message with calls but without reasoning, because the provider requires the field."""
     key = log.rules.active["missing_reasoning"].pattern
     has_reasoning = any(isinstance(part, ReasoningPart) for part in message.parts)
     if has_reasoning or not calls_in(message) or (isinstance(message.raw, dict) and key in message.raw):
@@ -102,7 +102,7 @@ def missing_reasoning(message: Message, log: Log) -> Message:
 
 
 def media_in_result(message: Message, log: Log) -> Message:
-    """Move images and files out of results, or replace them by their names, if results cannot hold them."""
+    """Move images and files out of results that cannot hold them, or replace them with their names."""
     has_no_other_place = log.rules.histories.joins
 
     def change(part: MessagePart) -> MessagePart:
@@ -110,7 +110,7 @@ def media_in_result(message: Message, log: Log) -> Message:
             return part
         if part.raw is None and not has_no_other_place:
             return part
-        remedy = "it is named, not sent" if has_no_other_place else "it is moved, or named"
+        remedy = "only its name is sent" if has_no_other_place else "it is moved out, or only its name is sent"
         log.repaired("media_in_result", part_path(message, part), "a result contains an image or file", remedy)
         if has_no_other_place:
             return replace(part, text=as_text(part.parts), parts=(), is_text=True, raw=None)
@@ -120,19 +120,19 @@ def media_in_result(message: Message, log: Log) -> Message:
 
 
 def empty_error(message: Message, log: Log) -> Message:
-    """Add a text to an error that has none."""
+    """Add a message to an error that has no text."""
 
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, ToolResultPart) or part.code is None or part.text.strip() or part.parts:
             return part
-        log.repaired("empty_error", part_path(message, part), "an error has no text", "a text is added")
+        log.repaired("empty_error", part_path(message, part), "an error has no text", "a message is added")
         return replace(part, text="The tool failed without an error message.", raw=None)
 
     return with_parts(message, map(change, message.parts))
 
 
 def item_id(message: Message, log: Log) -> Message:
-    """Remove item ids that the provider did not issue. Reasoning with such an id is removed as a whole."""
+    """Remove an item id that the provider did not issue. If the item is reasoning, remove the whole item."""
     if not isinstance(message.raw, dict):
         return message
     raw = message.raw
@@ -149,13 +149,13 @@ def item_id(message: Message, log: Log) -> Message:
 
 
 def drop_item_id(message: Message, log: Log) -> Message:
-    """Remove the id of an item whose reasoning is missing: the provider requires reasoning for an item with an id."""
+    """Remove the id of an item whose reasoning is missing, because an item with an id needs its reasoning."""
     raw = message.raw
     if not isinstance(raw, dict) or not raw.get("id"):
         return message
     fault = f"the reasoning that led to {raw['id']!r} is missing"
     log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
-    if not calls_in(message):  # Without its id, a text is a plain message (as applications write them), not an item.
+    if not calls_in(message):  # Without its id, a text item becomes a plain message, as applications write messages.
         extra_keys = [key for part in message.parts if isinstance(part, TextPart) for key in unread_keys(part.raw)]
         if extra_keys:
             fault = f"only items can hold {', '.join(map(repr, extra_keys))}"
@@ -169,7 +169,7 @@ def drop_item_id(message: Message, log: Log) -> Message:
 
 
 def tool_name(message: Message, log: Log) -> Message:
-    """Replace tool names that the provider rejects by names with permitted characters."""
+    """Replace tool names that the provider rejects with names that it accepts."""
     names = log.rules.names
 
     def change(part: MessagePart) -> MessagePart:
@@ -187,7 +187,7 @@ def tool_name(message: Message, log: Log) -> Message:
 
 
 def trailing_space(message: Message, log: Log) -> Message:
-    """Strip trailing white space from the text that the model continues."""
+    """Strip white space from the end of the last text, which the model continues."""
     last = message.parts[-1] if message.parts else None
     if not isinstance(last, TextPart) or last.text == (text := last.text.rstrip()):
         return message
@@ -197,7 +197,7 @@ def trailing_space(message: Message, log: Log) -> Message:
 
 
 def missing_signature(message: Message, log: Log) -> Message:
-    """Mark the first call of a message as unsigned if it has no signature from the provider."""
+    """Mark the first call in a message as unsigned, if it has no signature from the provider."""
     histories = log.rules.histories
     first_call = next(iter(calls_in(message)), None)
     if first_call is None or histories.write_unsigned is None:
@@ -234,7 +234,7 @@ TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
     "call_without_id": call_without_id,
     "text_after_call": text_after_call,
 }
-"""The repairs of messages with calls or results.
+"""The repairs for messages with calls or results.
 
 ``missing_signature`` and ``missing_reasoning`` are not listed, because they also depend on other messages.
 """
@@ -243,4 +243,4 @@ CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
     "refused_reasoning": refused_reasoning,
     "item_id": item_id,
 }
-"""The repairs of all messages. They run before ``TOOL_RULES``."""
+"""The repairs for all messages. These repairs run before ``TOOL_RULES``."""

@@ -1,4 +1,4 @@
-"""Replaces call ids that the provider rejects: ids in the wrong form, missing ids and duplicates."""
+"""Replaces call ids that the provider rejects: malformed ids, missing ids and duplicates."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from toolshape.messages import Message, MessagePart, ToolCallPart, ToolResultPar
 
 
 class Ids:
-    """The ids in use, and how many replacements were issued for each original id."""
+    """Keeps the ids in use, and counts the replacements for each original id."""
 
     __slots__ = ("issued", "used")
 
@@ -27,7 +27,7 @@ class Ids:
         return ids_copy
 
     def new(self, given: str, pattern: str) -> str:
-        """Return a replacement for an id; it depends only on the id, on earlier replacements and on the ids in use."""
+        """Return a replacement for an id, determined only by this id, its earlier replacements and the ids in use."""
         self.issued[given] = self.issued.get(given, 0) + 1
         seed, position = hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(), 0
         while (candidate := generated_id(seed, position)) in self.used or (
@@ -37,22 +37,22 @@ class Ids:
         return candidate
 
     def sent(self, given: str, rule: HistoryRule | None) -> str:
-        """Return the id to send for a call: its own id, or a replacement if the rule rejects that id."""
+        """Return the id to send for a call: the original id, or a replacement if the rule rejects the original."""
         if rule is None or re.fullmatch(rule.pattern, given):
             return given
         return self.new(given, rule.pattern)
 
 
 def replace_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[int, ToolCallPart]) -> list[Message]:
-    """Replace ids that the provider rejects because of their form, or because another call has the same id.
+    """Replace ids that the provider rejects because they are malformed, missing or duplicates.
 
     Args:
         messages: The messages, with calls and results already paired.
-        log: Receives the repairs.
-        ids: The ids used in preceding messages. Updated in place.
+        log: The log to which this function adds the repairs.
+        ids: The ids in preceding messages. This function updates the object in place.
         calls: The call that each result answers, by the ``id()`` of the result.
     """
-    # A first pass handles the calls, because a result takes the id that its call has after that pass.
+    # The first pass handles the calls, because each result must get the final id of its call.
     new_ids: dict[int, str] = {}
     for message in messages:
         ids_in_message: set[str] = set()
@@ -82,7 +82,7 @@ def _replace_ids_in_message(message: Message, new: Mapping[int, str], histories:
     if not any(id(part) in new for part in message.parts):
         return message
     parts = tuple(_with_id(part, new[id(part)], histories) if id(part) in new else part for part in message.parts)
-    # Compared by value: after from_json, the raw part and the raw message are equal but separate objects.
+    # Compare by value, because the raw part and the raw message are equal but separate objects after from_json.
     is_whole_message = len(parts) == 1 and message.parts[0].raw == message.raw
     return replace(message, parts=parts, raw=parts[0].raw if histories.is_items or is_whole_message else None)
 
@@ -95,7 +95,7 @@ def _with_id(part: MessagePart, given: str, histories: Histories) -> MessagePart
 
 
 def _lacks_id(part: ToolCallPart | ToolResultPart, log: Log) -> bool:
-    """Whether a call or result came without an id (or with an empty id) although the provider requires one."""
+    """Return whether a call or result came without an id, or with an empty id, although the provider requires an id."""
     if "call_id" not in log.rules or part.has_id:
         return False
     with_id = log.rules.histories.with_id

@@ -1,4 +1,4 @@
-"""Collects the repairs and the unrepairable problems of one history."""
+"""Collects the repairs to one history, and the problems that cannot be repaired."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from toolshape.messages import Repair
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one provider that apply to one model and are switched on."""
+    """The history rules of one provider that apply to one model and are not switched off."""
 
     histories: Histories
     names: NameRule
@@ -48,7 +48,7 @@ def _place(entry: _Noted | Problem) -> tuple[int, ...]:
 
 
 class Log:
-    """The repairs and problems of one history, in the order of their discovery."""
+    """Collects the repairs and problems in one history, in the order in which they are found."""
 
     __slots__ = ("_faults", "problems", "rules")
 
@@ -75,7 +75,7 @@ class Log:
         ]
 
     def findings(self) -> list[Problem]:
-        """Return repairs and problems, all as problems with evidence, sorted by their position in the history."""
+        """Return all repairs and problems as problems with evidence, sorted by their position in the history."""
         repairable = [
             Problem(
                 path=entry.path,

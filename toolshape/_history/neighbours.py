@@ -1,4 +1,4 @@
-"""Merges neighbouring messages that belong together."""
+"""Merges neighbouring messages in a history."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,7 +10,7 @@ def merge_neighbours(messages: Iterable[Message], merge: Callable[[Message, Mess
 
     Args:
         messages: The messages, in order.
-        merge: Returns the message that replaces two neighbours, or ``None`` to keep both.
+        merge: A function that returns the message to replace two neighbours, or ``None`` to keep both neighbours.
     """
     merged_messages: list[Message] = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""Repairs the order of messages: which roles may come first, last or in a row, and which parts a message may mix."""
+"""Applies a provider's rules on which roles may come first, last or in a row, and which parts a message may mix."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ OPENING = "Continue."
 
 
 def wire_role(message: Message) -> Role:
-    """Return the role of a message on the wire, for providers that send results as user messages."""
+    """Return the role of a message on the wire, for providers whose results are user messages."""
     return "user" if message.role == "tool" else message.role
 
 
@@ -43,21 +43,21 @@ def order_messages(
 ) -> list[Message]:
     """Apply the provider's rules about the order of messages.
 
-    The rules run in a fixed order, because each step relies on the steps before it:
+    The steps run in a fixed order, because each step relies on the steps before it:
 
     1. If the provider does not join messages, separate the results in a message from its other parts.
     2. Handle the messages one by one. Drop reasoning that no item follows, and messages that earlier repairs emptied.
-       Turn system messages that the provider rejects in their place into user messages. Insert the messages that the
-       provider requires between two neighbours. Separate text from calls.
+       If the provider rejects a system message at its position, convert it to a user message. Insert the messages that
+       the provider requires between two neighbours. Separate text from calls.
     3. Check signatures and reasoning, which depend on the parts that now precede each call.
     4. Merge result messages that hold images, and neighbours with the same role.
-    5. If no messages follow, check the last message. Until then, a later message may still change the end.
+    5. If no messages follow, check the last message. If messages follow, the end of the history is not known yet.
 
-    ``previous`` represents the messages before these: a longer history continues where the shorter history ended.
+    If ``messages`` continue a history that was already repaired, ``previous`` is the last message of that history.
 
     Args:
         messages: The messages.
-        log: Receives the repairs.
+        log: The log to which this function adds the repairs.
         previous: The preceding message, or ``None`` at the beginning.
         is_end: Whether no messages follow.
         thinks: Whether the model's reasoning is part of the history.
@@ -70,7 +70,7 @@ def order_messages(
         last_message = ordered[-1] if ordered else previous
         is_alone = "reasoning_alone" in rules and _is_lone_reasoning(message) and _next_item(messages, index) is None
         if is_alone:
-            fault = "reasoning has no item that follows it"
+            fault = "no item follows the reasoning"
             log.repaired("reasoning_alone", message.path, fault, "it is left out")
             continue
         # Earlier repairs emptied this message, and recorded the reason.
@@ -95,7 +95,7 @@ def order_messages(
         and not _may_end_history(last_message, log)
     ):
         log.refused(
-            "last_is_assistant", last_message.path, "the last message is the assistant's", "append a user message"
+            "last_is_assistant", last_message.path, "the last message is an assistant message", "append a user message"
         )
     return ordered
 
@@ -110,9 +110,10 @@ def _split_results(message: Message) -> list[Message]:
 
 
 def _may_end_history(message: Message, log: Log) -> bool:
-    """Whether an assistant message may end the history.
+    """Return whether an assistant message may end the history.
 
-    It may if a key named by the rule is true, or if it ends in a provider part that the provider itself continues.
+    The rule names the keys and the kinds of provider parts that allow this. A key must be true in the message. A
+    provider part must be the last part, because the provider then continues this part itself.
     """
     raw: Any = message.raw
     pattern = log.rules.active["last_is_assistant"].pattern
@@ -129,7 +130,7 @@ def _is_lone_reasoning(message: Message) -> bool:
 
 
 def _next_item(messages: Sequence[Message], at: int) -> Message | None:
-    """Return the assistant's message that the reasoning at this position belongs to, or ``None``."""
+    """Return the assistant message to which the reasoning at this position belongs, or ``None``."""
     for message in messages[at + 1 :]:
         if message.role != "assistant":
             return None
@@ -139,13 +140,13 @@ def _next_item(messages: Sequence[Message], at: int) -> Message | None:
 
 
 def _fillers_before(last: Message | None, message: Message, log: Log) -> list[Message]:
-    """Return the filler messages that the provider requires between the last message and this message."""
+    """Return the filler messages that the provider requires between ``last`` and ``message``."""
     rules = log.rules
     if last is None and message.role == "assistant":
         rule: Any = "first_is_assistant" if "first_is_assistant" in rules else "call_placement"
         if rule in rules and (rule != "call_placement" or calls_in(message)):
             remedy = f"the user message {OPENING!r} is inserted before it"
-            log.repaired(rule, message.path, "the assistant's message may not come first", remedy)
+            log.repaired(rule, message.path, "an assistant message may not come first", remedy)
             return [Message(role="user", parts=(TextPart(text=OPENING),), path=message.path)]
     if last is None or message.role != "user" or "user_after_result" not in rules:
         return []
@@ -157,7 +158,7 @@ def _fillers_before(last: Message | None, message: Message, log: Log) -> list[Me
 
 
 def _system_as_user(message: Message, last: Message | None, log: Log) -> Message:
-    """Turn a system prompt after the assistant or a result into a user message, if the provider rejects it there."""
+    """Convert a system prompt after an assistant message or a result to a user message, if the provider rejects it."""
     if message.role != "system" or last is None or last.role in ("system", "user") or "system_between" not in log.rules:
         return message
     log.repaired(
@@ -167,7 +168,7 @@ def _system_as_user(message: Message, last: Message | None, log: Log) -> Message
 
 
 def _split_calls(message: Message, log: Log) -> list[Message]:
-    """Split an assistant message that mixes text with calls: the calls go into a second message."""
+    """If an assistant message mixes text with calls, move the calls to a second message."""
     other_parts = [part for part in message.parts if not isinstance(part, ToolCallPart)]
     calls, has_text = calls_in(message), any(isinstance(part, TextPart) and part.text for part in other_parts)
     if message.role != "assistant" or not calls or not has_text:
@@ -177,7 +178,7 @@ def _split_calls(message: Message, log: Log) -> list[Message]:
 
 
 def _mark_unsigned_calls(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
-    """Mark calls without a signature: in messages without a wire form, and in all messages of the current turn."""
+    """Mark unsigned calls in messages that have no wire form, and in all messages of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
     turn = (
@@ -196,7 +197,7 @@ def _mark_unsigned_calls(messages: list[Message], log: Log, *, is_end: bool) -> 
 
 
 def _continues_calls(messages: list[Message], at: int) -> bool:
-    """Whether a received message continues the calls of the previous message: only a turn's first call is signed."""
+    """Return whether a received message continues the calls of the previous message, so its calls need no signature."""
     previous_message = messages[at - 1] if at else None
     return (
         previous_message is not None
@@ -207,14 +208,17 @@ def _continues_calls(messages: list[Message], at: int) -> bool:
 
 
 def _add_missing_reasoning(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
-    """Add missing reasoning, empty, to calls in messages without a wire form; if the model reasons, to all calls."""
+    """Add empty reasoning to messages with calls that lack it: to all if the model reasons, else without a wire form.
+
+    Messages without a wire form are the messages that the encoder writes.
+    """
     if "missing_reasoning" not in log.rules:
         return messages
     return [missing_reasoning(message, log) if thinks or message.raw is None else message for message in messages]
 
 
 def begins_turn(message: Message) -> bool:
-    """Whether a message begins a turn: a user message without results."""
+    """Return whether a message begins a turn, that is, whether it is a user message without results."""
     return message.role == "user" and bool(message.parts) and not results_in(message)
 
 
@@ -238,7 +242,7 @@ def _merge_same_roles(messages: list[Message], log: Log) -> list[Message]:
 
 
 def _merge_media(last: Message, message: Message) -> Message | None:
-    """Merge result messages that hold images, so that no image is written between two results."""
+    """Merge neighbouring result messages if one holds media, so the encoder writes no media between two results."""
     if not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
         return None
     return with_parts(last, (*last.parts, *message.parts))

@@ -21,15 +21,15 @@ NO_ANSWER = "The call was not answered."
 
 
 class LateResultError(Exception):
-    """A result arrived for a call that was treated as unanswered: the history must be converted again from scratch."""
+    """A result arrived for a call that was already handled as unanswered; convert the whole history again."""
 
 
 class Pairs:
-    """The call ids carried over from earlier messages, and the pairs of the current messages.
+    """The call ids from earlier messages, and the pairs of calls and results in the current messages.
 
-    ``answered`` holds calls with a result. ``filled_in`` holds calls that this library answered as not run. ``left``
-    holds calls without a result, which the provider accepts. ``calls`` maps the ``id()`` of each result in the current
-    messages to the call that it answers.
+    ``answered`` holds the ids of calls with a result. ``filled_in`` holds the ids of calls that this library answered
+    as not run. ``left`` holds the ids of calls that stayed without a result, because the provider accepts that.
+    ``calls`` maps the ``id()`` of each result in the current messages to the call that it answers.
     """
 
     __slots__ = ("answered", "calls", "filled_in", "left")
@@ -41,7 +41,7 @@ class Pairs:
         self.calls: dict[int, ToolCallPart] = {}
 
     def copy(self) -> "Pairs":
-        """Return an independent copy, without the pairs of the current messages."""
+        """Return an independent copy, without the pairs in the current messages."""
         pairs_copy = Pairs()
         pairs_copy.answered, pairs_copy.filled_in, pairs_copy.left = (
             set(self.answered),
@@ -52,7 +52,10 @@ class Pairs:
 
 
 class _Asked:
-    """A call and its result (``answer``), with their positions; ``is_late`` if other messages came between them."""
+    """A call and its result (``answer``), with the positions of their messages.
+
+    ``is_late``: other messages came between the call and the result, and the provider rejects this.
+    """
 
     __slots__ = ("answer", "answer_at", "at", "is_late", "part")
 
@@ -71,16 +74,18 @@ def pair_calls(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: b
 
     Args:
         messages: The messages. Each call and result has an id.
-        log: Receives the repairs.
-        pairs: The state from preceding messages. Updated in place.
-        is_end: Whether no messages follow. If so, calls of the last turn may still wait for results.
+        log: The log to which this function adds the repairs.
+        pairs: The state after the preceding messages. This function updates the object in place.
+        is_end: Whether no messages follow. If so, calls in the last turn may still wait for results.
 
     Raises:
-        LateResultError: A result answers a call that an earlier run filled in or left without a result.
+        LateResultError: A result answers a call that an earlier conversion answered as not run, or left without a
+            result.
     """
     calls, dropped, last_turn, last_other = _match_results(messages, log, pairs)
-    # Parts are frozen, so each change creates a new object with a new id(). ``renewed`` maps the id() of a result that
-    # was read to its replacement. ``moved`` holds results that leave their message; ``inserted`` says where they go.
+    # Parts are frozen, so each change creates a new object with a new id(). ``replacements`` maps the id() of each
+    # original result to its replacement. ``moved_ids`` holds the id() of results that leave their message, and
+    # ``inserted_results`` holds these results by the position of their call.
     inserted_results: dict[int, list[ToolResultPart]] = {}
     moved_ids: set[int] = set()
     replacements: dict[int, ToolResultPart] = {}
@@ -113,7 +118,7 @@ def pair_calls(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: b
 
 
 def _copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
-    """Copy the name and wire form of a call to its result, so that the encoder can write a result that has no form."""
+    """Copy the name and wire form of a call to its result, if the encoder must write the result."""
     if answer.raw is not None:
         return answer
     return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
@@ -127,9 +132,10 @@ def _replace_results(message: Message, renewed: dict[int, ToolResultPart]) -> Me
 
 
 def _sort_results(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
-    """Sort the results in a message by the order of their calls, if the message has no wire form or calls have no ids.
+    """Sort the results in a message in the order of their calls.
 
-    Providers without call ids match results to calls by position.
+    This is needed if the message has no wire form. It is also needed for providers without call ids, because they match
+    results to calls by position.
     """
     results = results_in(message)
     if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
@@ -142,12 +148,13 @@ def _sort_results(message: Message, log: Log, pairs: Pairs, order: dict[int, int
 def _match_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
     """Match results to calls in one pass.
 
-    A turn is one message. But if the provider joins neighbouring assistant messages (``joins``), they are one turn: a
-    streaming client may store each chunk as a message, and then answer the calls of all chunks together.
+    A turn is one message. But if the provider joins neighbouring assistant messages (``joins``), these messages are one
+    turn: a streaming client may store each chunk as a message, and then answer the calls in all chunks together.
 
     Returns:
-        The calls with their results, the ``id()`` of the results to drop, the position of the last turn, and the
-        position of the last message that is not the assistant's. A message of only results moves neither position.
+        The calls with their results, the ``id()`` of each result to drop, the position of the last turn, and the
+        position of the last message that is not an assistant message. Both positions ignore messages that hold only
+        results.
     """
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
@@ -176,14 +183,14 @@ def _match_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple
 
 
 def _continues_turn(messages: Sequence[Message], at: int, last_content: int) -> bool:
-    """Whether this message continues the assistant's message directly before it."""
+    """Return whether the message at this position continues an assistant message directly before it."""
     return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
 def _find_call(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
     """Return the call that a result answers, or ``None``.
 
-    If calls share the id, the result answers the first waiting call in the latest message that has one.
+    If several calls share the id, the result answers the first waiting call in the latest message with a waiting call.
     """
     waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
     return next((call for call in waiting if call.at == waiting[-1].at), None)
@@ -195,7 +202,7 @@ def _drop_unasked_result(
     """Drop a result that answers no waiting call, if the provider rejects such results.
 
     Raises:
-        LateResultError: An earlier run answered the call as not run, or left it without a result.
+        LateResultError: An earlier conversion answered the call as not run, or left it without a result.
     """
     if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
@@ -236,9 +243,10 @@ def _handle_unanswered_call(
 def _rebuild(
     messages: Sequence[Message], dropped: set[int], inserted: dict[int, list[ToolResultPart]]
 ) -> list[Message]:
-    """Remove the dropped results, and insert results after the message of their calls.
+    """Remove the dropped results, and insert new results after the messages of their calls.
 
-    ``inserted`` maps the position of that message to the results. Existing results after the message come first.
+    ``inserted`` maps the position of a message with calls to its new results. If results already follow this message,
+    the new results come after them.
     """
     result_messages: list[Message] = []
     pending: list[Message] = []
@@ -259,7 +267,7 @@ def _is_results(message: Message) -> bool:
 
 
 def _join_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
-    """Merge the results of one message's calls into one message, in the order of the calls."""
+    """Merge neighbouring messages with results into one message, and sort the results in the order of their calls."""
     joined_messages: list[Message] = []
     order: dict[str, int] = {}
     for message in messages:
@@ -281,7 +289,7 @@ def _join_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[M
 
 
 def _keep_paths(message: Message, pairs: Pairs) -> Message:
-    """Prepare a message for merging: write each part's original position into its path, and keep the pairs."""
+    """Prepare a message for merging: store each part's position in its path, and update the pairs for the new parts."""
     parts: list[MessagePart] = []
     for part in message.parts:
         parts.append(replace(part, path=part_path(message, part)))

@@ -1,4 +1,4 @@
-"""Reads stored messages of a provider (lists, requests, JSON text or SDK objects) into ``Message`` records."""
+"""Converts a provider's stored messages (lists, requests, JSON text or SDK objects) to ``Message`` records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,10 +18,10 @@ def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) ->
 
     Args:
         messages: The messages, in their order.
-        before: The preceding messages, already linked. Results in ``messages`` may answer their last calls.
+        before: The preceding messages, already linked. Results in ``messages`` may answer the last calls in ``before``.
 
     Returns:
-        The messages. A message that needs no id is returned as the same object.
+        The messages. If a message needs no new id, the list holds the same object.
     """
     waiting = _unanswered(before)
     if all(_has_ids(message) for message in messages) and all(call.has_id for call in waiting):
@@ -31,7 +31,7 @@ def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) ->
     last_message: Message | None = before[-1] if before else None
     for message in messages:
         if message.role == "assistant" and (last_message is None or last_message.role != "assistant"):
-            waiting.clear()  # A new turn begins. Its results do not answer calls of earlier turns.
+            waiting.clear()  # A new turn begins. Its results do not answer calls in earlier turns.
         last_message = message
         position = len(before) + len(linked_messages)
         parts = tuple(_link_part(part, waiting, call_ids, position, index) for index, part in enumerate(message.parts))
@@ -44,7 +44,7 @@ def _has_ids(message: Message) -> bool:
 
 
 def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
-    """Return the unanswered calls of the assistant's last turn, even if user messages follow it."""
+    """Return the unanswered calls in the assistant's last turn, even if user messages follow this turn."""
     answered: set[str] = set()
     calls: list[ToolCallPart] = []
     for index, message in enumerate(reversed(messages)):
@@ -58,11 +58,11 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
 
 
 def _link_part(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
-    """Return the part with an id: its own id, a generated id, or the id of the call that it answers.
+    """Return the part with an id: its original id, a generated id, or the id of the call that it answers.
 
-    A result without an id answers the first waiting call of the same name. If the result has no name either, it
-    answers the first waiting call. Calls that came without an id are tried first. A result whose id belongs to no call
-    can only answer a call that came without an id.
+    A result without an id answers the first waiting call with the same name. If the result also has no name, it answers
+    the first waiting call. Calls that came without an id are tried first. A result whose id belongs to no call can only
+    answer a call that came without an id.
     """
     if isinstance(part, ToolCallPart):
         call = part if part.id else replace(part, id=_make_id(part, position, at), has_id=False)
@@ -90,12 +90,12 @@ def _make_id(call: ToolCallPart, position: int, at: int) -> str:
 
 
 def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()) -> list[Message]:
-    """Read messages, and give ids to calls and results that have none.
+    """Read messages, and give ids to calls and results that have no id.
 
     Args:
         histories: How to read the provider's messages.
-        given: A message, a list of messages, a request that holds them, or the JSON text of any of these. The
-            messages may be dicts or SDK objects.
+        given: A message, a list of messages, a request that holds messages, or any of these as JSON text. The messages
+            may be dicts or SDK objects.
         before: The preceding messages.
 
     Raises:
@@ -129,7 +129,7 @@ def _read_body(given: Any) -> Any:
 
 
 def _convert_sdk_objects(given: Any) -> Any:
-    """Convert SDK objects anywhere in a value to JSON. A value without SDK objects is returned as the same object."""
+    """Convert all SDK objects in a value to JSON. If the value has no SDK objects, return the same object."""
     if isinstance(given, dict):
         changed_values = {
             key: converted for key, value in given.items() if (converted := _convert_sdk_objects(value)) is not value
@@ -149,7 +149,7 @@ def _convert_sdk_objects(given: Any) -> Any:
 def _restore_kinds(dumped: Any, given: Any) -> Any:
     """Restore ``role`` and ``type`` in the JSON of an SDK object.
 
-    Both may be defaults of the class, which a dump of only the set fields omits.
+    The class may define both as defaults, and a dump of only the set fields omits defaults.
     """
     if isinstance(dumped, list) and isinstance(given, (list, tuple)) and len(dumped) == len(given):
         return [_restore_kinds(item, value) for item, value in zip(dumped, given, strict=True)]

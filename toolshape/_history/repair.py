@@ -1,4 +1,4 @@
-"""Repairs messages of one provider by its rules, and reports the faults that cannot be repaired."""
+"""Repairs messages according to a provider's rules, and reports the faults that cannot be repaired."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class RepairState:
-    """State between conversions: ids in use, paired calls, the last message, and whether the turn has reasoning."""
+    """The state after a conversion: ids in use, paired calls, the last message, and whether the turn has reasoning."""
 
     __slots__ = ("has_thought", "ids", "pairs", "previous")
 
@@ -54,13 +54,14 @@ def repaired(
 
     Args:
         messages: The messages. Each call and result has an id.
-        log: Receives the repairs and the problems.
-        progress: The state after the preceding messages. Updated in place.
+        log: The log to which this function adds the repairs and problems.
+        progress: The state after the preceding messages. This function updates the object in place.
         is_end: Whether no messages follow.
         thinks: Whether the history contains the model's reasoning.
 
     Raises:
-        LateResultError: A result arrives for a call that an earlier run answered as not run, or left without a result.
+        LateResultError: A result arrives for a call that an earlier conversion answered as not run, or left without a
+            result.
     """
     repaired_messages = pair_calls(_drop_empty(messages, log), log, progress.pairs, is_end=is_end)
     repaired_messages = replace_ids(repaired_messages, log, progress.ids, progress.pairs.calls)
@@ -79,11 +80,11 @@ def repaired(
 
 
 def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) -> Message:
-    """Remove the item id of a call if its turn has no reasoning, which the provider would require.
+    """Remove the item id of a call if its turn has no reasoning, because the provider would require the reasoning.
 
-    The reasoning may have been lost in storage. A call from a response that this library read keeps its id (its origin
-    has a fingerprint): nothing was lost. If a provider's own item such as a search precedes the call, the reasoning
-    belongs to that item, and the call needs none.
+    The reasoning may have been lost in storage. If this library read the call from a response (the message's origin has
+    a fingerprint), nothing was lost, so the call keeps its id. If a provider's own item such as a search precedes the
+    call, the reasoning belongs to this item, and the call needs no reasoning.
     """
     if message.role != "assistant":
         progress.has_thought = progress.has_thought and message.role == "tool"
@@ -97,7 +98,7 @@ def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) ->
 
 
 def _drop_empty(messages: Sequence[Message], log: Log) -> list[Message]:
-    """Drop the blank texts and the empty messages that the provider rejects."""
+    """Drop the blank text parts and the empty messages that the provider rejects."""
     kept_messages: list[Message] = []
     for message in messages:
         trimmed = blank_text(message, log) if "blank_text" in log.rules else message
@@ -109,14 +110,14 @@ def _drop_empty(messages: Sequence[Message], log: Log) -> list[Message]:
 
 
 def _is_refused(message: Message, log: Log) -> bool:
-    """Whether the provider rejects this empty message. Some providers accept an empty text, but reject null."""
+    """Return whether the provider rejects an empty message. Some providers accept an empty string, but reject null."""
     rule = log.rules.active.get("empty_message")
     is_null = isinstance(message.raw, dict) and message.raw.get("content") is None
     return rule is not None and (rule.pattern != NULL or is_null)
 
 
 def tools_missing(histories: Histories, model: str | None) -> Problem | None:
-    """Return the problem if a request has no tools but its history has calls; ``None`` if the provider accepts that."""
+    """Return the problem with a history that has calls in a request without tools; ``None`` if that is accepted."""
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
@@ -125,7 +126,7 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
 
 
 def mark_invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
-    """Record in each repair which later signatures it invalidates: a signature covers the messages before it."""
+    """Record in each repair which later signatures it invalidates: a signature covers all messages before it."""
     signed_paths = [
         (index, part_path(message, part))
         for index, message in enumerate(messages)

@@ -1,4 +1,4 @@
-"""Applies the coercion rules at the invalid places of a value, until the value is valid or no rule applies."""
+"""Applies coercion rules to the invalid places in a value, until the value is valid or no rule applies."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -11,8 +11,8 @@ from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is
 from toolshape._validation.faults import Fault, Location, path_of
 
 _MOST_ROUNDS = 6  # JSON text may contain more JSON text: each round coerces one layer
-_MOST_WORK = 1_000_000  # units of about a fifth of a microsecond; a hostile value may have very many faults
-_WORK_OF_TRYING = 200  # per union branch, independent of the size of the value
+_MOST_WORK = 1_000_000  # units of about 0.2 microseconds; the limit protects against values with very many faults
+_WORK_OF_TRYING = 200  # for each union branch, whatever the size of the value
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
 _ABSENT = object()
@@ -23,11 +23,12 @@ class TooMuchWrongError(Exception):
 
 
 class InvalidError(Exception):
-    """A value is invalid: ``faults`` are the places to coerce, ``explained`` returns the faults to report to the model.
+    """A value is invalid.
 
-    ``value`` is the value after the coercions that succeeded. ``work`` is the cost of finding the faults. If
-    ``by_strict_reading`` is true, all faults are numbers such as ``3.0`` where an integer is expected. If the rule
-    ``integral_float`` is on but coerces none of these numbers, the value counts as valid.
+    ``faults`` are the faults to coerce, and ``explained`` returns the faults to report to the model. ``value`` is the
+    value after the coercions that succeeded. ``work`` is the cost of finding the faults. ``by_strict_reading`` is true
+    if every fault is a number such as ``3.0`` where the schema expects an integer. Then the value counts as valid if
+    the rule ``integral_float`` is on and no coercion applies.
     """
 
     def __init__(
@@ -47,11 +48,11 @@ class InvalidError(Exception):
 
 
 class Checker(NamedTuple):
-    """A validator, and the lookup of what its schema expects.
+    """A validator, and a lookup of what its schema expects.
 
-    ``check`` returns the validated value or raises ``InvalidError``. ``expected`` returns what is expected at the place
-    of a fault, or ``None`` if that is unknown. ``slowness`` is the factor by which ``check`` is slower than pydantic.
-    If ``expected`` does not know the place, ``of_node`` returns what the violated part of the schema expects.
+    ``check`` returns the validated value or raises ``InvalidError``. ``expected`` returns what the schema expects at
+    the place of a fault, or ``None`` if that is unknown. ``slowness`` is the factor by which ``check`` is slower than
+    pydantic. If ``expected`` does not know a place, ``of_node`` returns what the violated part of the schema expects.
     """
 
     check: Callable[[Any], Any]
@@ -60,7 +61,7 @@ class Checker(NamedTuple):
     of_node: Callable[[Any, Location], Expected] | None = None
 
     def expected_at(self, fault: Fault) -> Expected | None:
-        """Return what is expected at the place of a fault."""
+        """Return what the schema expects at the place of a fault, or ``None`` if that is unknown."""
         expected = self.expected(fault.at[:-1] if fault.rule == "unknown" else fault.at)
         if fault.node is None or self.of_node is None or (expected is not None and expected.kinds):
             return expected
@@ -68,7 +69,7 @@ class Checker(NamedTuple):
 
 
 class Coercer:
-    """The rules that are on, the reader of JSON text, and the work budget for the coercion of a value.
+    """Holds the coercion rules that are on, the parser for JSON text, and the work budget for a payload.
 
     ``read`` parses JSON text, and repairs it if its second argument is true.
     """
@@ -82,7 +83,7 @@ class Coercer:
         self.rules = rules
         self.parse: Parse = lambda text: read(text, may_repair)
         self._read = read
-        self._work = [0] if work is None else work  # one sum, shared by a payload and all of its parts
+        self._work = [0] if work is None else work  # one sum, which all parts of a payload share
 
     def spend(self, work: int) -> None:
         """Charge work to the budget of the payload.
@@ -95,7 +96,7 @@ class Coercer:
             raise TooMuchWrongError
 
     def at(self, expected: Expected) -> "Coercer":
-        """Return the coercer for a place, with the rules that the author switched on or off there."""
+        """Return a coercer for a place, with the rules that the author switched on or off for the place."""
         if not expected.switched:
             return self
         switched_on = {rule for rule, is_on in expected.switched.items() if is_on}
@@ -110,12 +111,12 @@ def coerce_scalars(
     Args:
         value: A JSON value that this function may change in place.
         refused: The places that a validator rejects, and the values there.
-        expected: Returns what is expected at a place.
+        expected: The lookup of what the schema expects at a place.
         rules: The rules that are on.
-        parse: Parses JSON text.
+        parse: The parser for JSON text.
 
     Returns:
-        The coercions, or ``None`` if coercing scalars is not enough; the value may then be partly coerced.
+        The coercions, or ``None`` if coercing scalars is not enough. In this case, the value may be partly coerced.
     """
     coercions: list[Coercion] = []
     for location, rejected_value in refused:
@@ -149,18 +150,18 @@ def coerce_until_valid(
     """Coerce a value until it is valid.
 
     Args:
-        checker: Validates the value.
+        checker: The validator for the value.
         value: A JSON value that this function may change in place.
         coercer: The rules and the work budget.
-        at: The location of the value in the arguments, for the records of the coercions.
+        at: The location of the value in the arguments, for the coercion records.
         already: The checker's error for this value, if it is already known.
 
     Raises:
         InvalidError: The value is invalid, and no rule applies to the remaining faults.
         TooMuchWrongError: The value has too many faults to examine.
     """
-    # A coercion can uncover new faults: a text becomes an object whose fields are invalid. So the value is validated
-    # again after each round. The number of rounds and the work budget keep the cost of a hostile value bounded.
+    # A coercion can uncover new faults, for example if text becomes an object whose fields are invalid. So each round
+    # validates the value again. The number of rounds and the work budget limit the cost of a hostile value.
     holder = [value]
     coercions: list[Coercion] = []
     for rounds_left in reversed(range(_MOST_ROUNDS)):
@@ -184,7 +185,7 @@ def coerce_until_valid(
 def _coerce_faults(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
-    """Coerce the value at the place of each fault, each place only once."""
+    """Coerce the value at the place of each fault, but coerce each place only once."""
     coercions: list[Coercion] = []
     coerced_locations: set[Location] = set()
     for fault in faults:
@@ -211,7 +212,7 @@ def _drop_unknown(holder: list[Any], name: str, expected: Expected, coercer: Coe
     if "ignore_extra" not in coercer.at(expected).rules or not isinstance(parent, dict) or name not in parent:
         return []
     fields = list(expected.fields())
-    if fields and parent.keys().isdisjoint(fields):  # no field is known: the object was meant for another schema
+    if fields and parent.keys().isdisjoint(fields):  # no field is known, so the object was meant for another schema
         return []
     if is_misspelt(name, (field for field in fields if field not in parent)):
         return []
@@ -221,7 +222,7 @@ def _drop_unknown(holder: list[Any], name: str, expected: Expected, coercer: Coe
 def _coerce_place(
     holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
-    """Coerce a place by the first rule that applies; in a union, use the value on which its branches agree."""
+    """Coerce a place with the first rule that applies; in a union, use the value on which the branches agree."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if proposed := propose(found, expected, coercer.rules, coercer.parse, item):
@@ -257,9 +258,9 @@ def _coerce_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coer
 
 
 def _coerce_by_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
-    """Return the value coerced by the branches of a union, if all branches that accept it yield the same value."""
-    # The value is coerced separately for each branch. Two different outcomes are ambiguous: choosing one outcome would
-    # be a guess, so the place stays invalid.
+    """Coerce a value separately for each branch of a union; return ``None`` if the branches do not agree."""
+    # Branches that reject the value do not count. If two outcomes differ, choosing one outcome would be a guess, so the
+    # place stays invalid.
     text = to_json(found)
     outcomes: dict[bytes, Coerced] = {}
     for branch in expected.branches:
@@ -273,7 +274,7 @@ def _coerce_by_branches(found: Any, expected: Expected, coercer: Coercer, place:
 
 
 def value_at(value: Any, location: Location) -> Any:
-    """Return the value at a location, or ``_ABSENT`` if there is none; ``_ABSENT`` equals no JSON value."""
+    """Return the value at a location, or ``_ABSENT``, which differs from every JSON value, if there is no value."""
     for step in location:
         if (step not in value) if type(value) is dict else not has_step(value, step):
             return _ABSENT
@@ -282,9 +283,9 @@ def value_at(value: Any, location: Location) -> Any:
 
 
 def are_alike(one: Any, other: Any) -> bool:
-    """Whether a value is the value that the validator saw; a user validator may have passed on another value.
+    """Return whether a value is the value that the validator saw; a user validator may have passed on another value.
 
-    For two objects or two arrays, only the kind is compared.
+    Two objects or two arrays always count as alike, because only their types are compared.
     """
     if type(one) is str and type(other) is str:
         return one == other
@@ -297,14 +298,14 @@ def are_alike(one: Any, other: Any) -> bool:
 
 
 def has_step(value: Any, step: int | str) -> bool:
-    """Whether a JSON value has a field or an item at a step of a location."""
+    """Return whether a JSON value has the field or item that a step of a location names."""
     if isinstance(value, list):
         return isinstance(step, int) and step < len(value)
     return isinstance(value, dict) and step in value
 
 
 def _can_be_removed(value: Any, location: Location) -> bool:
-    """Whether a value can be removed without moving others: any field can, but only the last item of an array."""
+    """Return whether removing a value moves no other value: true for any field, but only for the last array item."""
     container = value_at(value, location[:-1])
     return not isinstance(container, list) or location[-1] == len(container) - 1
 

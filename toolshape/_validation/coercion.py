@@ -1,4 +1,4 @@
-"""The coercion rules: each turns an invalid value into the value that its place expects."""
+"""Defines the coercion rules: each rule converts one kind of invalid value to a value that the schema accepts."""
 
 import functools
 import math
@@ -31,16 +31,16 @@ RULES: Mapping[str, bool] = {
 _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 
 Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
-"""Parses JSON text; returns the value and whether the text was repaired, or raises ``ValueError``."""
+"""A parser for JSON text: it returns the value and whether the text was repaired, or raises ``ValueError``."""
 Proposal: TypeAlias = tuple[str, Any]
 """The name of a rule, and the coerced value."""
 
 OMIT = object()
-"""Returned in place of a coerced value if the field or item must be removed."""
+"""The value that a rule returns if it removes the field or item."""
 
 _SEVERAL = r"""[,;|\n]|^\s*[\[{("']"""
 _EXACT_FLOATS = 2**53
-_LONGEST_NUMBER = 300  # digits; no float has more, and Python rejects very long integers
+_LONGEST_NUMBER = 300  # digits; no float needs more, and Python rejects very long integers
 _LONGEST_NAME = 100
 _LIKENESS = 0.8
 _LIKENESS_IF_SHORT = 0.6
@@ -54,15 +54,15 @@ SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decima
 class Expected(NamedTuple):
     """What the schema expects at one place.
 
-    ``location`` is the place in the JSON value. ``kinds`` are the JSON types accepted there. Further kinds are ``list``
-    (an array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a
-    string that contains JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules
-    that the author switched on or off with ``Coerce``, here or around this place. ``fields`` returns an object's field
-    names. ``tags`` are the names of a union's discriminator; if ``has_optional_tag`` is true, the tag may be omitted.
-    ``steps`` is the number of steps of a fault's location that lead to this place. ``part`` compiles a checker for this
-    place alone, ``content`` a checker for the JSON in a string. ``is_scalar``: the fault is exactly at this place, a
-    scalar is expected, and neither strict mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the
-    function gets if the field is omitted.
+    ``location`` is the place in the JSON value. ``kinds`` are the JSON types that the schema accepts there. Further
+    kinds are ``list`` (an array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``),
+    ``decimal``, ``json`` (a string that contains JSON) and ``text`` (a string in a fixed format, such as a date).
+    ``switched`` are the rules that the author switched on or off with ``Coerce``, at this place or around it.
+    ``fields`` returns an object's field names. ``tags`` are the names of a union's discriminator; if
+    ``has_optional_tag`` is true, the tag may be omitted. ``steps`` is how many steps of a fault's location lead to this
+    place. ``part`` compiles a checker for this place alone, and ``content`` compiles a checker for the JSON in a
+    string. ``is_scalar``: the fault is exactly at this place, the schema expects a scalar, and neither strict mode nor
+    ``Coerce`` applies. ``default`` returns, as JSON, the value that the function gets if the field is omitted.
     """
 
     location: Location = ()
@@ -83,31 +83,33 @@ class Expected(NamedTuple):
     default: Callable[[], Any] | None = None
 
     def outcome(self, after: Any) -> Any:
-        """Return the value at this place after a coercion, for the record."""
+        """Return the value to record for this place after a coercion: the default if the value was removed."""
         if after is not OMIT:
             return after
         return None if self.default is None else self.default()
 
     def tag_in(self, found: Any) -> str | None:
-        """Return the name that the discriminator has or should have in a value; ``None`` without a discriminator."""
+        """Return the name of the discriminator that a value has or should have; ``None`` without a discriminator."""
         present_tags = (name for name in self.tags if isinstance(found, dict) and name in found)
         return next(present_tags, self.tags[-1] if self.tags else None)
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
-"""Returns what is expected at a location from a validator's error, or ``None`` if that is unknown."""
+"""A lookup from a location in a validator's error to what the schema expects there, or ``None`` if that is unknown."""
 
 
 @dataclass(frozen=True, init=False)
 class Coerce:
-    """Switch coercion rules for a parameter or field and its contents: ``Annotated[bool, Coerce("bool_text")]``.
+    """Switch coercion rules on or off for a parameter or field and everything inside it.
+
+    Write ``Annotated[bool, Coerce("bool_text")]``, for example.
 
     Args:
         *on: Rules to switch on.
         **switched: Rules to switch on or off: ``Coerce(number_text=False)``.
 
     Raises:
-        ValueError: There is no such rule.
+        ValueError: A rule is unknown, or a value is not a bool.
     """
 
     rules: tuple[tuple[str, bool], ...]
@@ -126,11 +128,13 @@ class Coerce:
 
 
 COERCE = "toolshape_coerce"
-"""The key under which a core schema's metadata holds the rules of ``Coerce``."""
+"""The key for the rules from ``Coerce`` in a core schema's metadata."""
 
 
 def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
-    """Return the rules that are on: the defaults, changed by each layer (``False``: none, ``True``: the defaults).
+    """Return the rules that are on: start from the defaults, and apply each layer in order.
+
+    A mapping switches single rules. ``False`` switches all rules off, and ``True`` restores the defaults.
 
     Raises:
         ValueError: A layer names an unknown rule, or is neither a mapping nor a bool.
@@ -159,17 +163,17 @@ def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library that belongs to an extra is installed."""
+    """Return whether an optional library is installed."""
     import importlib.util  # noqa: PLC0415 - costs a thirtieth of toolshape's import time, and few callers need it
 
     try:
         return importlib.util.find_spec(library) is not None
-    except ValueError:  # the import was blocked: ``sys.modules`` holds None
+    except ValueError:  # something blocked the import: ``sys.modules`` holds None
         return False
 
 
 def is_misspelt(name: str, known: Iterable[str]) -> bool:
-    """Whether an unknown field is clearly a misspelling of one of the known names."""
+    """Return whether an unknown field's name is clearly a misspelling of a known name."""
     if len(name) > _LONGEST_NAME:
         return False
     names = list(known)
@@ -184,14 +188,14 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
 def propose(
     found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
 ) -> Proposal | None:
-    """Return the coercion by the first rule that is on and applies, or ``None`` if no rule does.
+    """Return the first applicable rule that is on, with the coerced value; return ``None`` if no rule applies.
 
     Args:
-        found: The value at the place.
-        expected: What the schema expects at the place.
-        rules: The coercion rules that apply here.
-        parse: Parses JSON text, and repairs it if the rules allow that.
-        item: If a list is expected, what the schema expects of its items.
+        found: The invalid value.
+        expected: What the schema expects in its place.
+        rules: The coercion rules that are on.
+        parse: The parser for JSON text, which repairs the text if the rules allow repairs.
+        item: If the schema expects a list, what it expects for each item.
     """
     for candidate in _propose_from_null(expected) if found is None else _propose_from_any(found, expected, parse, item):
         if candidate[0] in rules:
@@ -213,7 +217,7 @@ def _propose_from_any(found: Any, expected: Expected, parse: Parse, item: Expect
     elif isinstance(found, float) and (number := _integral(found)) is not None:
         proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
     if "list" in kinds and item is not None:
-        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # the outer list may be missing
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # or the outer list is missing
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))
     return proposals
@@ -226,7 +230,7 @@ def _propose_from_text(found: str, expected: Expected, parse: Parse) -> list[Pro
     elif len(found) <= _LONGEST_NUMBER:
         proposals = _propose_from_word(found, expected)
     if expected.nullable and found in _NULLS:
-        # "null" may mean null or a choice spelt "NULL"; choosing one meaning would be a guess.
+        # "null" may mean null, or a choice such as "NULL"; picking one meaning would be a guess.
         return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
     return proposals
 
@@ -278,7 +282,7 @@ def _integers(choices: Iterable[Any]) -> list[int]:
 
 
 def _integral(value: float) -> int | None:
-    """Return the integer that a number equals, judged by its digits as written; ``None`` if it is not integral."""
+    """Return a number as an integer, according to its digits as written; ``None`` if the number is not integral."""
     try:
         number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
     except ArithmeticError:  # the exponent is too large for a Decimal
@@ -287,7 +291,7 @@ def _integral(value: float) -> int | None:
 
 
 def _is_one_item(found: Any, item: Expected) -> bool:
-    """Whether a value found in place of a list is a single item: not several items, and not a wrapper around items."""
+    """Return whether a value in place of a list is clearly one item, not several items or a wrapper around items."""
     if isinstance(found, dict):
         return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):

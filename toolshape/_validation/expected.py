@@ -46,7 +46,10 @@ _LONGEST_STEP = 100
 
 
 class _Unwrapped:
-    """A core schema node without its wrappers, the wrappers' options, and the node behind its user validators."""
+    """A core schema node without its wrappers, and the options that the wrappers set.
+
+    ``behind`` is the node inside the user validators.
+    """
 
     __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
 
@@ -61,13 +64,13 @@ class _Unwrapped:
 
 
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
-    """Compile the lookup from a location in pydantic's errors to what is expected there.
+    """Compile a lookup from a location in pydantic's errors to what the schema expects there.
 
-    A location inside a union resolves to the union itself: this lookup does not decide which branch was meant.
+    For a location inside a union, the lookup returns the union itself, because it cannot tell which branch was meant.
 
     Args:
         schema: The core schema.
-        compile_part: Compiles a ``Checker`` from a part of the schema and the config that applies to the part.
+        compile_part: A function that compiles a ``Checker`` from a part of the schema and the config for this part.
     """
     find = _ExpectedPlaces(schema, compile_part)
     cache: dict[Location, Expected] = {}  # coerced calls look up the same places again and again
@@ -76,7 +79,7 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         place = cache.get(location)
         if place is None:
             place = find(location)
-            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # otherwise the model invented the key
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # do not cache long, invented keys
             if place is not None and is_short:
                 if len(cache) == _MOST_KEPT:
                     cache.clear()
@@ -94,10 +97,10 @@ class _ExpectedPlaces:
         self.compile_part = compile_part
         self.definitions = definitions_of(schema)
 
-    # pydantic's location has more steps than the JSON value is deep: the tag of a branch, and a ``WRAPPER`` step for
-    # each check that ``tighten`` puts around a node. The walk consumes the steps one by one, and ``place`` keeps the
-    # steps that lead through the JSON value. The walk ends at a union without tags, because the next step only names a
-    # branch of the union.
+    # pydantic's location also has steps that are not in the JSON value: the tag of a union branch, and a ``WRAPPER``
+    # step for each check that ``tighten`` puts around a node. The walk consumes the steps one by one, and ``place``
+    # keeps the steps that are in the JSON value. The walk ends at a union without tags, because the next step only
+    # names a branch of the union.
     def __call__(self, location: Location) -> Expected | None:
         unwrapped = _unwrap(self.schema, self.definitions, None)
         place: list[int | str] = []
@@ -145,12 +148,12 @@ class _ExpectedPlaces:
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
-        """Return the default of a field as JSON; ``None`` if there is none or a function creates it."""
+        """Return the default of a field as JSON; ``None`` if the field has no default, or a function creates it."""
         node = unwrapped.default
         return None if node is None else write_default(node, self.definitions, unwrapped.config)
 
     def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
-        """Return the checkers of the branches of a union."""
+        """Return a checker for each branch of a union."""
         if unwrapped.node["type"] != "union":
             return ()
         choices = [choice[0] if isinstance(choice, tuple) else choice for choice in unwrapped.node["choices"]]
@@ -170,7 +173,7 @@ def _build_expected(
     if kind == "function-plain":
         if listed_choices is None:
             return None
-        # A flag with too many combinations to list has no choices, and accepts any integer made of its bits.
+        # If an ``enum.Flag`` has too many combinations to list, it has no choices, and accepts any integer of its bits.
         kinds, choices = frozenset({"choice" if listed_choices else "integer"}), listed_choices
     if kind == "union":
         kinds = frozenset({"union"})
@@ -200,7 +203,7 @@ def _build_expected(
 def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
     unwrapped = _Unwrapped(config)
     unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
-    is_authors = True  # inside lax-or-strict, pydantic sets strict, not the author
+    is_authors = True  # until a lax-or-strict node: inside such a node, pydantic sets ``strict``, not the author
     while True:
         kind = node["type"]
         unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
@@ -223,7 +226,7 @@ def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwra
 
 
 def _inmost(node: Node) -> Node:
-    """Return the fields node of a model, inside its validators."""
+    """Return the node inside a model's validators that holds the fields."""
     while node["type"] in TRANSPARENT:
         node = node["schema"]
     return node
@@ -250,7 +253,7 @@ def _child_node(node: Node, step: int | str) -> Node | None:
 
 
 def _item(node: Node, step: int | str) -> Node | None:
-    """Return the schema of an item of an array, or of a value of a map."""
+    """Return the schema for an item of an array or a value of a map."""
     if node["type"] in MAPS:
         return node.get("values_schema") if isinstance(step, str) else None
     items = node.get("items_schema")
@@ -264,7 +267,7 @@ def _item(node: Node, step: int | str) -> Node | None:
 
 
 def named_fields(node: Node) -> list[tuple[str, Node]]:
-    """Return the fields of a node, under the names that a model writes."""
+    """Return the fields of a node, under the names that a language model writes."""
     if node["type"] in ("model", "dataclass"):
         return named_fields(node["schema"])
     if node["type"] == "call":
@@ -277,7 +280,7 @@ def named_fields(node: Node) -> list[tuple[str, Node]]:
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
-    """Return the field that a step names by its Python name, although it has an alias, or by one of several aliases."""
+    """Return the field whose Python name is ``step``, or that has ``step`` as one of several aliases."""
     fields = node.get("fields", {})
     items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)

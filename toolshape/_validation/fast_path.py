@@ -1,4 +1,4 @@
-"""Validates arguments in one strict parse; invalid arguments and repeated keys go to the slow path."""
+"""Validates arguments in one strict parse, and passes invalid arguments and repeated keys to the slow path."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) -> Validate:
-    """Compile the function that validates a model's arguments: JSON text, bytes, or an object.
+    """Compile a function that validates arguments, which may be JSON text, bytes or an object.
 
     Args:
         traits: The pydantic model to validate against, and its traits.
-        settings: How the arguments are validated.
+        settings: How to validate the arguments.
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
@@ -49,7 +49,7 @@ _SlowPath: TypeAlias = Callable[..., Validated]
 
 
 def _compile_slow_path_later(traits: ModelTraits, settings: ValidationSettings) -> _SlowPath:
-    """Return the slow path, which is imported and compiled when arguments first need it."""
+    """Return the slow path; it is imported and compiled only when arguments first need it."""
     compiled: list[_SlowPath] = []
 
     def slow_path(arguments: Any, error: ValueError | None = None) -> Validated:
@@ -63,14 +63,14 @@ def _compile_slow_path_later(traits: ModelTraits, settings: ValidationSettings) 
 
 
 def _limit_depth(name: str, validate: Validate) -> Validate:
-    """Return a validator that first rejects arguments whose nesting is so deep that validation would take too long."""
+    """Return a validator that first rejects arguments that are nested too deeply to be validated in bounded time."""
 
     def bounded(arguments: Any) -> Validated:
         text = parser_input(arguments)
         try:
             text = text if isinstance(text, (str, bytes)) or text is None else to_json(text)
             is_too_much = text is not None and is_too_deep(text, lambda: from_json(text))
-        except ValueError:  # the text is not JSON, which ``validate`` reports
+        except ValueError:  # the text is not JSON; ``validate`` reports that
             is_too_much = False
         if is_too_much:
             problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
@@ -81,7 +81,7 @@ def _limit_depth(name: str, validate: Validate) -> Validate:
 
 
 def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
-    """Return a validator of text, bytes and objects; ``back`` first maps the provider's wire form to canonical form."""
+    """Return a validator for text, bytes and objects; ``back`` first maps a provider's wire form to canonical form."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     count_keys, reserved = traits.count_keys, traits.reserved
 
@@ -96,7 +96,7 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
                     return slow_path(arguments)
             else:
                 model = validate_json(to_json(canonical), strict=True)
-        except ValueError as error:  # raised by pydantic, also for text that is not JSON or not UTF-8
+        except ValueError as error:  # pydantic raises this also for text that is not JSON or not UTF-8
             return slow_path(arguments, error)
         if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
             return slow_path(arguments)
@@ -106,7 +106,7 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
 
 
 def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
-    """Return a validator of text, which nearly all providers send, with minimal overhead on top of pydantic."""
+    """Return a validator with minimal overhead for JSON text, which is what nearly all providers send."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
 
@@ -118,7 +118,7 @@ def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPat
         except ValueError as error:
             return slow_path(arguments, error)
         keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
-        if arguments.count(":") != keys and repeats_key(arguments):  # every key has its own colon
+        if arguments.count(":") != keys and repeats_key(arguments):  # a colon follows every key
             return slow_path(arguments)
         return model, ()
 
@@ -128,13 +128,13 @@ def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPat
 def _compile_text_with_nulls(
     traits: ModelTraits, dropped: Dropped, text: Validate, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
-    """Return a validator of text in which null means "omitted".
+    """Return a validator for JSON text in which null means that a field is omitted.
 
-    It parses the text only once, if defaults can replace the nulls in the validated model.
+    If defaults can replace the nulls in the validated instance, the validator parses the text only once.
     """
-    # The provider's schema lists optional fields as required and nullable, so null means that the field is omitted.
-    # A second validator accepts these nulls; ``forget`` then replaces them with defaults in the validated model. This
-    # validator is compiled when the first null arrives. It is None if the model's schema does not allow that.
+    # The provider's schema lists optional fields as required and nullable, so null means that the field is omitted. A
+    # second validator accepts these nulls; ``forget`` then replaces them with defaults in the validated instance. The
+    # second validator is compiled when the first null arrives. It is None if the core schema does not allow it.
     compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:

@@ -9,9 +9,9 @@ Location: TypeAlias = tuple[int | str, ...]
 class Fault(NamedTuple):
     """One violation that a validator found in a value.
 
-    ``at`` is the location as the validator names it, ``location`` the location in the JSON value, ``found`` the value
-    there. ``rule`` is the validator's name for the violated rule; ``missing`` and ``unknown`` are toolshape's
-    own names, for fields. ``message`` is reported unchanged. ``otherwise`` is reported only if the schema gives no
+    ``at`` is the location as the validator names it. ``location`` is the location in the JSON value, and ``found`` is
+    the value there. ``rule`` is the validator's name for the violated rule; toolshape adds the names ``missing`` and
+    ``unknown``, for fields. ``message`` is reported unchanged. ``otherwise`` is reported only if the schema gives no
     better wording. ``node`` is the violated part of the schema, if the validator knows it.
     """
 

@@ -1,4 +1,7 @@
-"""Writes the feedback on invalid arguments for the model: path, expected and got, bounded and without secrets."""
+"""Writes feedback for the model on invalid arguments: the path, what the schema expects, and what the model sent.
+
+The feedback has a limited length, and shows no secrets.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +45,7 @@ def expected_of(nodes: Sequence[JsonSchema]) -> str:
 
 
 def _is_decimal(nodes: Sequence[JsonSchema]) -> bool:
-    """Whether the nodes are the schema of a Decimal: a number, or a string that spells a number."""
+    """Return whether the nodes are the schema of a Decimal: a number, or a string with the pattern of a number."""
     patterns = [node["pattern"] for node in nodes if node.get("type") == "string" and "pattern" in node]
     return any(node.get("type") == "number" for node in nodes) and any(
         pattern == NUMBER_TEXTS["decimal"] for pattern in patterns
@@ -119,14 +122,16 @@ _INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), an
 
 
 def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
-    """Turn faults into problems, one per place, in the order of the fields; unknown fields follow known fields.
+    """Convert faults to problems, one for each place, in the order of the schema's fields.
+
+    In each object, unknown fields come after known fields.
 
     Args:
         faults: The faults that a validator found; the first fault at a place is reported.
         schema: The canonical schema of the arguments.
 
     Returns:
-        The first hundred problems; if there are more, an extra problem says how many.
+        The first hundred problems. If there are more, one further problem states how many are left out.
     """
     secrets = Secrets(schema)
     places: dict[Location, Fault] = {}
@@ -203,8 +208,8 @@ def _meant_name(fault: Fault, schema: JsonSchema) -> str:
 def faults_of_meant_branch(branches: Iterable[Sequence[Fault]], place: Location) -> Sequence[Fault] | None:
     """Return the faults of the union branch that was probably meant, or ``None`` if that is unclear.
 
-    Of the branches that match the value's type and tag, the branch with the fewest faults was probably meant. If two
-    branches have equally few faults, that is unclear.
+    Only branches that match the value's type and tag are considered. The branch with the fewest faults was probably
+    meant. If two branches both have the fewest faults, it is unclear which branch was meant.
 
     Args:
         branches: The faults of each branch.
@@ -218,7 +223,7 @@ def faults_of_meant_branch(branches: Iterable[Sequence[Fault]], place: Location)
 
 
 def _is_of_another_kind(fault: Fault, place: Location) -> bool:
-    """Whether a fault shows that its branch was not meant: the value has another type or another tag."""
+    """Return whether a fault shows that its branch was not meant, because the value has another type or tag."""
     if fault.location == place:
         return not fault.message
     return len(fault.location) == len(place) + 1 and fault.rule in ("literal_error", "const")
@@ -233,7 +238,7 @@ _LONGEST_TEXT = 4_000
 
 
 def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
-    """Return the model's own JSON with a comment at each fault; secrets and long parts without faults are omitted.
+    """Return the arguments as JSON with a comment at each fault; omit secrets and long parts without faults.
 
     Args:
         value: The parsed arguments.
@@ -241,7 +246,7 @@ def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str
         schema: The canonical schema of the arguments.
 
     Returns:
-        The text; empty if it would be too long.
+        The text, or an empty string if the text would be too long.
     """
     comments = {problem.path: str(problem).removeprefix(f"{problem.path}: ") for problem in problems[:_MOST_FAULTS]}
     omitted_count = sum(int(problem.got) if problem.rule == "more" else 1 for problem in problems[_MOST_FAULTS:])
@@ -284,7 +289,7 @@ def _contains_place(path: str, place: str) -> bool:
 
 
 def _shown_items(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
-    """Yield ``(index, 0)`` for each item at or near a fault, and ``(index, count)`` for each gap between them."""
+    """Yield ``(index, 0)`` for each item at or near a fault, and ``(index, count)`` for ``count`` omitted items."""
     faulty_indices = {
         index for index, path in enumerate(paths) if any(_contains_place(path, fault) for fault in faults)
     }

@@ -15,8 +15,8 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
     """Parse JSON text and keep numbers as written; return the value, and whether the text was repaired.
 
     Args:
-        text: The text; an empty text is not JSON.
-        repair: Parses text that is almost JSON; ``None`` if repairs are not allowed.
+        text: The text; an empty string is not JSON.
+        repair: A parser for text that is almost JSON; ``None`` if repairs are not allowed.
 
     Raises:
         UnreadableError: The text is cut off (``json_truncated``), is not JSON (``json_invalid``), or repeats a key
@@ -51,11 +51,11 @@ _PLAIN_WORDS = {
     "unexpected end of hex escape": "half of a surrogate pair",
     "recursion limit exceeded": "nested too deeply",
 }
-"""The parser's messages, each with a plainer wording for a model or a developer."""
+"""The parser's messages, each with a plainer wording that the model or a developer reads."""
 
 
 def _plain_wording(message: str) -> str:
-    """Return the parser's message in plain words, with the place that it names."""
+    """Return the parser's message in plain words, and keep the line and column that it names."""
     wording = next(
         (
             plain_message + message[len(parser_message) :]
@@ -71,7 +71,7 @@ _FLOAT = re.compile(r"[0-9][.eE]")  # also matches inside strings; that only cos
 
 
 def repeats_key(text: str | bytes) -> bool:
-    """Whether an object in a JSON text repeats a key."""
+    """Return whether an object in JSON text repeats a key."""
     return first_repeated_key(read_json(text)) is not None
 
 
@@ -92,8 +92,9 @@ def keys_in(value: Any) -> int:
 
 
 def has_every_key(text: str | bytes, keys: int) -> bool:
-    """Whether a JSON text certainly repeats no key, if a parser read ``keys`` keys from it.
+    """Return whether JSON text certainly repeats no key, if a parser read ``keys`` keys from it.
 
-    Every key has its own colon, and a parser drops repeated keys. If the two numbers are equal, no key was dropped.
+    In the text, a colon follows every key, and a parser drops repeated keys. If there are as many colons as ``keys``,
+    the parser dropped no key.
     """
     return (text.count(":") if isinstance(text, str) else text.count(b":")) == keys

@@ -1,4 +1,4 @@
-"""Finds the nodes of a schema that describe a place in a value; in a union, there are several."""
+"""Finds the nodes of a schema that describe a place in a value; a place in a union has several nodes."""
 
 import json
 import re
@@ -11,14 +11,14 @@ from toolshape._schema.write_only import is_secret
 from toolshape._validation.faults import Location
 
 MASKED = "[hidden]"
-"""The text that replaces a value that may be secret."""
+"""The text that is shown in place of a value that may be secret."""
 _MOST_NODES = 50
 _MOST_LOOKED_AT = 500
 _DEEPEST = 16  # nested unions and references at one place
 
 
 def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
-    """Return the schema's nodes for a place in a value: several if the place is inside or at a union."""
+    """Return the schema's nodes for a place in a value: several nodes if the place is a union, or inside a union."""
     return nodes_at_steps(schema, location)[-1]
 
 
@@ -34,9 +34,9 @@ def nodes_at_steps(schema: JsonSchema, location: Location) -> list[list[JsonSche
 
 def _expand(node: Any, resolve: Any, depth: int) -> list[JsonSchema]:
     """Expand a node into its ``anyOf``, ``oneOf`` and ``allOf`` branches; follow references."""
-    # The walk keeps a stack instead of recursing: schemas may be recursive and wide. Three limits bound it: the number
-    # of nodes found, the number of nodes looked at, and the depth of unions and references. Branches are pushed in
-    # reverse, so that they are popped in schema order.
+    # This walk uses a stack instead of recursion, because schemas may be recursive and wide. Three limits bound the
+    # walk: the number of nodes found, the number of nodes visited, and the depth of unions and references. Branches are
+    # pushed in reverse, so they are popped in the order of the schema.
     open_nodes: list[JsonSchema] = []
     pending, visited_count = [(node, depth)], 0
     while pending and len(open_nodes) < _MOST_NODES and visited_count < _MOST_LOOKED_AT:
@@ -57,7 +57,7 @@ _SAYS_SOMETHING = frozenset({"type", "properties", "items", "prefixItems", "enum
 
 
 def child_of(node: JsonSchema, step: int | str) -> Any:
-    """Return the schema of a field or item of a node, or ``None``."""
+    """Return the schema of a node's field or item, or ``None`` if the node describes no such field or item."""
     if isinstance(step, int):
         prefix = node.get("prefixItems", [])
         return prefix[step] if step < len(prefix) else node.get("items")
@@ -78,7 +78,10 @@ def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
 
 
 class Secrets:
-    """Finds the places that may hold a secret: places marked ``writeOnly`` or as a password, and places around them."""
+    """Finds the places in a value that may hold a secret, according to a schema.
+
+    Such a place is marked ``writeOnly`` or as a password, or contains a marked place.
+    """
 
     def __init__(self, schema: JsonSchema) -> None:
         self.schema = schema
@@ -86,7 +89,7 @@ class Secrets:
         self.are_there = '"writeOnly"' in text or '"password"' in text
 
     def may_be_at(self, location: Location) -> bool:
-        """Whether the value at a location must be hidden: in a schema with secrets, only unmarked scalars are shown."""
+        """Return whether to hide the value at a location: if a schema has secrets, only unmarked scalars are shown."""
         if not self.are_there:
             return False
         nodes_along = nodes_at_steps(self.schema, location)
@@ -95,7 +98,7 @@ class Secrets:
         return not nodes_along[-1] or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, nodes_along[-1]))
 
     def visible(self, location: Location) -> Location:
-        """Return a location up to the first secret: the keys of a secret object are secret too."""
+        """Cut a location off after the first secret step, because the keys inside a secret object are secret too."""
         if not self.are_there:
             return location
         nodes_along = nodes_at_steps(self.schema, location)
@@ -105,7 +108,7 @@ class Secrets:
         )
 
     def masked(self, value: Any, location: Location = ()) -> Any:
-        """Return a value with ``MASKED`` at each place that may hold a secret."""
+        """Return a copy of a value in which ``MASKED`` replaces each part that may be secret."""
         if not self.are_there:
             return value
         if isinstance(value, (dict, list)) and any(map(_is_marked, nodes_at_steps(self.schema, location))):
@@ -122,7 +125,7 @@ def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
 
 
 def is_scalar(node: JsonSchema) -> bool:
-    """Whether a node describes only scalars, but not a string that contains JSON with a schema."""
+    """Return whether a node describes only scalars; a string that contains JSON with a schema does not count."""
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     return (

@@ -1,4 +1,4 @@
-"""Finds the traits of a pydantic model that decide how its arguments are validated."""
+"""Finds the traits of a pydantic model that decide how toolshape validates its arguments."""
 
 from typing import NamedTuple
 
@@ -12,12 +12,12 @@ from toolshape._schema.backtracking import DEEPEST, may_backtrack, unions_recur
 
 
 class ModelTraits(NamedTuple):
-    """The traits of a model that decide how its arguments are validated.
+    """The traits of a pydantic model that decide how toolshape validates its arguments.
 
-    ``count_keys`` counts the JSON keys of a validated model; ``None`` if the model does not show them.
-    ``has_decimals``: a place expects a Decimal. ``lax``: the author made a place lax, or gave it a before, wrap or
-    plain validator. ``unions_recur``: a union contains itself. ``deepest`` is the maximum nesting depth of the
-    arguments, if the validator's work multiplies with each level.
+    ``count_keys`` counts the JSON keys from which an instance was validated; ``None`` if the instance does not show
+    them. ``has_decimals``: a field or item expects a Decimal. ``lax``: the author made a field or item lax, or gave it
+    a before, wrap or plain validator. ``unions_recur``: a union contains itself. ``deepest`` is the maximum nesting
+    depth of the arguments, if the validator's work multiplies with each level.
     """
 
     model: type[BaseModel]
@@ -31,7 +31,7 @@ class ModelTraits(NamedTuple):
 
 
 def traits_of(definition: FunctionDefinition) -> ModelTraits:
-    """Return the traits of the model of a function definition."""
+    """Return the traits of a function definition's pydantic model."""
     nodes = list(core_nodes(definition.model.__pydantic_core_schema__))
     return ModelTraits(
         model=definition.model,
@@ -49,4 +49,4 @@ _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plai
 
 
 def _is_lax(node: Node) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # there, pydantic itself sets it
+    return node.get("strict") is False and node["type"] != "tagged-union"  # pydantic sets it for a tagged union

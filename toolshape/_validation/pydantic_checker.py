@@ -26,14 +26,14 @@ _LONGEST_WITH_SCALARS = 10_000  # characters; longer text takes the path that bo
 def compile_slow_path(
     traits: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, ValueError | None], Validated]:
-    """Compile the slow path: a function that takes the arguments as sent, and the fast path's error or ``None``."""
+    """Compile the slow path: a function of the arguments as sent and the fast path's error (or ``None``)."""
     checker = _checker_of(traits)
     needs_full_path = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
     is_plain = not (needs_full_path or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: ValueError | None) -> Validated:
         find_refusal = None
-        if isinstance(error, ValidationError) and not traits.lax:  # a lax model may still accept the arguments
+        if isinstance(error, ValidationError) and not traits.lax:  # a lax pydantic model may still accept the arguments
             if is_plain and type(arguments) is str:
                 validated = _coerce_only_scalars(traits, checker.expected, settings.rules, arguments, error)
                 if validated is not None:
@@ -76,7 +76,7 @@ def _coerce_only_scalars(
         return None
     coerced_text = to_json(value)
     omitted_count = sum([coercion.rule == "null_as_default" for coercion in coercions])
-    if coerced_text.count(b":") + omitted_count != text.count(":"):  # a key is repeated: each key has its own colon
+    if coerced_text.count(b":") + omitted_count != text.count(":"):  # if colons are missing, a key was repeated
         return None
     try:
         return traits.model.__pydantic_validator__.validate_json(coerced_text, strict=True), tuple(coercions)
@@ -89,7 +89,7 @@ def _parse(text: str) -> tuple[Any, bool]:
 
 
 def _checker_of(traits: ModelTraits) -> Checker:
-    """Return the checker of a model's arguments, which may have been coerced."""
+    """Return a checker that validates arguments against the pydantic model, and says what the model expects."""
     expected = _compile_expected_with_parts(traits.model.__pydantic_core_schema__)
     return Checker(functools.partial(_check, traits, expected), expected)
 
@@ -117,7 +117,7 @@ def _check_part(validator: SchemaValidator, expected: ExpectedAt, value: Any) ->
 
 
 def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> InvalidError:
-    """Return the ``InvalidError`` that reports pydantic's errors about a value."""
+    """Convert pydantic's errors about a value to an ``InvalidError``."""
     errors = bounded_errors(error)
     work = sum(WORK_OF_FAULT + _WORK_OF_STEP * len(detail["loc"]) for detail in errors)
     refusal = InvalidError(faults_of(errors, value, expected), lambda: explained_faults(errors, value, expected), work)
@@ -126,7 +126,7 @@ def _refusal(error: ValidationError, value: Any, *, expected: ExpectedAt) -> Inv
 
 
 def _check(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
-    """Validate strictly; if the model is lax and strict mode rejects the value, try ``_check_laxly``."""
+    """Validate strictly; if strict mode rejects the value and the pydantic model is lax, try ``_check_laxly``."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     text = to_json(_restore_decimals(value, expected, ()) if traits.has_decimals else value)
     try:
@@ -144,13 +144,13 @@ def _check(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
 def _check_laxly(
     traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt
 ) -> BaseModel:
-    """Validate laxly if the author's own validators make strict mode expect Python objects such as dates.
+    """Validate laxly, for authors' validators that make strict mode expect Python objects such as dates.
 
-    Each rejected place is first validated strictly, as JSON, against its own part of the schema. If all these places
-    pass, the whole value is validated laxly.
+    This function first validates each rejected place strictly, as JSON, against its own part of the schema. If all
+    these places pass, the function validates the whole value laxly.
 
     Raises:
-        InvalidError: A rejected place or the whole value is invalid; values inside such a place may still be coerced.
+        InvalidError: A rejected place or the whole value is invalid. The coercion rules may still fix the faults.
     """
     wrong_errors: list[ErrorDetails] = []
     inner_errors: list[tuple[Expected, Location, InvalidError]] = []
@@ -195,10 +195,10 @@ def _part_of(
     """Return the place of an error, or ``None`` if the place cannot be validated by itself.
 
     Returns:
-        What is expected there, the function that compiles the place's checker, and its location as pydantic names it;
-        then the value that the validator saw, and the value that the model sent.
+        What the schema expects at the place, the function that compiles a checker for the place, the place's location
+        as pydantic names it, the value that the validator saw, and the value that the language model sent.
     """
-    is_of_keys = KEY in error["loc"]  # the location may also name a branch
+    is_of_keys = KEY in error["loc"]  # the location may also name a union branch
     at = error["loc"][: error["loc"].index(KEY) - 1] if is_of_keys else error["loc"]
     place = expected(at)
     if place is None or place.part is None:
@@ -218,16 +218,16 @@ def _in_whole_value(place: Expected, at: Location, faults: Iterable[Fault]) -> I
 
 
 def _restore_decimals(value: Any, expected: ExpectedAt, location: Location, at: Location = ()) -> Any:
-    """Return the value with each number replaced by its text, as written, where a Decimal is expected.
+    """Replace each number with its text, as written, where the schema expects a Decimal.
 
     Args:
         value: A JSON value with ``WrittenFloat`` numbers.
-        expected: Returns what is expected at a place.
+        expected: The lookup of what the schema expects at a place.
         location: The place in the JSON value.
         at: The place as pydantic names it.
 
     Raises:
-        InvalidError: A number has more digits than a float, and it is unknown whether a Decimal is expected.
+        InvalidError: A number has more digits than a float, and it is unknown whether the schema expects a Decimal.
     """
     if isinstance(value, dict):
         place = expected(at)
@@ -268,7 +268,7 @@ def _restore_decimal(value: WrittenFloat, found: Expected | None, location: Loca
 
 
 def _restore_decimals_in_json(text: str, expected: ExpectedAt) -> str:
-    """Apply ``_restore_decimals`` to JSON text; text that is not JSON is returned unchanged, and the validator rejects it."""
+    """Apply ``_restore_decimals`` to JSON text; return other text unchanged, so the validator rejects it."""
     try:
         return write_json(_restore_decimals(require_unique_keys(read_json(text)), expected, ()))
     except (ValueError, RecursionError):

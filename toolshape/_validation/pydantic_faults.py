@@ -1,4 +1,4 @@
-"""Converts pydantic's errors into faults: one list for the coercions, and one list for the feedback to the model."""
+"""Converts pydantic's errors to faults: one list to coerce, and one list for the feedback to the language model."""
 
 import itertools
 import opcode
@@ -16,24 +16,24 @@ from toolshape._validation.feedback import faults_of_meant_branch
 
 KEY = "[key]"
 """The step in a pydantic location that marks an error about a key, not about the value under the key."""
-_MOST_ERRORS = 10_000  # including the errors of all branches of unions
-_MOST_STEPS = 500_000  # in the locations of all errors together
+_MOST_ERRORS = 10_000  # including the errors from all union branches
+_MOST_STEPS = 500_000  # the total for the locations of all errors
 _DEEPEST_TOLD = 8  # nested unions; deeper faults are reported for the union around them
 
 
 def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) -> list[Fault]:
-    """Return the faults to coerce; a fault inside a union counts as a fault of the union."""
+    """Return the faults to coerce; all errors inside a union become one fault of the union."""
     other_errors, unions = _split_by_union(errors, expected)
     faults = [_place_at_fault(error, rule, place) for error, rule, place in other_errors]
     return faults + [_union_fault(place, union_errors, value) for place, union_errors in unions] if unions else faults
 
 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
-    """Return the faults to report to the model: for a union, the faults of the branch that was probably meant.
+    """Return the faults to report to the language model: for a union, the faults of the branch that was probably meant.
 
-    A user validator may pass on another value. It may also validate with another pydantic model, whose errors pydantic
-    then adds to the list. The feedback shows only values that the language model wrote. For an error about any other
-    value, the feedback says only that the value is rejected.
+    A user validator may pass on another value. It may also validate with another pydantic model, and pydantic then adds
+    the errors of this model to the list. The feedback shows only values that the language model wrote. For an error
+    about any other value, the feedback says only that the value is rejected.
     """
     other_errors, unions = _split_by_union(errors, expected)
     is_same_at: dict[Location, bool] = {}
@@ -52,14 +52,17 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 def _split_by_union(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
-    """Split errors into errors outside unions, each with its rule and what is expected, and errors of each union."""
+    """Split errors into the errors outside unions and the errors of each union.
+
+    With each error outside a union, return the violated rule and what the schema expects.
+    """
     other_errors: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
         place = expected(parent)
-        if place is not None and place.branches and place.steps < len(at):  # else a validator around the union failed
+        if place is not None and place.branches and place.steps < len(at):  # not if a validator around it failed
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
             other_errors.append((error, rule, place))
@@ -118,7 +121,7 @@ def _fault(
 
 
 def _unknown_fields(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
-    """Return faults for fields that no branch of a union has, if the tag that would choose a branch is omitted."""
+    """If a union's optional tag is omitted, return a fault for each field that no branch of the union has."""
     if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
         return []
     location, found_value = _in_value(error["loc"], value)
@@ -138,7 +141,7 @@ def _is_of_model(
     found: Any,
     is_same_at: dict[Location, bool],
 ) -> bool:
-    """Whether an error is about ``found``, the value that the model wrote at the error's place."""
+    """Return whether an error is about ``found``, the value that the language model wrote at the error's place."""
     seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)
@@ -156,7 +159,7 @@ def _is_of_model(
 
 
 def is_same(found: Any, seen: Any) -> bool:
-    """Whether a JSON value equals the value that a validator saw."""
+    """Return whether a JSON value equals the value that a validator saw."""
     return is_equal(found, seen, are_alike)
 
 
@@ -180,9 +183,9 @@ def _union_faults(place: Expected, errors: Sequence[ErrorDetails], value: Any, d
 
 
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
-    """Return a pydantic location without the names of branches and wrappers, and the value there.
+    """Remove the names of branches and wrappers from a pydantic location; return the rest, and the value there.
 
-    The model never saw these names. The location may continue inside a string that contains JSON.
+    The language model never saw these names. The location may continue inside a string that contains JSON.
     """
     steps: list[int | str] = []
     current: Any = value
@@ -202,7 +205,7 @@ OF_FIELDS: Mapping[str, str] = {
     "missing": "missing",
     "missing_argument": "missing",
 }
-"""pydantic's error types for unknown and missing fields, and toolshape's own names for these types."""
+"""pydantic's error types for unknown and missing fields, each with toolshape's name for the rule."""
 _SAID_BY_SCHEMA = frozenset({
     "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
     "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
@@ -212,7 +215,10 @@ _SAID_BY_SCHEMA = frozenset({
 
 
 def _message(error: ErrorDetails, rule: str) -> str:
-    """Return the author's message, pydantic's if no JSON Schema keyword expresses the rule, or else an empty string."""
+    """Return the message to report for an error, or ``""`` if the schema can describe what is expected.
+
+    This is the author's message, or pydantic's message if no JSON Schema keyword expresses the rule.
+    """
     if rule in ("missing", "unknown", "inexact"):
         return ""
     if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
@@ -224,21 +230,21 @@ def _message(error: ErrorDetails, rule: str) -> str:
 
 
 def _is_by_pydantic(error: ErrorDetails) -> bool:
-    """Whether pydantic raised this error, not the author with one of pydantic's error types."""
+    """Return whether pydantic raised this error; a user validator may also raise pydantic's error types."""
     kind = error["type"]
     try:
         known_error = PydanticKnownError(cast("Any", kind), error.get("ctx"))
         return known_error.message() == error["msg"] or kind.endswith(
             ("_type", "_required")
-        )  # JSON input words it otherwise
+        )  # for JSON input, pydantic words these errors differently
     except (KeyError, TypeError, ValueError):
         return False
 
 
 def _is_by_author(error: Exception) -> bool:
-    """Whether a ``raise`` or ``assert`` in the validator's own module raised this error.
+    """Return whether a ``raise`` or ``assert`` in the validator's own module raised this error.
 
-    An error from a deeper module, or from C code (``int("x")``), was not written for a caller.
+    If the error comes from a deeper module, or from C code (``int("x")``), nobody wrote its message for a caller.
     """
     trace = error.__traceback__
     if trace is None:

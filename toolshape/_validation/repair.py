@@ -1,4 +1,4 @@
-"""Parses text that is almost JSON with the grammar of JSON5; needs the extra ``repair``."""
+"""Uses the grammar of JSON5 to parse text that is almost JSON; needs the extra ``repair``."""
 
 import math
 import re
@@ -10,7 +10,7 @@ except ImportError as error:
     raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
 
 
-_LONGEST = 30_000  # characters; json5 parses about as many in a second
+_LONGEST = 30_000  # characters: about as many as json5 parses in a second
 _FENCE = "```"
 _TOKENS = re.compile(
     r"""("(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z))"""  # strings
@@ -32,11 +32,11 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
     The parser accepts trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's
     ``True``, ``False`` and ``None``, and a Markdown fence around the text. JSON5's grammar decides what the text means:
-    nothing is guessed, closed or omitted.
+    the parser does not guess, close open brackets, or omit text.
 
     Args:
         text: The text.
-        number: The type of numbers with a point or an exponent.
+        number: The type for numbers with a decimal point or an exponent.
 
     Raises:
         TruncatedError: The text is cut off.
@@ -44,7 +44,7 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
             or is too long.
     """
     if len(text) > _LONGEST:
-        raise ValueError(f"too long to be repaired: more than {_LONGEST} characters")
+        raise ValueError(f"too long to repair: more than {_LONGEST} characters")
     json5_text = _TOKENS.sub(_to_json5, _remove_fence(text.strip()))
     try:
         value = json5.loads(
@@ -65,7 +65,7 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
 
 def _refuse_broken_names(value: Any) -> None:
-    """Reject a name that contains a line break: no field has such a name, so the text must be broken there."""
+    """Reject a key that contains a line break: no field has such a name, so the text must be broken there."""
     if isinstance(value, dict):
         for name in value:
             if "\n" in name or "\r" in name:
@@ -92,7 +92,7 @@ def _to_json5(match: re.Match[str]) -> str:
 
 
 def _check_escape(match: re.Match[str]) -> str:
-    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); join surrogate pairs, which it splits."""
+    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); convert surrogate pairs to characters."""
     first, second = match.groups()
     if second is not None:
         return bytes.fromhex(first + second).decode("utf-16-be")

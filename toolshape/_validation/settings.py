@@ -1,4 +1,4 @@
-"""Defines how one tool validates the arguments from one provider: name, rules, and the mapping to canonical form."""
+"""Defines the settings for validating one tool's arguments from one provider, such as the coercion rules."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -15,12 +15,12 @@ Validate: TypeAlias = Callable[[Any], Validated]
 
 
 class ValidationSettings(NamedTuple):
-    """How the payloads of one tool are validated.
+    """How the payloads for one tool are validated.
 
-    ``name`` is the tool's name as the model sees it; ``rules`` are the coercion rules that are on. ``back`` maps
-    arguments in a provider's wire form to canonical form (``None``: both forms are the same). If ``drops`` is set,
-    ``back`` only drops null fields from the objects listed there. If ``annotates`` is true, an error quotes the
-    model's own JSON, with comments.
+    ``name`` is the tool's name as the model sees it, and ``rules`` are the coercion rules that are on. ``back`` maps
+    arguments in a provider's wire form to canonical form; it is ``None`` if both forms are the same. If ``drops`` is
+    set, ``back`` only drops null fields from the objects that ``drops`` lists. If ``annotates`` is true, an error
+    quotes the model's own JSON, with comments.
     """
 
     name: str
@@ -34,7 +34,7 @@ def to_canonical(arguments: Any, back: Arrow) -> Any:
     """Convert arguments to canonical form; if they are not a JSON object, or repeat a key, return them unchanged.
 
     Raises:
-        UnreadableError: A JSON text inside the arguments repeats a key.
+        UnreadableError: JSON text in a string of the arguments repeats a key.
     """
     value = arguments
     if isinstance(value, (str, bytes)):

@@ -1,4 +1,4 @@
-"""The slow path: parses, maps back, coerces and validates arguments, or raises ``CallError``."""
+"""The slow path: coerces and validates arguments that the fast path did not accept, or raises ``CallError``."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,15 +26,15 @@ def validate_with_coercions(
     deepest: int | None = None,
     refused: Callable[[Any], InvalidError] | None = None,
 ) -> Validated:
-    """Find the faults of arguments, coerce them as far as the rules allow, and validate again.
+    """Coerce the invalid values in arguments as far as the rules allow, and validate the arguments again.
 
     Args:
-        checker: Validates the arguments.
+        checker: The validator for the arguments.
         schema: The canonical schema of the arguments; the feedback uses its names and types.
-        settings: How the arguments are validated.
+        settings: How to validate the arguments.
         arguments: The payload as sent.
         deepest: The maximum nesting depth, if the validator's work multiplies with each level.
-        refused: Takes the parsed arguments; returns the error that the fast path already raised for them.
+        refused: A function from the parsed arguments to the error that the fast path already raised for them.
 
     Raises:
         CallError: The payload is not an object, or it is invalid and no rule applies.
@@ -56,7 +56,7 @@ def validate_with_coercions(
             "invalid_arguments", tool=settings.name, problems=problems, arguments=error.value, annotated=text
         ) from (error.__cause__ or error)
     except TooMuchWrongError as error:
-        raise _too_deep_error(settings, "too many problems to report: send less at once", "too_much_wrong") from error
+        raise _too_deep_error(settings, "too many problems to report: send fewer values", "too_much_wrong") from error
     except UnreadableError as error:  # raised by ``back`` for JSON text inside the arguments
         raise _unreadable_error(settings.name, error) from error
     except RecursionError as error:
@@ -106,7 +106,7 @@ class _PayloadReader:
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
-        """Parse the JSON text at a place."""
+        """Parse JSON text from a string in the arguments; return the value, and whether the text was repaired."""
         return parse_json(text, _repair_text if may_repair else None)
 
     def parsed(self, text: str | bytes) -> Any:

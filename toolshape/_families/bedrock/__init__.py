@@ -1,4 +1,4 @@
-"""Defines the provider of AWS Bedrock's Converse API."""
+"""Defines the provider for AWS Bedrock's Converse API."""
 
 from toolshape._families.anthropic import ANTHROPIC
 from toolshape._families.anthropic import schema as anthropic_schema
@@ -19,7 +19,7 @@ BEDROCK = Provider(
         pattern=r"[a-zA-Z0-9_-]+", longest=64, evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName"
     ),
     schema=SchemaRules(
-        # Each model has its own rules for keywords. According to the documentation, the strict subset is Claude's.
+        # Each model has its own rules for keywords. According to the documentation, strict tools use Claude's subset.
         refuses=cited("aws-sdk-net#3377; recorded 400s", rules.root_is_object),
         refuses_strict=anthropic_schema.DIALECT,
         lenient=ANTHROPIC.schema.lenient,

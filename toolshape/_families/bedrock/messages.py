@@ -1,6 +1,6 @@
 """Reads and writes the messages of AWS Bedrock's Converse API.
 
-The types are those of botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-22.
+The types come from botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-22.
 """
 
 import json
@@ -72,7 +72,7 @@ def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one re
 
 
 def _block_text(block: JsonObject) -> str:
-    """Return the text of a block with citations, guard content, a search result or a text document."""
+    """Return the text in a block with citations, guard content, a search result or a text document; else ``""``."""
     members = {key: value for key, value in block.items() if isinstance(value, dict)}
     if "citationsContent" in members:
         content = content_list(members["citationsContent"].get("content"))
@@ -105,13 +105,13 @@ _SOUNDS = {
     "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska", "x-aac": "audio/x-aac",
     "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16", "webm": "audio/webm",
 }  # fmt: skip
-"""ImageFormat, DocumentFormat, VideoFormat and AudioFormat of botocore 1.44.5, with the media type of each format."""
+"""The media types of the formats in botocore 1.44.5: ImageFormat, DocumentFormat, VideoFormat and AudioFormat."""
 _KINDS = {"image": _IMAGES, "document": _FILES, "video": _VIDEOS, "audio": _SOUNDS}
 _FORMATS: dict[str, tuple[str, str]] = {}
 for _kind, _forms in _KINDS.items():
     for _form, _media_type in _forms.items():
         _FORMATS.setdefault(_media_type, (_kind, _form))
-"""The kind of block and the format for each media type; if several formats have the type, the first counts."""
+"""The kind of block and the format for each media type; if several formats have the same type, the first is used."""
 
 
 def _read_media(block: JsonObject) -> Image | File | None:
@@ -162,7 +162,7 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write one message; in a user's message, results come first."""
+    """Write one message; in a user message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
     return [{"role": role, "content": write_blocks(message, write_call_part, write_result_part, _write_part)}]
 
@@ -174,14 +174,17 @@ def _write_part(part: MessagePart) -> JsonObject:
 
 
 def write_result_piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a block of a result. A result cannot hold audio, so describe audio as text."""
+    """Write text, an image or a file as a block of a result. A result cannot hold audio, so describe audio as text."""
     if not isinstance(part, Text) and kind_of(part) == "audio":
         return {"text": named(part)}
     return _write_piece(part)
 
 
 def _write_piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a block. Bytes stay bytes, because the SDK encodes them. The API takes no URLs."""
+    """Write text, an image or a file as a block.
+
+    Bytes stay bytes, because the SDK encodes them. The API takes no URLs, so a file without bytes is named in text.
+    """
     if isinstance(part, Text):
         return {"text": part.text}
     part = by_media_type(part)
@@ -196,7 +199,7 @@ def _write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system prompt beside the messages: blocks of text, and cache points."""
+    """Read the system prompt, which is separate from the messages: blocks of text, and cache points."""
     return read_system_prompt(request.get("system"), "system")
 
 
@@ -208,7 +211,7 @@ def _write_system(messages: Sequence[Message]) -> JsonObject:
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """Return the block of a call or of a result with another id."""
+    """Return the block of a call or result with a different id."""
     key = next((key for key in ("toolUse", "toolResult") if isinstance(raw.get(key), dict)), None)
     return None if key is None else {**raw, key: with_id_at(raw[key], "toolUseId", call_id)}
 
@@ -267,7 +270,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
+    """Return a block that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
     tool_use = block.get("toolUse")
     if not tool_use or not isinstance(tool_use.get("input"), str):
         return block
@@ -299,7 +302,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
     """Write the block of a result. ``json`` accepts only objects (haystack#3766); other values are sent as text."""
-    # The server refuses a nested "__type" (bifrost#5762), so such a result is sent as text.
+    # The server refuses a nested "__type" (bifrost#5762), so send a result that contains this key as text.
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]
     if parts:

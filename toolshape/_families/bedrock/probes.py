@@ -1,4 +1,4 @@
-"""Requests that one rule of Converse refuses, each with a twin that it accepts."""
+"""Defines pairs of requests for testing: one that a rule of Converse refuses, and a similar one that it accepts."""
 
 from typing import Any
 

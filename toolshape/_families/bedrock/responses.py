@@ -1,6 +1,6 @@
 """Reads responses of AWS Bedrock's Converse API, and assembles its streams.
 
-The types are those of botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-20.
+The types come from botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11-20.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or a response made of a message or of one call block; ``None`` for any other body."""
+    """Return a response unchanged; wrap a message or a call block in a response; return ``None`` for other bodies."""
     if member(member(body, "output"), "message") is not None:
         return body
     content = member(body, "content")
@@ -53,20 +53,20 @@ def read(body: Any) -> Reading | None:
 
 
 def _without_type(block: Any) -> Any:
-    """Return a block in the form of a request: without the ``type`` that a gateway adds, which the server refuses."""
+    """Return a block for a request: without the ``type`` that gateways add, because the server refuses it."""
     if not isinstance(block, dict) or "type" not in block:
         return block
     return {key: value for key, value in block.items() if key != "type"}
 
 
 def _is_call(block: Any) -> bool:
-    """Return whether a block is a call to answer, not a call that the provider runs itself."""
+    """Return whether a block is a call for the caller to run, not a call that the provider runs itself."""
     tool_use = member(block, "toolUse")
     return tool_use is not None and member(tool_use, "type") != "server_tool_use"
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Until the stop event of a call's block, the input of the call is the text received so far."""
+    """Merge an event. The input of a call is the text received so far, until the stop event for its block arrives."""
     message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
     content = message["content"]
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
@@ -105,7 +105,7 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
         if isinstance(value, (str, bytes)):
             block.setdefault(key, value[:0])
             append_text(block, key, value)
-        elif key == "citation":  # a request accepts no citation beside text
+        elif key == "citation":  # a request accepts no citation next to text
             continue
         elif isinstance(value, dict):
             _join(block.setdefault(key, {}) if key != "reasoningContent" else _reasoning(block, value), value)
@@ -120,7 +120,7 @@ def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of a delta."""
+    """Return the text and the reasoning in a delta."""
     delta = (event.get("contentBlockDelta") or {}).get("delta") or {}
     return TextDelta(delta.get("text") or "", (delta.get("reasoningContent") or {}).get("text") or "")
 

@@ -1,4 +1,4 @@
-"""Imitates the server of Bedrock's Converse API, with the types of botocore 1.44.5 (2026-11-22) and recorded errors."""
+"""Imitates the server of Bedrock's Converse API, from the types in botocore 1.44.5 (2026-11-22) and recorded errors."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ ENDPOINT = Endpoint(
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request."""
+    """Read the tools and the choice in a request."""
     config = as_object(body.get("toolConfig"))
     tools: list[SentTool] = []
     native_count = 0
@@ -78,7 +78,7 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def tools_are_some(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that ``toolConfig`` holds tools if it is present."""
+    """Check that ``toolConfig``, if present, holds at least one tool."""
     config = request.body.get("toolConfig")
     if isinstance(config, dict) and not as_list(config.get("tools")):
         message = "toolConfig has no tools: leave it out"
@@ -91,7 +91,7 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response. Leave out calls whose arguments are not objects."""
+    """Write a response, without calls whose arguments are not objects."""
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
     content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]

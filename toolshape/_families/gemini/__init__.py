@@ -1,4 +1,4 @@
-"""Defines the providers of Google Gemini's generateContent, for the Gemini API and Vertex AI."""
+"""Defines the providers for Google Gemini's generateContent, on the Gemini API and on Vertex AI."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ GEMINI = Provider(
         finishes={
             "STOP": "stop",
             "MAX_TOKENS": "length",
-            "CONTINUATION": "length",  # the SDK asks for the rest itself, unless automatic_continuation is off
+            "CONTINUATION": "length",  # only with automatic_continuation off; otherwise the SDK requests the rest
             **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"), "refusal"),
             **dict.fromkeys(("ESCALATION", "MODEL_ARMOR", "PUP_LIMITED_DISABLED"), "refusal"),
             **dict.fromkeys(

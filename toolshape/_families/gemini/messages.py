@@ -1,4 +1,7 @@
-"""Reads and writes the contents of Gemini's generateContent, with the types of google-genai 3.4.0 (2026-11-22)."""
+"""Reads and writes messages ("contents") for Gemini's generateContent, from the types in google-genai 3.4.0.
+
+The types were read on 2026-11-22.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,7 +42,7 @@ SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 
 def _get_either(node: JsonObject, camel: str, snake: str) -> Any:
-    """Return a member under either spelling of its key: the SDK accepts both."""
+    """Return the value of a key in either spelling, because the SDK accepts both."""
     return node.get(camel, node.get(snake))
 
 
@@ -96,7 +99,7 @@ def _read_media(part: JsonObject) -> Image | File | None:
 
 
 def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
-    """Read a function response. Unwrap its only key if that is ``output`` or ``error`` (documented), or ``result``."""
+    """Read a function response. If its only key is ``output`` or ``error`` (documented) or ``result``, unwrap it."""
     output = response.get("response")
     value, code = output, None
     if isinstance(output, dict) and output.keys() in ({"output"}, {"error"}, {"result"}):
@@ -113,7 +116,7 @@ def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResul
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """Write the part of a call, without an empty id. Callers pass no generated ids."""
+    """Write the part for a call, and omit an empty id. Do not pass an id that toolshape generated."""
     id_field: JsonObject = {"id": call_id} if call_id else {}
     return {"functionCall": {**id_field, "name": name, "args": arguments}}
 
@@ -128,7 +131,7 @@ def _write_unsigned(call: ToolCallPart) -> JsonObject:
 
 
 def write(message: Message) -> list[WireMessage]:
-    """Write one content; in a user's content, results come first."""
+    """Write one message; in a user message, results come first."""
     role = "model" if message.role == "assistant" else "user"
     return [{"role": role, "parts": write_blocks(message, write_call_part, write_result_part, _write_part)}]
 
@@ -140,7 +143,7 @@ def _write_part(part: MessagePart) -> JsonObject:
 
 
 def write_piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a part."""
+    """Write text, an image or a file as a part."""
     if isinstance(part, Text):
         return {"text": part.text}
     part = by_media_type(part)
@@ -150,7 +153,7 @@ def write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system instruction of a request, or of the SDK's ``config``: a string, a content or a list of parts."""
+    """Read the system instruction from a request or its ``config``: a string, a message or a list of parts."""
     config = to_plain_json(request.get("config"))
     for holder in (request, config if isinstance(config, dict) else {}):
         instruction = _get_either(holder, "systemInstruction", "system_instruction")
@@ -173,7 +176,7 @@ _LINKED = ("functionCall", "function_call", "functionResponse", "function_respon
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """Return the part of a call or of a response with another id."""
+    """Return the part of a call or function response with a different id."""
     key = next((key for key in _LINKED if isinstance(raw.get(key), dict)), None)
     return None if key is None else {**raw, key: with_id_at(raw[key], "id", call_id)}
 
@@ -189,7 +192,7 @@ HISTORIES = Histories(
     input_kinds=frozenset(
         {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
     ),
-    # "Unsupported MIME type" of an office document: googleapis/python-genai#829, 2025-05.
+    # The server answers an office document with "Unsupported MIME type": googleapis/python-genai#829, 2025-05.
     media_types=frozenset({"image/*", "audio/*", "video/*", "text/*", "application/pdf"}),
     opaque_keys=frozenset(_SIGNATURES),
     write_unsigned=_write_unsigned,
@@ -233,7 +236,7 @@ VERTEX_HISTORIES = replace(
 
 
 def function_call(part: Any) -> Any:
-    """Return the call in a part, under the key of the wire or of the SDK, or ``None``."""
+    """Return the call in a part, in the wire's or the SDK's spelling of the key, or ``None`` without a call."""
     call = member(part, "functionCall")
     call = member(part, "function_call") if call is None else call
     return call if isinstance(call, dict) or hasattr(call, "name") else None
@@ -250,7 +253,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one content with all responses: Gemini requires as many responses as calls."""
+    """Write one message with all results, because Gemini requires as many function responses as calls."""
     return [{"role": "user", "parts": [_write_own_result(result) for result in results]}]
 
 
@@ -282,7 +285,7 @@ def _is_sent_as_text(text: str, is_error: bool) -> bool:
 
 
 def write_result(call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the part of a response, without an empty id. The output is JSON, or text for an error."""
+    """Write the part for a result, and omit an empty id. The output is JSON, or text for an error."""
     response: JsonObject = {"name": name, **({"id": call_id} if call_id else {})}
     key = "error" if is_error else "output"
     response["response"] = {key: output}

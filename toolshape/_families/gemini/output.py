@@ -1,7 +1,7 @@
-"""Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent, and finds the answer in a content.
+"""Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent, and finds the structured answer.
 
-The types are those of google-genai 3.6.1, read on 2026-11-25. The server needs a media type beside a schema, and the
-SDK does not add it.
+The types come from google-genai 3.6.1, read on 2026-11-25. A schema needs a media type with it, which the SDK does not
+add.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def openapi_keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of all parts except thoughts: an answer may come in several parts, and end with a blank."""
+    """Join the text of all parts except thoughts: an answer may come in several parts, and the last may be blank."""
     parts = assistant[-1].get("parts") or () if assistant else ()
     texts = [member(part, "text") for part in parts if not member(part, "thought")]
     return AnswerText("".join(text for text in texts if isinstance(text, str)))
@@ -32,7 +32,7 @@ _DIALECTS = {"responseJsonSchema": "gemini", "responseSchema": "gemini-openapi"}
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the schema in either field of ``generationConfig``; the SDK calls this object ``config``."""
+    """Read the schema from either of its fields in ``generationConfig``, which the SDK calls ``config``."""
     config = as_object(body.get("generationConfig", body.get("config")))
     for key, dialect in _DIALECTS.items():
         if config.get(key) is not None:
@@ -40,8 +40,8 @@ def sent(body: JsonObject) -> SentOutput | None:
     return None
 
 
-# Models before Gemini 3 refuse a schema beside tools with a 400; Gemini 3 accepts both (alphaXiv/agents#3). Asking for
-# the answer with a tool works for all models.
+# If a request has both a schema and tools, models before Gemini 3 refuse it with a 400; Gemini 3 accepts it
+# (alphaXiv/agents#3). All models can return the answer through a tool.
 BESIDE_TOOLS = NotBesideTools("googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07", r"gemini-[12]")
 OUTPUT = OutputForm(
     keywords=keywords,

@@ -1,6 +1,6 @@
-"""Reads responses of Google Gemini's generateContent, and assembles its streams.
+"""Reads responses from Google Gemini's generateContent, and assembles its streams.
 
-The types are those of google-genai 3.3.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the cited issues.
 """
 
 import re
@@ -17,7 +17,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or a response made of a history's content or of one call; ``None`` for any other body."""
+    """Return a response unchanged; wrap a model's message or a call in a response; return ``None`` for other bodies."""
     if isinstance(member(body, "candidates"), list) or isinstance(member(body, "promptFeedback"), dict):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
@@ -44,11 +44,11 @@ def read(body: Any) -> Reading | None:
     parts = (member(content, "parts") or ()) if content is not None else ()
     calls = [read_call(part) for part in parts if function_call(part) is not None]
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
-    # Parallel calls must go back in one content: only the first part carries the signature (js-genai#1275).
+    # Parallel calls must be sent back in one message, because only the first part has the signature (js-genai#1275).
     assistant: list[JsonObject] = (
         [{**to_plain_json(content), "role": "model"}] if content is not None and member(content, "parts") else []
     )
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id stays without one
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id gets no id
         sent_parts, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )
@@ -62,7 +62,7 @@ def _with_id(part: JsonObject, call_id: str) -> JsonObject:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. A call arrives whole, or in pieces with JSON paths while ``willContinue`` is set."""
+    """Merge an event. A call arrives whole, or in pieces with JSON paths until ``willContinue`` is no longer set."""
     completed: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
@@ -86,7 +86,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     if call is None:
         parts.append(dict(part))
         return []
-    # "x-open" is a call that the next part continues; "x-calls" counts the calls so far.
+    # "x-open" holds a call that the next part continues; "x-calls" counts the calls so far.
     open_call = body.get("x-open")
     if open_call is None or call.get("name"):
         open_call = {**{key: value for key, value in part.items() if key != "function_call"}}
@@ -98,7 +98,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     body["x-open"] = open_call if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if "args" in open_call["functionCall"]:  # parsed again, as ``read_json`` keeps the digits of numbers
+    if "args" in open_call["functionCall"]:  # parse the arguments again, because ``read_json`` keeps numbers exact
         open_call["functionCall"]["args"] = read_json(write_json(open_call["functionCall"]["args"]))
     return [(body["x-calls"] - 1, read_call(open_call))]
 
@@ -108,7 +108,7 @@ _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
-    """Put a value at its JSON path; strings arrive in pieces, so append a string to the string that is there."""
+    """Store a value at its JSON path; strings arrive in pieces, so append each piece to the string so far."""
     matches = _STEP.findall(piece["jsonPath"])
     steps = [
         int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted or other)
@@ -122,7 +122,7 @@ def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
             make_room(container, step, lambda: None)
         existing = container[step] if isinstance(step, int) else container.get(step)
         if next_step is None and isinstance(existing, str) and isinstance(value, str):
-            existing = None  # append_text would copy a string that a variable refers to
+            existing = None  # while a variable refers to the string, append_text would copy it
             append_text(container, step, value)
         elif next_step is None:
             container[step] = value
@@ -132,7 +132,7 @@ def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of an event's parts; the text of thoughts counts as reasoning."""
+    """Return the text in an event's parts; the text of thoughts counts as reasoning."""
     texts = {False: "", True: ""}
     for candidate in event.get("candidates") or ():
         if candidate.get("index", 0) == 0:

@@ -1,6 +1,6 @@
-"""Writes tools and choices for Google Gemini's generateContent, and the rewrites of its two schema dialects.
+"""Writes tools and choices for Google Gemini's generateContent, and rewrites schemas for its two dialects.
 
-The types are those of google-genai 3.3.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the cited issues.
 """
 
 import re
@@ -18,8 +18,8 @@ MODES: dict[ChoiceMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY
 # FunctionDeclaration.parameters_json_schema restricts names to [A-Za-z_][A-Za-z0-9_]{0,63}, as Schema does.
 KEY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 KEYS = everywhere(rewrites.rename_keys(KEY))
-# The keywords documented for responseJsonSchema; Gemini ignores others. A node with $ref may have no other keyword
-# (gcli2api#374, 2026-05), and Gemini accepts cycles only where nothing is required, so references are inlined.
+# The keywords that are documented for responseJsonSchema; Gemini ignores other keywords. References are inlined: a node
+# with $ref may have no other keyword (gcli2api#374, 2026-05), and Gemini accepts no cycle of required fields.
 JSON_KEYWORDS = (
     "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maximum",
     "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
@@ -42,7 +42,7 @@ JSON_SCHEMA = (
 
 
 def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
-    """Move the keywords beside ``anyOf`` into its first branch, because ``anyOf`` must stand alone."""
+    """Move all other keywords into the first branch of ``anyOf``, because ``anyOf`` must be the only keyword."""
     sibling_keywords = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
     if "anyOf" not in node or not sibling_keywords:
         return None
@@ -52,8 +52,9 @@ def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     return Change(node={"anyOf": [first_branch, *other_branches]})
 
 
-# types.Schema is a subset of OpenAPI 3.0. The server answers any other keyword with "Cannot find field" (zed#44875),
-# and a list of types with "cannot start" (google_workspace_mcp#1099). Enums hold only strings (azure-devops-mcp#145).
+# types.Schema is a subset of OpenAPI 3.0. If a schema has another keyword, the server answers "Cannot find field"
+# (zed#44875); for a list of types, "cannot start" (google_workspace_mcp#1099). Enums may hold only strings
+# (azure-devops-mcp#145).
 OPENAPI_KEYWORDS = (
     "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
     "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
@@ -63,9 +64,9 @@ ACCEPTED = tuple(
     for keyword in (*OPENAPI_KEYWORDS, "propertyOrdering")
     for spelling in (keyword, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", keyword))
 )
-"""The keywords that the API reads, in both spellings, and ``propertyOrdering``, which its SDK adds.
+"""The keywords that the API reads, in camel case and snake case, with ``propertyOrdering``, which its SDK adds.
 
-Source: Schema of google-genai 3.6.1, 2026-11-25.
+Source: Schema in google-genai 3.6.1, 2026-11-25.
 """
 OPENAPI_FORMATS = ("date-time", "enum", "float", "double", "int32", "int64")
 OPENAPI = (
@@ -92,7 +93,7 @@ OPENAPI = (
 
 
 def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
-    """Write types in upper case, as the protocol buffer spells them; the SDK does the same."""
+    """Write types in upper case, as in the protocol buffer; the SDK writes them the same way."""
     return Change(node={**node, "type": node["type"].upper()}) if isinstance(node.get("type"), str) else None
 
 
@@ -105,7 +106,7 @@ def openapi_envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - 
 
 
 def _declaration(spec: Spec, parameters: str) -> JsonObject:
-    """Write a declaration. Omit empty parameters: an OBJECT must have properties (python-genai#981, SM#2229)."""
+    """Write a tool's declaration. Omit empty parameters: an OBJECT needs properties (python-genai#981, SM#2229)."""
     declaration: JsonObject = {"name": spec.name}
     if spec.description:
         declaration["description"] = spec.description
@@ -119,7 +120,7 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the config of a request. If Gemini's own tools are beside functions, add the switch that they need.
+    """Return the config for a request. If the tools include Gemini's own tools and functions, add a required switch.
 
     Without the switch, the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
     """
@@ -135,10 +136,10 @@ def _has_functions(entry: Any) -> bool:
 
 
 def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the config of a request. In Gemini's strict mode, VALIDATED, the model writes text or a valid call.
+    """Return the config for a request to Vertex AI.
 
-    Vertex AI does not know the switch for Gemini's own tools (agent-framework#6954, strands-agents/harness-sdk#3646,
-    2026).
+    In Gemini's strict mode, VALIDATED, the model writes text or a valid call. Vertex AI does not know the switch for
+    combining Gemini's own tools with functions (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
     """
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")
@@ -150,8 +151,8 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.is_strict and calling_config.get("mode", "AUTO") == "AUTO":
         calling_config = {"mode": "VALIDATED"}
     if calling_config and not any(map(_has_functions, tools)):
-        # A tool choice needs functions: with Gemini's own tools alone, the server returns a 400 (laravel/ai#259,
-        # 2026-03).
+        # A tool choice needs functions: if a request has only Gemini's own tools, the server returns a 400
+        # (laravel/ai#259, 2026-03).
         if calling_config["mode"] == "ANY":
             raise unsupported(choice, "choice", "Gemini cannot be forced to call its own tools: leave out choice=")
         calling_config = {}

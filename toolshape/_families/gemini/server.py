@@ -1,4 +1,4 @@
-"""Imitates the server of generateContent, with the types of google-genai 3.4.0 (2026-11-22) and recorded errors."""
+"""Imitates the generateContent server, from the types in google-genai 3.4.0 (2026-11-22) and recorded errors."""
 
 import base64
 from collections.abc import Iterator
@@ -39,14 +39,14 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
-# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, warns if both are set, and calls Vertex AI if it is configured to
-# (google-genai 3.6.1, _api_client.py, 2026-11).
+# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and warns if both are set. It calls Vertex AI only if it is
+# configured for Vertex AI (google-genai 3.6.1, _api_client.py, 2026-11).
 VARIABLES = {
     "GOOGLE_GEMINI_BASE_URL": "{url}",
     "GOOGLE_API_KEY": KEY,
     "GOOGLE_GENAI_USE_VERTEXAI": "false",
 }
-# Without vertexai=True, the client reads Gemini's address before it checks whether to call Vertex AI.
+# If the caller does not pass vertexai=True, the client reads Gemini's address before it decides to call Vertex AI.
 VERTEX_VARIABLES = {
     "GOOGLE_VERTEX_BASE_URL": "{url}",
     "GOOGLE_GEMINI_BASE_URL": "{url}",
@@ -63,12 +63,12 @@ ENDPOINT = Endpoint(
 
 
 def _get_either(node: JsonObject, camel: str, snake: str) -> Any:
-    """Return a member under either spelling of its key: the server accepts both."""
+    """Return the value of a key in either spelling, because the server accepts both."""
     return node.get(camel, node.get(snake))
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the declarations and the calling mode of a request. The two fields for parameters have different rules."""
+    """Read the declarations and the calling mode in a request. Each of the two parameter fields has its own dialect."""
     tools: list[SentTool] = []
     native_count = 0
     for at, entry in enumerate(as_list(body.get("tools"))):
@@ -111,7 +111,10 @@ def _read_declaration(declaration: JsonObject, path: str, number: int) -> SentTo
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response with one candidate, and sign its first call. Leave out calls whose arguments are not objects."""
+    """Write a response with one candidate and a signature on its first call.
+
+    Calls whose arguments are not objects are left out.
+    """
     calls, is_malformed = sent_calls(said)
     parts: list[JsonObject] = [{"text": said.text}] if said.text else []
     for at, call in enumerate(calls):
@@ -140,7 +143,8 @@ def _signature(text: str) -> str:
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
     """Split a response into chunks: text in pieces, each call whole. The last chunk holds the finish reason.
 
-    Every chunk has parts: Google's own chat stores each chunk as a content, and the server refuses an empty content.
+    Every chunk has parts, because Google's own chat stores each chunk as a message, and the server refuses an empty
+    message.
     """
     base = {key: value for key, value in body.items() if key != "candidates"}
     if not body.get("candidates"):
@@ -173,7 +177,7 @@ def error(refusal: Refusal) -> ErrorReply:
 
 
 def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that a request with a function calling config has functions; Gemini's own tools do not count."""
+    """Check that a request has functions if it configures function calling; Gemini's own tools do not count."""
     config = as_object(request.body.get("toolConfig", request.body.get("tool_config")))
     if config.get("functionCallingConfig", config.get("function_calling_config")) is not None and not request.tools:
         path = "toolConfig.functionCallingConfig"
@@ -227,7 +231,7 @@ ADDRESS = Address(
 
 
 def body_of(keywords: JsonObject) -> JsonObject:
-    """Convert the keywords of the SDK's call to the body that it sends: most of ``config`` is ``generationConfig``."""
+    """Convert the keyword arguments for the SDK to a request body; most of ``config`` becomes ``generationConfig``."""
     config = as_object(keywords.get("config"))
     body = {key: value for key, value in keywords.items() if key != "config"}
     body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}

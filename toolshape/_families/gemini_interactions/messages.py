@@ -1,4 +1,4 @@
-"""Reads and writes the steps of Gemini's Interactions API, with the types of google-genai 3.4.0 (2026-11-22)."""
+"""Reads and writes steps for Gemini's Interactions API, from the types in google-genai 3.4.0 (2026-11-22)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ from toolshape.messages import (
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Convert a step to a message; content outside a step becomes a user's message."""
+    """Convert a step to a message; content outside a step becomes a user message."""
     kind = str(item.get("type", ""))
     role: Any = "assistant"
     if kind in ("user_input", "model_output"):
@@ -63,7 +63,7 @@ _CONTENTS = {
     "audio": "audio/wav",
     "video": "video/mp4",
 }
-"""The kinds of content, each with the media type for content that does not state one."""
+"""The kinds of content, each with its default media type."""
 
 
 def _read_piece(piece: Any, path: str) -> MessagePart:
@@ -105,7 +105,7 @@ def _read_result(item: JsonObject) -> ToolResultPart:
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """Write the step of a call."""
+    """Write a call as a step."""
     return {"type": "function_call", "id": call_id, "name": name, "arguments": arguments}
 
 
@@ -142,7 +142,7 @@ def _write_part(part: MessagePart) -> JsonObject:
 
 
 def write_piece(part: Part) -> JsonObject:
-    """Write a text, image or file as a piece of content."""
+    """Write text, an image or a file as a piece of content."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
@@ -152,7 +152,7 @@ def write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system instruction of a request."""
+    """Read the system instruction from a request."""
     return read_system_prompt(request.get("system_instruction"), "system_instruction")
 
 
@@ -161,7 +161,7 @@ def _write_system(messages: Sequence[Message]) -> JsonObject:
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
-    """Return the step of a call or of a result with another id."""
+    """Return the step of a call or result with a different id."""
     return with_id_at(raw, "call_id" if raw.get("type") == "function_result" else "id", call_id)
 
 
@@ -198,7 +198,7 @@ def read_call(step: Any) -> WireCall:
 
 
 def with_object_arguments(step: JsonObject) -> JsonObject:
-    """Return a step that a request accepts. If arguments were cut off, they are text: wrap them in an object."""
+    """Return a step that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
     text = step.get("arguments")
     return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
 
@@ -222,7 +222,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the step of a result, with the call's id and a flag for errors. A result without parts is sent as text."""
+    """Write a result as a step, with the call's id and a flag for errors. Send a result without parts as text."""
     step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
     step["result"] = [write_piece(part) for part in parts] or text
     if is_error:

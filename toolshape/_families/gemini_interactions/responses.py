@@ -1,6 +1,6 @@
-"""Reads responses of Gemini's Interactions API, and assembles its streams.
+"""Reads responses from Gemini's Interactions API, and assembles its streams.
 
-The types are those of google-genai 3.3.0, read on 2026-11-20.
+The types come from google-genai 3.3.0, read on 2026-11-20.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_interaction(body: Any) -> Any:
-    """Return an interaction, or an interaction made of steps with a call; ``None`` for any other body."""
+    """Return an interaction unchanged; wrap steps with a call in an interaction; return ``None`` for other bodies."""
     if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
         return body
     steps = body if isinstance(body, list) else [body]
@@ -75,7 +75,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _join(step: JsonObject, delta: JsonObject) -> None:
-    """Merge a delta: arguments and text arrive in pieces, a signature arrives whole."""
+    """Merge a delta: arguments and text arrive in pieces, but a signature arrives whole."""
     if isinstance(delta.get("arguments"), str) and isinstance(step.get("arguments"), str):
         append_text(step, "arguments", delta["arguments"])
     elif "signature" in delta:
@@ -87,7 +87,7 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text of an event: of a delta, or of the start of a step that already holds content."""
+    """Return the text in an event: a delta, or the start of a step that already holds content."""
     kind = event.get("event_type") or event.get("type")
     if kind == "step.start":
         step = event.get("step") or {}

@@ -1,4 +1,4 @@
-"""Imitates the server of Gemini's Interactions API, with the types of google-genai 3.4.0 (read on 2026-11-22)."""
+"""Imitates the server of Gemini's Interactions API, from the types in google-genai 3.4.0 (read on 2026-11-22)."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", var
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice of a request."""
+    """Read the tools and the choice in a request."""
     entries = as_list(body.get("tools"))
     tools = tuple(
         read_function(entry, f"tools[{at}]", at, entry)
@@ -53,7 +53,7 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write an interaction with these steps: a signed thought if there are calls, the text, and the calls."""
+    """Write an interaction: a step with a signed thought if there are calls, then the text, then the calls."""
     calls, is_malformed = sent_calls(said)
     seed = said.id
     steps: list[JsonObject] = []
@@ -85,7 +85,7 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split an interaction into its events: each step starts, arrives in pieces if possible, and stops."""
+    """Split an interaction into stream events: each step starts, arrives in pieces if possible, and stops."""
     started_body = {**body, "steps": [], "status": "in_progress"}
     yield {"event_type": "interaction.created", "interaction": started_body}
     steps: list[JsonObject] = body.get("steps") or []
@@ -104,7 +104,7 @@ _IN_PIECES = ("arguments", "content", "signature")
 
 
 def _deltas(step: JsonObject) -> Iterator[JsonObject]:
-    """Yield the deltas of a step: the pieces of its arguments, its signature, or the pieces of its only text."""
+    """Yield the deltas for a step: the pieces of its arguments or its text, or its whole signature."""
     content = as_list(step.get("content"))
     if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
         for piece in split_text(json.dumps(step["arguments"], ensure_ascii=False)):

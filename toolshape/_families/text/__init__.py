@@ -21,7 +21,7 @@ FAMILY = "text"
 
 
 def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
-    """Return the schema unchanged, and report the values that a format without types cannot hold."""
+    """Return the schema unchanged, and report the values that calls in an untyped format cannot hold."""
     properties = schema.get("properties", {})
     resolve = resolver(schema)
     closing_mark = text_format.layout.parameter.partition("{value}")[2].strip()
@@ -33,7 +33,7 @@ def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
             path=str(node.get(PATH, key)) if isinstance(node, dict) else key,
             keyword="anyOf",
             kind="narrowed",
-            note="a string that reads as another type cannot be written",
+            note="a string that would be read as another type cannot be written",
         )
         for key, node in properties.items()
         if admits_texts_and_others(node, resolve)
@@ -95,7 +95,7 @@ def _provider(text_format: TextFormat) -> Provider:
 
 
 def _form_of_results(text_format: TextFormat) -> openai_messages.VendorForm:
-    """Return the form of tool results; results contain the call's id if the chat template needs ids."""
+    """Return the form for tool results; each result contains the call's id if the chat template needs ids."""
     return huggingface.FORM._replace(sends_made_up_ids=text_format.needs_ids)
 
 

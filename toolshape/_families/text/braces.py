@@ -1,8 +1,8 @@
 """Reads and writes values in braces whose strings have a mark on both sides, as Gemma writes arguments.
 
-``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models leave
-quotes out: a word that is neither quoted nor JSON is a string, and so is a value with only its closing quote
-(sglang#39240).
+``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models
+sometimes leave out quotes. So a word that is neither quoted nor JSON is read as a string, and so is a value with only
+its closing quote (sglang#39240).
 """
 
 import re
@@ -14,7 +14,7 @@ from toolshape._schema.values import as_json, object_of
 
 
 class _Patterns(NamedTuple):
-    """Patterns of a quoted string, of an object's key with its colon, and of a string without its opening quote."""
+    """Patterns for a quoted string, for an object's key with its colon, and for a string without its opening quote."""
 
     string: re.Pattern[str]
     key: re.Pattern[str]
@@ -40,12 +40,12 @@ def read_braces(text: str, quote: str) -> Any:
     """Parse a value.
 
     Raises:
-        ValueError: The text is not one value, or is nested too deep.
+        ValueError: The text is not exactly one value, or it is nested too deeply.
     """
     try:
         value, end = _read_value(text, _skip_blank(text, 0), quote)
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("nested too deeply") from error
     if end != len(text):
         raise ValueError("more than one value")
     return value
@@ -101,7 +101,10 @@ def _read_pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
 
 
 def write_braces(value: Any, quote: str, write: Callable[[Any], str]) -> str:
-    """Write a value without quotes around keys, as Gemma's template does; ``write`` writes numbers and constants."""
+    """Write a value as Gemma's template does, without quotes around keys.
+
+    ``write`` writes numbers, booleans and ``None``.
+    """
     if isinstance(value, str):
         return f"{quote}{value}{quote}"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Reads and writes arguments as nested elements, as MiniMax M3 does, with a mark before each tag.
+"""Reads and writes arguments as nested elements with a mark before each tag, the form that MiniMax M3 uses.
 
 ``<city>Rome</city>`` is the argument ``city``. An element that contains elements is an object, or an array if the
 schema says so. The elements of an array are called ``item``.
@@ -11,7 +11,10 @@ ITEM = "item"
 
 
 class Elements(list[tuple[str, Any]]):
-    """The children of an element: pairs of a name and a string or further elements; empty for an empty element."""
+    """The children of an element: pairs of a name and the content, which is a string or further elements.
+
+    An empty element has no children.
+    """
 
     __slots__ = ()
 
@@ -22,10 +25,10 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
     Args:
         text: The text between the tags of the call.
         mark: The mark before each tag.
-        is_cut: Whether the text was cut off; an incomplete element is then left out.
+        is_cut: Whether the text was cut off; if it was, incomplete elements are left out.
 
     Raises:
-        ValueError: A tag is not closed, or there is text beside elements.
+        ValueError: A tag is not closed, or there is text between elements.
     """
     text_before_tags, *tags = text.split(mark)
     open_elements: list[tuple[str, Elements, list[str]]] = [("", Elements(), [text_before_tags])]
@@ -46,7 +49,7 @@ def read_elements(text: str, mark: str, *, is_cut: bool = False) -> Elements:
         parent_texts.append(text_after_tag)
     _, elements, element_texts = open_elements[0]
     if "".join(element_texts).strip() or (len(open_elements) > 1 and not is_cut):
-        raise ValueError("a tag is not closed, or there is text beside elements")
+        raise ValueError("a tag is not closed, or there is text between elements")
     return elements
 
 
@@ -55,7 +58,7 @@ def _read_content(children: Elements, text: str) -> Any:
     if not children:
         return text or children
     if text.strip():
-        raise ValueError("there is text beside elements")
+        raise ValueError("there is text between elements")
     return children
 
 
@@ -65,7 +68,7 @@ def is_list(elements: Elements) -> bool:
 
 
 def write_content(value: Any, mark: str, write: Callable[[Any], str]) -> str:
-    """Write the content of an element; ``write`` writes numbers and JSON's constants."""
+    """Write a value as the content of an element; ``write`` writes numbers, booleans and ``None``."""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):

@@ -7,11 +7,11 @@ from toolshape._families.text.steps import Layout, Step
 
 Steps: TypeAlias = tuple[Step, ...]
 Fields: TypeAlias = list[tuple[str, str]]
-"""The fields that the steps of a call recorded: pairs of a field's name and its text, in the order of the text."""
+"""The fields that the steps of a call recorded: pairs of a field's name and its text, in the order of recording."""
 
 
 class TextCall(NamedTuple):
-    """A call in a text; ``arguments`` is an object, or the string that the model wrote instead of an object."""
+    """A call in a model's text; ``arguments`` is an object, or the string that the model wrote in place of one."""
 
     name: str
     arguments: Any
@@ -26,27 +26,28 @@ class TextFormat:
     Args:
         name: The name, as in ``bind("text:hermes")``.
         models: Patterns for the Hugging Face names of the models that write this format.
-        evidence: The sources that define the format, and the date on which they were read.
+        evidence: The sources that define the format, and the date when they were read.
         openings: The marks that begin a call, each with the steps after the mark.
-        bare: The beginnings of calls without a mark, each with the steps that read the call from there. Such calls are
-            read only at the start of the text.
-        quiet: Marks that belong to no call and to no text; the scanner drops them.
+        bare: The beginnings of calls without a mark, each with the steps that read the call from its beginning. The
+            scanner reads such calls only at the start of the text.
+        quiet: Marks that are neither part of a call nor part of the text; the scanner drops them.
         reasoning: The pairs of marks around reasoning; the scanner reads no calls in reasoning.
         layout: How calls are written.
         is_keyed_by_name: Whether a call is an object with one key: the key is the tool's name, and its value holds the
             arguments.
-        is_untyped: Whether arguments are strings without types; the schema of the tool then defines their types.
+        is_untyped: Whether arguments are strings without types; if so, the tool's schema defines their types.
         quote: The mark on both sides of a string, if arguments are written in braces.
-        has_entities: Whether names and keys are written as attributes, with ``&amp;`` and ``&quot;``.
+        has_entities: Whether names and keys are written as attributes, with the entities ``&amp;`` and ``&quot;``.
         wrappers: Names of parameters in which models put all arguments, although the tool has no such parameter.
         doubles_names: Whether models write ``pay.pay`` for the tool ``pay``.
         tag_mark: The mark before each tag, if arguments are written as nested elements.
         has_line_ends: Whether the chat template puts one line end on each side of an untyped argument.
         name_pattern: A pattern for the text that names a call; its group ``name`` is the tool's name.
-        id_form: The form of a call's id, with ``{name}`` and ``{number}``, if the text that names a call is its id too.
-        declared: Pairs of a text in a value's tag, and the kind of value that it declares: ``"text"`` or ``"json"``.
+        id_form: The form of a call's id, with ``{name}`` and ``{number}``, if the text that names a call is also the
+            call's id; otherwise empty.
+        declared: Pairs of a string in a value's tag and the kind of value that it declares: ``"text"`` or ``"json"``.
         xml_style: xgrammar's name for the style of parameters in tags; empty if xgrammar has no style for the format.
-        names: The pattern of tool names that the format can hold.
+        names: The pattern for tool names that the format can hold.
         needs_ids: Whether the chat template needs an id for each call, even if the model wrote no id.
         begins_in_reasoning: Whether the chat template writes the opening mark of the reasoning into the prompt. The
             model's text then lacks the mark, and the caller must put it before the text.

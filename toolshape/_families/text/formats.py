@@ -1,4 +1,4 @@
-"""Defines the formats in which open models write tool calls; the sources are chat templates and the parsers of servers.
+"""Defines the formats in which open models write tool calls; the sources are chat templates and server-side parsers.
 
 The templates come from llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), from vLLM 0.33.0
 (``examples``), and from Ollama's renderers. All were rendered with the same messages on 2026-11-25. The parsers come
@@ -70,9 +70,9 @@ def _parameter_steps(
 ) -> Steps:
     """Return the steps for a parameter in tags; a closing tag counts if a parameter or the end of the call follows.
 
-    Models leave closing tags out. Then the value ends before the next tag at the start of a line, or, if tags are
-    special tokens, before the next tag anywhere. ``ends`` are the end marks of all calls, which may also follow a
-    parameter. With ``kind_end``, the tag declares the type of the value before this mark.
+    Models sometimes leave out closing tags. Then the value ends before the next tag at the start of a line. If the tags
+    are special tokens, the value ends before the next tag anywhere. ``ends`` are the marks that end all calls, which
+    may also follow a parameter. If ``kind_end`` is given, the tag also declares the value's type before this mark.
     """
     kind_steps: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
     next_tags = followers if is_special else tuple(f"\n{follower}" for follower in followers)
@@ -316,7 +316,7 @@ def _invoke_steps(*ends: str, prefix: str = "", is_special: bool = False) -> Ste
     """Return the steps for a call in ``invoke`` tags after ``<invoke name=``.
 
     Args:
-        *ends: The marks that end all calls.
+        *ends: The marks that end the list of calls.
         prefix: The text before the name of each tag.
         is_special: Whether the tags are special tokens that declare the types of values.
     """
@@ -965,4 +965,4 @@ FORMATS: Mapping[str, TextFormat] = MappingProxyType(
         )
     }
 )  # fmt: skip
-"""The formats by name."""
+"""All text formats, by name."""

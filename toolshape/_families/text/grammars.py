@@ -1,4 +1,4 @@
-"""Builds grammars that constrain a model's text to calls of some tools: structural tags, and Lark for llguidance.
+"""Builds grammars that let a model call only the given tools: structural tags, and Lark for llguidance.
 
 The sources are xgrammar 53da3ff8 (2026-08-17) for structural tags, which vLLM and SGLang accept, and llguidance 1.9
 (2026-11) for Lark.
@@ -19,7 +19,7 @@ from toolshape._families.text.writing import kind_holes, write_spaced
 from toolshape._schema.references import resolver
 from toolshape._schema.values import kind_of
 
-# Placeholders for the parts of a call that a grammar fills in, and the patterns for some of these parts.
+# These placeholders mark the parts of a call that the model chooses. ``_PATTERNS`` are the patterns for some of them.
 _HOLE, _ID_HOLE, _NUMBER_HOLE, _KEY_HOLE = "\x00", "\x01", "\x02", "\x03"
 _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-zA-Z0-9_.-]+"}
 
@@ -27,13 +27,13 @@ _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-
 def structural_tag(
     text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool
 ) -> JsonObject:
-    """Return a structural tag: text up to an opening mark, then calls of the tools.
+    """Return a structural tag that admits text up to an opening mark, and then calls of the tools.
 
     Args:
         text_format: The format.
-        schemas: The parameter schemas of the tools that may be called, by wire name.
+        schemas: The parameter schemas of the tools that the model may call, by wire name.
         forced: Whether the text must be a call.
-        parallel: Whether several calls may follow one another.
+        parallel: Whether the text may contain several calls.
 
     Raises:
         UsageError: No structural tag can describe the format's parameters, or no mark begins a call in the format.
@@ -84,7 +84,7 @@ def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
 
 
 def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
-    """Return alternating texts and patterns as elements of a sequence; ``first`` is 0 if a pattern comes first."""
+    """Return elements of a sequence for alternating strings and patterns; ``first`` is 0 if a pattern comes first."""
     return [
         {"type": "const_string", "value": piece} if position % 2 else {"type": "regex", "pattern": piece}
         for position, piece in enumerate(pieces, first)
@@ -92,7 +92,7 @@ def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
 
 
 def _split_around_arguments(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
-    """Return the parts before and after a call's arguments: a text first, then alternately patterns and texts."""
+    """Return the parts before and after a call's arguments: each is a string, then alternating patterns and strings."""
     text = text_format.layout.call.format(
         name=name,
         id=_ID_HOLE,
@@ -106,7 +106,7 @@ def _split_around_arguments(text_format: TextFormat, name: str) -> tuple[list[st
 
 
 def _split_at_holes(text: str) -> list[str]:
-    """Split a text at its placeholders; return the texts, and between them the patterns for the placeholders."""
+    """Split a string at its placeholders, and replace each placeholder with its pattern."""
     return [_PATTERNS.get(piece, piece) for piece in re.split(f"([{''.join(_PATTERNS)}])", text)]
 
 
@@ -116,7 +116,7 @@ def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
         mark = begins[0][: len(_common_prefix(begins))].rstrip() if begins else ""
     if not mark:
         raise UsageError(
-            f'no mark begins a call in the format {text_format.name!r}: force a call with choice="required"'
+            f'calls in the format {text_format.name!r} begin without a mark: force a call with choice="required"'
         )
     return mark
 
@@ -131,7 +131,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool) -> str:
-    """Return a Lark grammar for llguidance; the arguments are those of ``structural_tag``.
+    """Return a Lark grammar for llguidance; it takes the same arguments as ``structural_tag``.
 
     Free text before a call cannot contain the mark that begins a call.
 
@@ -152,7 +152,7 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
     if forced:
         rules.append(f"start: {_quote(layout.before)} call {later_calls} {_quote(layout.after)}")
         return "\n".join(["%llguidance {}", *rules, ""])
-    # The rule for the text before a call includes the opening mark, so that other text cannot contain the mark.
+    # The rule for the text before a call includes the opening mark, so no other text can contain the mark.
     beginnings = (
         [layout.before] if layout.before else [_split_around_arguments(text_format, name)[0][0] for name in schemas]
     )
@@ -189,7 +189,7 @@ def _quote(text: str) -> str:
 
 
 def _json_rule(schema: Any) -> str:
-    """Return the rule for a schema; llguidance may ignore unknown keywords, because arguments are validated anyway."""
+    """Return the rule for a schema; it lets llguidance ignore unknown keywords, because toolshape validates anyway."""
     schema = schema if isinstance(schema, dict) else {}
     return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
 
@@ -215,7 +215,7 @@ def _arguments_expression(text_format: TextFormat, rule: str, schema: JsonSchema
 
 
 def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]) -> list[str]:
-    """Return the expressions for a parameter in tags: one for each way in which its tag declares the value's type.
+    """Return the expressions for a parameter in tags: one for each type that the opening tag can declare.
 
     Strings are not quoted, so a parameter that admits strings accepts any text up to the closing tag.
     """
@@ -242,7 +242,7 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
 
 
 def _choices(node: Any, kinds: Collection[str]) -> list[str]:
-    """Return the choices of a parameter that have one of some JSON types, as text; empty if it has no choices."""
+    """Return those choices of a parameter that have one of the JSON types, as text; empty if it lists no choices."""
     if not isinstance(node, dict) or not ("const" in node or isinstance(node.get("enum"), list)):
         return []
     values = [node["const"]] if "const" in node else node["enum"]
@@ -263,17 +263,17 @@ def grammar(
     if text_format is None:
         raise UsageError(f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
     if not schemas:
-        raise UsageError("there are no tools to write a grammar for")
+        raise UsageError("a grammar needs at least one tool")
     schemas = {name: _replace_nullable(schema) for name, schema in schemas.items()}
     if kind == "structural_tag":
         return structural_tag(text_format, schemas, forced=forced, parallel=parallel)
     if kind == "lark":
         return lark(text_format, schemas, forced=forced, parallel=parallel)
-    raise UsageError(f'a grammar is "structural_tag" or "lark", not {kind!r}')
+    raise UsageError(f'the kind of grammar must be "structural_tag" or "lark", not {kind!r}')
 
 
 def _replace_nullable(node: Any) -> Any:
-    """Replace ``nullable``, which chat templates show to models, by the type ``null`` of JSON Schema."""
+    """Replace ``nullable``, which chat templates show to models, with the JSON Schema type ``null``."""
     if isinstance(node, list):
         return [_replace_nullable(item) for item in node]
     if not isinstance(node, dict):

@@ -5,20 +5,20 @@ from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import read_text
 from toolshape._results import ResponseWarning
 
-# One search for each mark takes a fifth of the time of one pattern for all marks, because most texts contain no mark.
+# Searching for each mark takes a fifth of the time that one pattern for all marks takes: most text contains no mark.
 _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
 
 
 def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
-    """Return a warning if a text contains the opening mark of a known format.
+    """Return a warning if the text contains the opening mark of a known format.
 
-    The model may only be quoting a call, so toolshape runs nothing. A caller who knows the model can bind with
-    ``text_calls=``.
+    The model may only be quoting a call, so toolshape runs nothing. A caller who knows that the model writes calls
+    this way can bind with ``text_calls=``.
 
     Args:
         text: The text of a response, or its reasoning.
         provider: The name of the provider.
-        is_reasoning: Whether the text is the reasoning of a response that contains nothing else.
+        is_reasoning: Whether ``text`` is the reasoning of a response that contains only reasoning.
     """
     positions = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
     if not positions:
@@ -30,11 +30,11 @@ def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) 
     if is_reasoning:
         message = (
             f"the response has only reasoning, which contains {mark}: the model did not end its reasoning before the "
-            "call, or wrote no answer; calls in reasoning are not run"
+            "call, or wrote no answer; toolshape does not run calls in reasoning"
         )
         return (ResponseWarning("call_in_text", text_format.name, message),)
     name = provider.partition("+")[0]
-    message = f"the text of the response contains {mark}; the server did not parse it, and it was not run"
+    message = f"the response's text contains {mark}; the server did not parse this call, and toolshape did not run it"
     if not provider.startswith("text:"):
         message += f": if the model does call tools that way, bind({name!r}, text_calls={text_format.name!r}) reads it"
     return (ResponseWarning("call_in_text", text_format.name, message),)

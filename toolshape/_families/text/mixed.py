@@ -17,7 +17,7 @@ from toolshape._wire.provider import Codec, Completed, Provider, Read, ResponseF
 def with_text_calls(provider: Provider, name: str) -> Provider | None:
     """Return a provider that also reads calls in the text of its responses.
 
-    Returns ``None`` if there is no such format, or if the provider's servers leave no calls in the text.
+    Returns ``None`` if no format has this name, or if the provider's servers leave no calls in the text.
     """
     text_format = FORMATS.get(name)
     if text_format is None or provider.response.left_calls is None or provider.response.takes_text:
@@ -36,7 +36,7 @@ def _form(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
 
 
 def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
-    """Read the calls in the text, and then the calls that the server parsed, because a model writes its text first."""
+    """Read the calls in the text, then add the server's calls after them, because a model writes its text first."""
     reading = base.read(body)
     if reading is None:
         return None

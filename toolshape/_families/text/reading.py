@@ -1,4 +1,4 @@
-"""Reads a model's text in a format: the text around the calls, the reasoning, and the calls with typed arguments."""
+"""Splits a model's text into the text around the calls, the reasoning, and the calls with typed arguments."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ Schemas = Mapping[str, JsonSchema]
 
 
 class TextReading(NamedTuple):
-    """The contents of a model's text; ``calls`` are in the order of the text, and only the last can be cut off."""
+    """The parts of a model's text; ``calls`` are in the order of the text, and only the last call can be cut off."""
 
     text: str
     reasoning: str
@@ -22,7 +22,7 @@ class TextReading(NamedTuple):
 
 
 def make_scanner(text_format: TextFormat, schemas: Schemas) -> Scanner:
-    """Return a scanner for the format; it types the arguments of a call if the tool's schema is known."""
+    """Return a scanner for the format; if a tool's schema is known, the scanner converts arguments to its types."""
 
     def calls_of(fields: Fields, is_cut: bool) -> tuple[TextCall, ...]:
         calls = calls_in(text_format, fields, is_cut=is_cut)
@@ -47,14 +47,14 @@ def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None
     Args:
         text_format: The format.
         text: The text of the model.
-        schemas: The schemas of the tools' parameters, which define the types of untyped arguments.
+        schemas: The parameter schemas of the tools, which define the types of untyped arguments.
     """
     scanner = make_scanner(text_format, schemas or {})
     return join_segments([*scanner.feed(text), *scanner.close()])
 
 
 def join_segments(segments: Sequence[Segment]) -> TextReading:
-    """Join segments into one reading; most pieces of a stream bring one segment or none."""
+    """Join segments into one reading; most pieces of a stream produce one segment or none."""
     if not segments:
         return _NOTHING
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Reads responses that hold a model's text: a string, the pieces of a stream, a message, or a server's body."""
+"""Reads calls from a model's text, which comes as a string, a stream, a message, or the body of a server's response."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from toolshape._families.text.scanner import Scanner
 
 PIECES = "text_pieces"
-"""The key under which an assembled stream holds the pieces of its text."""
+"""The key for the pieces of text in the body of an assembled stream."""
 
 
 def text_in(body: Any) -> tuple[str | None, Any, str | None]:
     """Return the text in a body, the message that holds the text (if there is one), and the finish reason.
 
-    A body is a string, an assembled stream, a message, a chat completion, a completion, the result of a transformers
-    pipeline or of text-generation-inference, or an answer of Ollama.
+    A body is a string, an assembled stream, a message, a chat completion, a completion, a result from a transformers
+    pipeline or from text-generation-inference, or a response from Ollama.
     """
     if isinstance(body, (str, list)):
         return _text_in_list(body) if isinstance(body, list) else (body, None, None)
@@ -47,7 +47,7 @@ def text_in(body: Any) -> tuple[str | None, Any, str | None]:
 
 
 def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
-    """Return the text in a list: the result of a pipeline, which holds a string or messages, or a list of messages."""
+    """Return the text in a list, which is either a list of messages or the result of a transformers pipeline."""
     if not body:
         return None, None, None
     generated_text = member(body[0], "generated_text")
@@ -79,9 +79,10 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
 
 
 def as_message(text_format: TextFormat, found: TextReading, message: WireMessage) -> tuple[WireMessage, list[WireCall]]:
-    """Return a message for the chat template that holds the text, the reasoning and the calls; and return its calls.
+    """Return an assistant message with the text, the reasoning and the calls, and return the calls in it.
 
-    Chat templates need the arguments in ``tool_calls`` as objects, and fail if a message has no content.
+    The message suits chat templates: they need the arguments in ``tool_calls`` as objects, and fail if a message has
+    no content.
     """
     other_fields = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
     content = found.text.strip() if found.calls else found.text
@@ -114,7 +115,7 @@ def write_tool_call(call: TextCall) -> JsonObject:
 
 
 def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Read a piece of the text, and return the calls that it completes.
+    """Read the piece of text in an event, and return the calls that this piece completes.
 
     Raises:
         ResponseError: The event contains no piece of text.
@@ -134,9 +135,9 @@ def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: Jso
 def advance(
     body: JsonObject, text_format: TextFormat, schemas: Schemas, piece: str, *, has_ended: bool
 ) -> tuple[TextReading, list[Completed]]:
-    """Scan a piece of a streamed text; return the new text, reasoning and calls, and the calls that are complete.
+    """Scan a piece of streamed text; return the new text, reasoning and calls, and the new calls that are complete.
 
-    Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls.
+    Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls between pieces.
     """
     if "x-scanner" not in body:
         body.update({"x-scanner": make_scanner(text_format, schemas), "x-calls": 0, "x-has-ended": False})
@@ -176,7 +177,7 @@ def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
 
 
 def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
-    """Return the response form of a format; ``schemas`` define the types of untyped arguments."""
+    """Return a response form that reads text in the format; ``schemas`` define the types of untyped arguments."""
     return ResponseForm(
         recognises=recognises,
         read=partial(read, text_format, schemas),

@@ -1,4 +1,4 @@
-"""Scans a model's text, piece by piece, for text, reasoning and calls; the result does not depend on the pieces."""
+"""Splits a model's text into plain text, reasoning and calls; the text may arrive in pieces of any size."""
 
 import json
 import re
@@ -24,9 +24,9 @@ from toolshape._families.text.steps import (
 
 
 class Segment(NamedTuple):
-    """A part of a model's text: text, reasoning or calls; the end of the text may cut off the last call.
+    """A part of a model's text: plain text, reasoning or calls; the last call may be cut off.
 
-    ``text`` holds calls exactly as the model wrote them, and text and reasoning without marks.
+    For calls, ``text`` is exactly what the model wrote. For plain text and reasoning, it contains no marks.
     """
 
     kind: Literal["text", "reasoning", "calls"]
@@ -47,11 +47,11 @@ _OPENERS, _CLOSERS = "{[(", "}])"
 
 
 class Scanner:
-    """Scans one text; it looks at each character a fixed number of times, however the text is split.
+    """Scans the text of one response in linear time, even if it arrives in many small pieces.
 
-    The scan is a generator that yields when it needs a character that has not arrived. The scan must decide by the
-    characters alone, never by where a piece ends. So it searches the whole buffer for marks. If the end of the buffer
-    may be the beginning of a mark, the scan holds this end back. Inside a call, the scanner keeps every consumed
+    The scan is a generator that yields when it needs a character that has not arrived. The result must depend only on
+    the characters, never on where a piece ends. So the scan searches the whole buffer for marks. If the end of the
+    buffer may be the beginning of a mark, the scan holds back this end. Inside a call, the scanner keeps every consumed
     character. If the supposed call turns out not to be a call, these characters become text again.
     """
 
@@ -74,8 +74,8 @@ class Scanner:
 
         Args:
             text_format: The format.
-            calls_in: Returns the calls in some fields; its second argument is whether the text was cut off. If it
-                returns no calls, the scanner treats the supposed call as text.
+            calls_in: A function that builds calls from fields; its second argument is whether the text was cut off. If
+                it returns no calls, the scanner treats the supposed call as text.
         """
         self._format = text_format
         self._calls_in = calls_in
@@ -91,7 +91,7 @@ class Scanner:
         next(self._run)
 
     def feed(self, piece: str) -> list[Segment]:
-        """Read a piece of the text, and return the segments that are now certain."""
+        """Read a piece of the text, and return the segments that later pieces cannot change."""
         if piece:
             if self._call_text is not None:
                 is_whole_buffer = not self._call_from and self._at == len(self._buffer)  # true for most pieces
@@ -134,7 +134,7 @@ class Scanner:
     def _scan_text(
         self, marks: tuple[str, ...], kind: Literal["text", "reasoning"]
     ) -> Generator[None, None, str | None]:
-        """Emit the text before a mark; consume and return the mark, or return ``None`` if the text ends without one."""
+        """Emit the text before a mark; consume and return the mark, or return ``None`` if the text has no mark."""
         if not marks:
             while not self._has_ended:
                 self._emit_text(self._take(len(self._buffer) - self._at), kind)
@@ -165,7 +165,10 @@ class Scanner:
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def _scan_bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
-        """Try to read a call without a mark at the start of the text; return whether the text began like a call."""
+        """Try to read a call without an opening mark at the start of the text; return whether the text looked like one.
+
+        The text may still not be a call: then it is emitted as plain text.
+        """
         while True:
             at = _blank_end(self._buffer, self._at)
             self._emit_text(self._take(at - self._at), "text")
@@ -218,7 +221,7 @@ class Scanner:
             self._emit_text(text, "text")
 
     def _scan_steps(self, steps: Steps, fields: Fields) -> _Run:
-        """Run the steps of a call; a mark, a blank or a text that has fully arrived needs no generator of its own."""
+        """Run the steps of a call; if a step has fully arrived, handle it without a separate generator."""
         for step in steps:
             if isinstance(step, Mark):
                 if not self._skip(step.text):
@@ -267,7 +270,7 @@ class Scanner:
                 return
 
     def _follows(self, first: Step, *, may_be_cut: bool) -> Generator[None, None, bool]:
-        """Return whether optional steps follow; the first step decides: a mark, a JSON object or a Python call."""
+        """Return whether optional steps follow: whether the next text fits the first step."""
         if isinstance(first, PythonCall):
             while self._at == len(self._buffer) and not self._has_ended:
                 yield
@@ -300,12 +303,12 @@ class Scanner:
         return True
 
     def _skip_blank(self) -> bool:
-        """Skip white space; return whether its end has arrived."""
+        """Skip white space; return whether the end of the white space has arrived."""
         self._at = _blank_end(self._buffer, self._at)
         return self._at < len(self._buffer) or self._has_ended
 
     def _take_text(self, step: TextUntil, fields: Fields) -> bool:
-        """Consume the text up to a mark, and the mark, if the first mark in the buffer surely ends the text."""
+        """Consume the text and the mark after it, if this mark certainly ends the text; return whether it did."""
         marks = _compiled_marks(step.marks, step.excludes)
         match = marks.pattern.search(self._buffer, self._at)
         if match is None or match.end() == len(self._buffer) or _may_grow(match, marks):
@@ -331,7 +334,7 @@ class Scanner:
 
     def _scan_mark(self, step: Mark) -> _Run:
         texts = (step.text, *step.or_before)
-        while True:  # the first character that matches none of the texts decides
+        while True:  # until one string matches, or no string can match any more
             next_text = self._buffer[self._at : self._at + max(map(len, texts))]
             for text in texts:
                 if next_text.startswith(text):
@@ -378,7 +381,7 @@ class Scanner:
             if not self._has_ended and _may_grow(match, marks):
                 ends_text = None
             elif match[0] in step.excludes:
-                self._take(match.start() - self._at)  # as in a stream, so that every split reads alike
+                self._take(match.start() - self._at)  # as in a stream: every split must give the same result
                 raise _MissError
             elif step.only_before and match[0] not in step.leaves:
                 ends_text = self._is_before(step.only_before, match.end())
@@ -396,7 +399,7 @@ class Scanner:
                 search_from = self._at
 
     def _is_before(self, texts: tuple[str, ...], at: int) -> bool | None:
-        """Return whether one of ``texts`` follows after any white space; ``None`` if more text must come to decide."""
+        """Return whether one of ``texts`` follows after any white space; ``None`` if more text is needed to tell."""
         blank_limit = at + _MOST_BLANK
         at = _blank_end(self._buffer, at, blank_limit)
         if at == blank_limit:
@@ -409,7 +412,7 @@ class Scanner:
         return None if any(text.startswith(next_text) for text in texts) else False
 
     def _scan_json(self, step: JsonValue, fields: Fields) -> _Run:
-        """Consume a JSON object or array: with Python's parser if it has fully arrived, else bracket by bracket."""
+        """Consume a JSON object or array; Python's parser finds its end, or else this method counts brackets."""
         yield from self._wait_for(1)
         if self._buffer[self._at] not in "{[":
             raise _MissError
@@ -420,9 +423,10 @@ class Scanner:
             fields.append((step.field, self._take(end - self._at)))
 
     def _json_end(self) -> int | None:
-        """Return where the JSON value at the position ends; ``None`` if Python's parser does not find its end.
+        """Return where the JSON value at the current position ends; ``None`` if Python's parser finds no end.
 
-        Its error counts the lines of the buffer up to the position, so that many errors would take quadratic time.
+        Each error of the parser counts the lines of the buffer up to its position. Many errors would take quadratic
+        time, so the scanner stops using the parser after ``_MOST_JSON_ERRORS`` errors.
         """
         if self._json_errors < _MOST_JSON_ERRORS:
             try:
@@ -432,10 +436,10 @@ class Scanner:
         return None
 
     def _scan_brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
-        """Consume text until its first bracket closes, or until an end mark outside of a string.
+        """Consume text until its first bracket closes, or until an end mark outside a string.
 
-        This method looks only at quotes, brackets and escapes. Between pieces it keeps the depth and the quote of the
-        open string. If the call is cut off, the field holds the text so far.
+        This method looks only at quotes, brackets, escapes and end marks. Between pieces, it keeps the depth and the
+        quote of the open string. If the call is cut off, the field holds the text so far.
         """
         parts: list[str] = []
         depth, quote, search_from = 0, "", self._at
@@ -493,7 +497,7 @@ class Scanner:
         return self._at + 2
 
     def _wait_for_python(self, pattern: re.Pattern[str]) -> _Run:
-        """Wait for the beginning of a call or of a list of calls, up to its first parenthesis; consume nothing."""
+        """Wait for the first parenthesis of a call or of a list of calls, without consuming text."""
         yield from self._wait_for(1)
         while True:  # text that is not a call may also begin with a list or a word
             match = pattern.match(self._buffer, self._at)
@@ -507,7 +511,11 @@ class Scanner:
 
 
 class _Marks(NamedTuple):
-    """Marks to search for: a pattern, the marks that begin longer marks, all beginnings, and the greatest length."""
+    """Marks to search for, as a pattern.
+
+    ``ambiguous`` are the marks that are the beginning of another mark. ``prefixes`` are all incomplete beginnings of
+    marks. ``longest`` is the length of the longest mark.
+    """
 
     pattern: re.Pattern[str]
     ambiguous: frozenset[str]
@@ -516,10 +524,11 @@ class _Marks(NamedTuple):
 
 
 class _Brackets(NamedTuple):
-    """The marks to search for: ``outside`` of strings, and ``inside`` of a string, by its opening quote.
+    """The marks to search for: ``outside`` strings, and ``inside`` a string, by the quote that opened the string.
 
-    ``tokens`` matches a whole string, or a single bracket or quote. ``before_quote`` holds the characters after which a
-    quote opens a string: Gemma leaves opening quotes out, and then the closing quote must not open a string.
+    ``tokens`` matches a whole string, or a single bracket or quote. If ``before_quote`` is not empty, a quote opens a
+    string only after one of these characters. Gemma leaves out opening quotes, and then the closing quote must not open
+    a string.
     """
 
     outside: _Marks
@@ -548,8 +557,8 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
 
 
 _MOST_BLANK = 100  # characters of white space between an end mark and the text after it
-_MOST_BEFORE_BRACKET = 200  # characters of a list of calls before its first bracket: the longest name, and white space
-_MOST_JSON_ERRORS = 20  # of Python's parser in one text; after that, brackets are counted
+_MOST_BEFORE_BRACKET = 200  # characters before the first parenthesis of a Python call: the longest name and white space
+_MOST_JSON_ERRORS = 20  # errors of Python's parser in one text; after that, the scanner counts brackets
 _BLANK = re.compile(r"\s*")
 _TOKENS = re.compile(r""""[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|[{}\[\]()"']""", re.DOTALL)
 _DECODE = json.JSONDecoder(strict=False).raw_decode
@@ -572,7 +581,7 @@ def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
 
 @lru_cache(256)
 def _braces(quote: str) -> _Brackets:
-    """Return the brackets of values whose strings have a mark on both sides; such strings have no escapes."""
+    """Return the brackets for values whose strings have a mark on both sides, and no escapes."""
     mark = re.escape(quote)
     tokens = re.compile(rf"{mark}.*?{mark}|{mark}|[{{}}\[\]]", re.DOTALL)
     return _Brackets(_compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens, "{[,:")
@@ -597,7 +606,7 @@ def _count_held_back(buffer: str, start: int, marks: _Marks) -> int:
 
 
 def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
-    """Return whether a mark that was found at the end of the buffer may be the beginning of a longer mark."""
+    """Return whether the mark that was found may be the beginning of a longer mark that has not fully arrived."""
     if found[0] not in marks.ambiguous:
         return False
     next_text = found.string[found.start() : found.start() + marks.longest]

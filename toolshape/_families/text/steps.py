@@ -4,10 +4,10 @@ from typing import NamedTuple, TypeAlias
 
 
 class Mark(NamedTuple):
-    """A text that must come next.
+    """A string that must come next.
 
-    ``or_before``: if the text is missing, one of these texts must come instead, and is not consumed. Models leave out
-    the end mark of a call before the end mark of all calls.
+    ``or_before``: if ``text`` is missing, one of these strings must come instead, and is not consumed. This is needed
+    because models leave out the end mark of a call before the end mark of all calls.
     """
 
     text: str
@@ -22,10 +22,9 @@ class TextUntil(NamedTuple):
     """Text up to the first of some marks; the text becomes a field, and the mark is consumed.
 
     ``keeps_cut``: if the model's text ends before a mark, the field holds the text so far.
-    ``only_before``: a mark counts only if one of these texts follows after any white space, or if the model's text
-    ends. This reads a value correctly that quotes its own end mark. ``excludes``: characters that the text cannot
-    contain; if one occurs, this is not a call. ``leaves``: those of ``marks`` that are not consumed, and that always
-    count.
+    ``only_before``: a mark counts only if one of these strings follows, possibly after white space, or if the model's
+    text ends. So a value may quote the mark that ends it. ``excludes``: characters that the text cannot contain; if one
+    of them occurs, this is not a call. ``leaves``: those of ``marks`` that are not consumed, and that always count.
     """
 
     marks: tuple[str, ...]
@@ -39,8 +38,8 @@ class TextUntil(NamedTuple):
 class JsonValue(NamedTuple):
     """A JSON object or array, kept as text in a field.
 
-    ``ends``: marks that end the value even if its brackets are still open. If the model left a bracket out, the call is
-    then answered as malformed. Without such a mark, the rest of the text would become part of the arguments.
+    ``ends``: marks that end the value even if its brackets are still open. If the model left out a bracket, toolshape
+    then answers the call as malformed. Without these marks, the rest of the text would become part of the arguments.
     """
 
     field: str
@@ -79,7 +78,7 @@ class Repeated(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Steps that depend on the next character; the branch of ``""`` applies to any other character."""
+    """A branch of steps for each possible next character; the branch ``""`` applies to all other characters."""
 
     branches: "tuple[tuple[str, tuple[Step, ...]], ...]"
 

@@ -1,7 +1,7 @@
 """Builds Lark rules for arguments that are not JSON: Python literals, values in braces, and nested elements.
 
 The rules follow the structure of a schema: types, properties in their order, items, choices and references. They leave
-limits and patterns out, because arguments are validated when they are read.
+out limits and patterns, because toolshape validates the arguments later.
 """
 
 import json
@@ -32,9 +32,9 @@ class ValueRules:
 
     Args:
         text_format: A format with Python literals, with values in braces, or with nested elements.
-        prefix: The prefix of the names of the rules.
+        prefix: The prefix for the names of the rules.
         schema: The schema of the tool's parameters.
-        rules: The list of the grammar's rules; this class appends to the list.
+        rules: The rules of the grammar; the new rules are appended to this list.
     """
 
     def __init__(self, text_format: TextFormat, prefix: str, schema: JsonSchema, rules: list[str]) -> None:
@@ -58,7 +58,7 @@ class ValueRules:
         return self._members(members, frozenset(schema.get("required", ())), layout.between_parameters, other_members)
 
     def _other_parameter(self, begin: str, end: str, node: Any) -> str:
-        """Return an expression for a parameter of any name."""
+        """Return an expression for a parameter with any name."""
         if self._format.tag_mark:
             return f"{self._other_element(node)} {_quote(end.rpartition('>')[2])}"
         before_name, _, after_name = begin.partition("{key}")
@@ -72,10 +72,10 @@ class ValueRules:
     def _members(
         self, members: Sequence[tuple[str, str]], required: frozenset[str], separator: str, more: str = ""
     ) -> str:
-        """Return an expression for members in their order; a member may be missing if it is not required.
+        """Return an expression for members in a fixed order; a member may be missing if it is not required.
 
-        A separator comes only between members that are present. So each position has two rules: one for the first
-        member that is present, and one for a later member. ``more`` is an expression for further members.
+        A separator comes only between members that are present. So each position needs two rules: one if no member
+        came before, and one if a member did. ``more`` is an expression for further members.
         """
         later = f"({_quote(separator)} {more})*" if more else ""
         first = f"({more} {later})?" if more else ""
@@ -127,8 +127,8 @@ class ValueRules:
     def _any_content(self, closing: str) -> str:
         """Return an expression for any content of an element: text, or further elements.
 
-        llguidance ends a text at the first mark. So the rule of the text includes the mark, and the alternatives come
-        after the mark.
+        llguidance ends the text at the first mark. So the rule for the text includes the mark, and the alternatives
+        come after the mark.
         """
         mark = self._format.tag_mark
         element = f'{_TAG} {self._any_value(f"{mark}</")} {_TAG_NAME} ">"'
@@ -136,7 +136,7 @@ class ValueRules:
         return f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* {_quote(mark)} {end})"
 
     def _reference(self, node: JsonSchema, closing: str) -> str:
-        """Return the name of the rule for a definition, which may refer to itself."""
+        """Return the name of the rule for a definition in the schema; the definition may refer to itself."""
         key = (str(node["$ref"]), closing)
         if key not in self._named:
             self._named[key] = f"{self._prefix}_d{len(self._named)}"
@@ -170,8 +170,8 @@ class ValueRules:
     def _array(self, node: JsonSchema) -> str:
         """Return an expression for an array.
 
-        A tuple of fixed length has a separate item at each position. If a tuple may be shorter, any of these items may
-        come at every position.
+        A tuple of fixed length has its own item schema for each position. If a tuple may be shorter, each position
+        accepts all of these item schemas.
         """
         positions, items = node.get("prefixItems", ()), node.get("items", not node.get("prefixItems"))
         if positions and node.get("minItems") != len(positions):
@@ -194,9 +194,9 @@ class ValueRules:
         return f"{_quote(f'{mark}<{key}>')} {self._value(node, f'{mark}</{key}>')}"
 
     def _object(self, node: JsonSchema) -> str:
-        """Return an expression for an object: its properties in their order, and then other properties.
+        """Return an expression for an object: its properties in the order of the schema, and then other properties.
 
-        The rule admits other properties if the schema describes them, or if it names no properties.
+        The rule admits other properties if ``additionalProperties`` does, or if the schema names no properties.
         """
         properties: Mapping[str, Any] = node.get("properties", {})
         required = frozenset(node.get("required", ()))
@@ -220,7 +220,7 @@ class ValueRules:
         return f'"{{" {self._members(members, required, separator, other_members)} "}}"'
 
     def _other_element(self, node: Any) -> str:
-        """Return an expression for an element of any name; the rule does not compare the names of its two tags."""
+        """Return an expression for an element with any name; the names in its two tags may differ."""
         mark = self._format.tag_mark
         return f'{_quote(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
 

@@ -11,15 +11,15 @@ from toolshape._schema.values import WrittenObject, as_json, kind_of, object_of
 
 _KINDS = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 _TEXT_ALONE = frozenset({"string"})
-_MOST_NESTED = 8  # nested unions and references that are followed to a type
+_MOST_NESTED = 8  # how many nested unions and references to follow
 
 
 def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
-    """Return arguments with each string read as a type that its parameter admits: as JSON, then as a Python literal.
+    """Convert each string to a type that its parameter admits: read as JSON if possible, else as a Python literal.
 
     A parameter that admits only strings keeps its string, even if the string looks like a number. If a parameter admits
-    strings and other types, a string that reads as another type gets this type. Without a schema, all strings stay
-    strings.
+    strings and other types, a string that can be read as another type is converted to this type. Without a schema, all
+    strings stay strings.
     """
     if isinstance(arguments, Elements):
         if schema is None:
@@ -43,7 +43,7 @@ def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
 
 
 def unwrap(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str]) -> Any:
-    """Unwrap arguments that a model put into a single parameter which the tool does not have."""
+    """Unwrap the arguments if the model put all of them into one parameter that the tool does not have."""
     if not wrappers or schema is None or not isinstance(arguments, dict) or len(arguments) != 1:
         return arguments
     ((name, content),) = arguments.items()
@@ -81,7 +81,7 @@ def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) ->
 
 
 def _merge_repeated(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
-    """Merge elements with the same name into one element with items, if the name belongs to an array."""
+    """Merge elements that share a name into one element with items, if the schema has an array under this name."""
     names = [name for name, _ in elements]
     if len(set(names)) == len(names):
         return elements
@@ -108,7 +108,7 @@ def _convert_content(content: Any, node: Any, resolve: Resolve) -> Any:
 
 
 def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
-    """Return the branch of a schema that describes values of a JSON type; without such a branch, the schema itself."""
+    """Return the branch of a schema that describes values of a JSON type, or the schema if no branch does."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
@@ -155,13 +155,13 @@ def kinds_of(node: Any, resolve: Resolve) -> frozenset[str]:
 
 
 def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
-    """Return whether a parameter admits strings and other types; some strings then read as another type."""
+    """Return whether a parameter admits strings and other types; some strings are then read as another type."""
     kinds, _ = _admitted_kinds(node, resolve, 0)
     return "string" in kinds and len(kinds) > 1
 
 
 def _admitted_kinds(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], frozenset[Any]]:
-    """Return the JSON types that a schema admits, and the strings among its choices."""
+    """Return the JSON types that a schema admits, and the strings in its ``enum`` or ``const``."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:

@@ -16,17 +16,19 @@ from toolshape._schema.values import is_same_text, kind_of, write_json
 def write_calls(
     text_format: TextFormat, calls: Sequence[TextCall], schemas: Schemas | None = None, *, checks: bool = True
 ) -> str:
-    """Write calls as a model of the format does.
+    """Write calls as a model that uses the format writes them.
 
     Args:
         text_format: The format.
         calls: The calls, with arguments as objects.
-        schemas: The schemas of the tools' parameters, which define the types of untyped arguments when they are read.
-        checks: Whether to reject calls that would be read back differently; a model does not check this.
+        schemas: The parameter schemas of the tools. When the text is read back, they define the types of untyped
+            arguments.
+        checks: Whether to reject calls that would be read back differently; pass ``False`` to write like a model, which
+            does not check this.
 
     Raises:
-        UsageError: Reading the text back would give other calls: a value contains a mark of the format, or a string
-            reads as another type that its parameter admits.
+        UsageError: Reading the text back would give other calls. For example, a value contains a mark of the format, or
+            a string would be read as another type that its parameter admits.
     """
     if not calls:
         return ""
@@ -76,7 +78,7 @@ def as_attribute(text_format: TextFormat, text: str) -> str:
 
 
 def kind_holes(kind: str) -> dict[str, str]:
-    """Return the fields of a layout that state a value's JSON type: ``is_text`` and ``kind`` (integers are numbers)."""
+    """Return the layout fields that declare a value's JSON type: ``is_text`` and ``kind`` (``number`` for integers)."""
     return {
         "is_text": "true" if kind == "string" else "false",
         "kind": "number" if kind == "integer" else kind,
@@ -123,12 +125,12 @@ def _reason(text_format: TextFormat, call: TextCall, schema: JsonSchema | None) 
     if marks:
         return f"its name or its arguments contain {marks[0]!r}, a mark of the format"
     if text_format.is_untyped and schema is not None:
-        return "one of its arguments is a string that reads as another type that its parameter admits"
+        return "one of its arguments is a string that would be read as another type, which its parameter also admits"
     return "the format has no place for its name or its arguments"
 
 
 def all_marks(text_format: TextFormat) -> tuple[str, ...]:
-    """Return the marks of a format that may occur in a value, the longest first."""
+    """Return the marks of a format that a value must not contain, longest first."""
     parameter = text_format.layout.parameter
     closing = parameter.partition("{value}")[2].strip() if parameter else ""
     marks = {*text_format.marks, *text_format.quiet, *(mark for pair in text_format.reasoning for mark in pair)}

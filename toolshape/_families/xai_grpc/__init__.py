@@ -1,4 +1,4 @@
-"""Defines the provider of xAI's gRPC protocol, as xAI's SDK uses it."""
+"""Defines the provider for xAI's gRPC protocol, which xAI's SDK uses."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ XAI_GRPC = replace(
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
-    server=None,  # gRPC: the fake server speaks only HTTP
+    server=None,  # the fake server supports only HTTP, not gRPC
     output=OUTPUT,
 )
 PROVIDERS = (XAI_GRPC,)

@@ -1,6 +1,6 @@
-"""Reads and writes the messages of xAI's gRPC protocol, with the protocol's fields as JSON.
+"""Reads and writes messages for xAI's gRPC protocol, with the protocol's fields as JSON.
 
-The types are those of xai-sdk 1.21.0, read on 2026-11-22.
+The types come from xai-sdk 1.21.0, read on 2026-11-22.
 """
 
 import json
@@ -81,7 +81,7 @@ def _piece(piece: Any, path: str) -> MessagePart:
 
 
 def write_call(call_id: str, name: str, arguments: str) -> JsonObject:
-    """Write a call in a message; its arguments are JSON text."""
+    """Write a call for a message, with its arguments as JSON text."""
     return {**openai_messages.write_call(call_id, name, arguments), "type": OWN[-1]}
 
 
@@ -151,6 +151,6 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
-    """Write the message of a result, which holds only text. There is no error flag."""
+    """Write a result as a message, which can hold only text. It has no error flag, so the text marks an error."""
     content = [{"text": openai_messages.add_error_mark(text, code)}]
     return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

@@ -1,6 +1,6 @@
 """Writes ``response_format`` for xAI's gRPC protocol, which takes the schema as JSON text.
 
-Bodies are the protocol's fields as JSON. The fields are those of xai-sdk 1.21.0, read on 2026-11-25.
+Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read on 2026-11-25.
 """
 
 import json

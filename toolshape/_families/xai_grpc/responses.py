@@ -1,6 +1,6 @@
-"""Reads responses of xAI's gRPC protocol, as xAI's SDK uses it, and assembles its streams.
+"""Reads responses from xAI's gRPC protocol, which xAI's SDK uses, and assembles its streams.
 
-Bodies are the protocol's fields as JSON. The fields are those of xai-sdk 1.21.0, read on 2026-11-20.
+Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read on 2026-11-20.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or a response made of a message or of one call; ``None`` for any other body."""
+    """Return a response unchanged; wrap a message or a call in a response; return ``None`` for other bodies."""
     outputs = member(body, "outputs")
     if isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs):
         return body
@@ -31,7 +31,7 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Reading | None:
-    """Read the calls of the last output, without the calls that the server ran itself."""
+    """Read the calls in the last output, without the calls that the server ran itself."""
     body = as_response(body)
     if body is None:
         return None
@@ -42,7 +42,7 @@ def read(body: Any) -> Reading | None:
     sent_calls = [to_plain_json(call) for call in _get_either(message, "tool_calls", "toolCalls") or ()]
     calls = [openai_messages.read_call(call) for call in sent_calls if call.get("type") in OWN]
     assistant = openai_bodies.with_content({**to_plain_json(message), "role": "ROLE_ASSISTANT"})
-    if "toolCalls" in assistant:  # protobuf's name in JSON; a request needs the field's own name
+    if "toolCalls" in assistant:  # the JSON name in protobuf; a request needs the field's original name
         assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent_calls}
     if not all(is_plain_id(call.id) for call in calls):
         sent_calls, calls = with_call_ids(

@@ -1,6 +1,6 @@
-"""Writes tools and choices for xAI's gRPC protocol, as xAI's SDK uses it.
+"""Writes tools and choices for xAI's gRPC protocol, which xAI's SDK uses.
 
-Bodies are the protocol's fields as JSON. The fields are those of xai-sdk 1.21.0, read on 2026-11-20.
+Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read on 2026-11-20.
 """
 
 import json
@@ -13,13 +13,13 @@ _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write an entry whose parameters are JSON text."""
+    """Write the entry for a tool, with its parameters as JSON text."""
     function = openai_schema.envelope(spec, strict)["function"]
     return {"function": {**function, "parameters": json.dumps(spec.parameters, separators=(",", ":"))}}
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice of a request. If the choice names several tools, send only those tools."""
+    """Return the tools and the choice for a request. If the choice names several tools, send only these tools."""
     body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         body["tool_choice"] = {"function_name": choice.names[0]}
