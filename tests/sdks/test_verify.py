@@ -175,7 +175,9 @@ def test_a_server_that_is_none():
         fake.answers(lambda _: "Hello.")
         assert "0 refuted, 10 unknown" in endpoint(fake)
     assert "10 unknown" in run("--endpoint", "http://127.0.0.1:1/v1", "--model", "m")
-    assert "set NO_SUCH_KEY" in run("--endpoint", "http://127.0.0.1:1", "--model", "m", "--key", "NO_SUCH_KEY", code=2)
+    assert "set the environment variable NO_SUCH_KEY" in run(
+        "--endpoint", "http://127.0.0.1:1", "--model", "m", "--key", "NO_SUCH_KEY", code=2
+    )
     assert "pass a PROVIDER, or --endpoint" in run("--model", "m", code=2)
 
 

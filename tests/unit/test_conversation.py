@@ -382,7 +382,7 @@ def test_a_provider_s_own_tools_count():
     conversation = Conversation(many)
     conversation.user("Go.")
     assert len(conversation.request("openai")["tools"]) == 128
-    with pytest.raises(Exception, match="129 tools, at most 128"):
+    with pytest.raises(Exception, match="129 tools, but a request may hold at most 128"):
         conversation.request("openai", native=[{"type": "custom", "custom": {"name": "x"}}])
 
 

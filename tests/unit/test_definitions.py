@@ -346,7 +346,7 @@ def test_without_a_function():
             wrong()
     [refused] = registry.dispatch({"name": "weather", "arguments": "{}"})
     assert str(refused.error).endswith("city: required, but missing")
-    with pytest.raises(UsageError, match="no model"):
+    with pytest.raises(UsageError, match="no pydantic model"):
         _ = made.model
 
 

@@ -117,7 +117,7 @@ def collected(event: Any, provider: str = "openai") -> None:
 
 
 MISTAKES = {
-    "a ToolError returned": (returns_an_error, UsageError, "fail returned a ToolError: raise it"),
+    "a ToolError returned": (returns_an_error, UsageError, "fail returned a ToolError: raise the error"),
     "a name under TYPE_CHECKING": (
         names_what_only_type_checkers_see,
         DefinitionError,

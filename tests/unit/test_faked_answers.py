@@ -89,7 +89,7 @@ def test_a_value_that_nobody_asked_for():
         fake.says(VALUE)
         status, content = asked(fake, keywords("openai"))
         assert status == 400
-        assert b"asks for no answer in a schema" in content
+        assert b"does not ask for structured output" in content
         of_others = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
         named = {"name": "Invoice", "schema": of_others}
         form = {"response_format": {"type": "json_schema", "json_schema": named}}

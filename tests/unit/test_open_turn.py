@@ -367,7 +367,7 @@ def test_a_call_with_a_secret_that_waits_is_resumed_by_a_token(tmp_path):
     chat = asked(tools, response(("sign_in", {"user": "root", "password": "correct horse"})))
     text = chat.to_json()
     assert "correct horse" not in text
-    with pytest.raises(UsageError, match="resume the calls with a token"):
+    with pytest.raises(UsageError, match="with the token from pause"):
         Conversation.from_json(text, tools).approve("call_0")
     with Ledger(tmp_path / "calls.db") as ledger:
         token = chat.pause(KEY, audience="a", expires=DAY, ledger=ledger)

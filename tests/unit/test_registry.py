@@ -133,7 +133,7 @@ def test_two_tools_of_one_name_are_refused():
     @tool(name="find")
     def other() -> None: ...
 
-    with pytest.raises(DefinitionError, match=rf"already at .*{__name__.split('.')[-1]}.py:\d+") as caught:
+    with pytest.raises(DefinitionError, match=rf"already defined at .*{__name__.split('.')[-1]}.py:\d+") as caught:
         Registry([find, other])
     assert caught.value.problems[0].rule == "name_taken"
 

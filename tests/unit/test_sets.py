@@ -107,7 +107,7 @@ def test_all_by_other_names():
         TOOLS.renamed({"read_file": "search"})
     with pytest.raises(KeyError, match="there is no tool 'nope'"):
         TOOLS.renamed({"nope": "x"})
-    with pytest.raises(DefinitionError, match="not empty"):
+    with pytest.raises(DefinitionError, match="non-empty"):
         TOOLS.renamed({"search": ""})
 
 

@@ -397,12 +397,10 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         complete = {**{name: defaults.get(name) for name in optional_names}, **value}
         return {name: complete[name] for name in names if name in complete} | value
 
-    dropped = [name for name in optional_names if name in dropped_names]
-    losses = [_null_loss(at, name, "reshaped", "null means omitted") for name in dropped]
-    names_no_longer_optional = [
-        name for name in optional_names if name in names_admitting_null and name not in defaults
-    ]
-    losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in names_no_longer_optional]
+    names_sent_as_null = [name for name in optional_names if name in dropped_names]
+    names_always_sent = [name for name in optional_names if name not in dropped_names and name not in defaults]
+    losses = [_null_loss(at, name, "reshaped", "null means omitted") for name in names_sent_as_null]
+    losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in names_always_sent]
     return Change(
         node={**node, "properties": nullable, "required": list(properties)},
         back=back if dropped_names else None,
