@@ -16,7 +16,7 @@ _MOST_NAMED = 5
 
 
 class WrongResultError(ValueError):
-    """A tool's result violates its output schema; the message names each violation."""
+    """A tool's result violates its output schema; the message names up to five violations."""
 
 
 def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool], None]:
@@ -44,7 +44,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         if errors or not is_finite(value):
             violations = [
                 f"{path_of(tuple(error.absolute_path)) or 'the result'}: {error.message[:200]}" for error in errors
-            ]
+            ] or ["JSON has no NaN and no infinity"]
             raise WrongResultError(
                 f"{tool} returned a value that its output schema does not admit: {'; '.join(violations)}"
             )
