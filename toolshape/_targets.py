@@ -259,4 +259,5 @@ def refuse_unread(names: Iterable[str], registry: Registry, declared: Collection
     """
     unread = sorted(set(names) - set(declared))
     if unread and not store_of(registry).contents.hooks:
-        raise TargetError(f"--inject {unread[0]} has no effect: {who} {', '.join(sorted(declared)) or 'nothing'}")
+        accepted = f"only {', '.join(sorted(declared))}" if declared else "no injected values"
+        raise TargetError(f"--inject {unread[0]} has no effect: {who} {accepted}")

@@ -606,7 +606,10 @@ def test_a_server_does_not_start_without_an_injected_value():
     """Each call of the tool would fail, which a client's user would find out."""
     for given, said in (
         (["shop:whoami"], "whoami needs inject={'user': ...}; pass a value with --inject NAME=MODULE:FACTORY"),
-        (["shop:tools", "--inject", "user=shop:tools"], "--inject user has no effect: these tools inject nothing"),
+        (
+            ["shop:tools", "--inject", "user=shop:tools"],
+            "--inject user has no effect: these tools take no injected values",
+        ),
     ):
         command = [sys.executable, "-m", "toolshape", "mcp", *given]
         done = subprocess.run(command, env=ENVIRONMENT, cwd=HERE, input="", capture_output=True, text=True, check=False)

@@ -456,7 +456,7 @@ def test_a_tool_of_a_registry_keeps_its_settings_and_hooks(run, tmp_path):
     assert "printed" in done.stderr
     assert run("call", "guards:tools.files.read").stdout == "read\n"
     done = run("call", "shop:tools.boom", "--inject", "db=guards:tools")  # the registry has no hook that could read it
-    assert (done.exit_code, done.stderr) == (2, "Error: --inject db has no effect: boom injects nothing\n")
+    assert (done.exit_code, done.stderr) == (2, "Error: --inject db has no effect: boom takes no injected values\n")
 
 
 def test_a_program_that_ends_itself_is_no_success(run, tmp_path):

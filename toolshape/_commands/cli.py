@@ -267,7 +267,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
         )  # tracebacks of tools are printed only with --traceback
     registry, name = registry_of_tool(target)
     values = load_injected(inject)
-    refuse_unread(values, registry, record_of(registry[name]).definition.layout.injected.keys(), f"{name} injects")
+    refuse_unread(values, registry, record_of(registry[name]).definition.layout.injected.keys(), f"{name} takes")
     text = _standard_input() if arguments == "-" else arguments
     body = {"name": name, "arguments": text}
     plan = without_strict(registry, name).plan(body, provider="json-schema")

@@ -80,7 +80,7 @@ def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
             refuse_uncallable(record_of(tool), values)
         except UsageError as error:
             raise TargetError(f"{error}; pass a value with --inject NAME=MODULE:FACTORY") from error
-    refuse_unread(values, tools, declared, "these tools inject")
+    refuse_unread(values, tools, declared, "these tools take")
 
 
 def _server_name(target: str) -> str:

@@ -61,13 +61,18 @@ def _rule_of_choices(node: Node) -> KeyRule:
     choices = choices_of(node)
     if choices.mask is not None:
         return KeyRule({"pattern": INTEGER_KEY}, _compile_match(INTEGER_KEY), lookup_of(choices, {}))
-    texts = {key_of(value): member for value, member in zip(choices.values, choices.members, strict=True)}
-    texts |= {
+    members_by_key = {key_of(value): member for value, member in zip(choices.values, choices.members, strict=True)}
+    members_by_key |= {
         value: member for value, member in zip(choices.values, choices.members, strict=True) if type(value) is str
     }
     are_texts = choices.is_plain and all(isinstance(value, str) for value in choices.values)
-    read = None if are_texts else lookup_of(choices, texts)
-    return KeyRule({"enum": list(texts)}, texts.__contains__, read, converts=node["type"] == "enum" or not are_texts)
+    read = None if are_texts else lookup_of(choices, members_by_key)
+    return KeyRule(
+        {"enum": list(members_by_key)},
+        members_by_key.__contains__,
+        read,
+        converts=node["type"] == "enum" or not are_texts,
+    )
 
 
 def _rule_of_union(node: Node, definitions: Definitions) -> KeyRule:

@@ -195,14 +195,14 @@ def _check(
         InvalidError: The value is invalid, or only the standard validator accepts it.
         TooMuchWrongError: There are too many errors.
     """
-    errors, by_strict_reading = _errors(validator, value), False
+    errors, has_only_integral_floats = _errors(validator, value), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
         standard_errors = _errors(standard.validator, value)
         if standard_errors:
             errors = errors or standard_errors
         else:
             errors = [leaf for error in errors for leaf in _leaves(error) if _is_integral_float(leaf.instance)]
-            by_strict_reading = True
+            has_only_integral_floats = True
     faults = [fault for error in errors for fault in _faults(error)]
     own_faults: list[Fault] = []
     for key, item in value.items() if isinstance(value, dict) else ():
@@ -216,7 +216,7 @@ def _check(
         raise InvalidError(
             [*faults, *own_faults],
             lambda: [*(fault for error in errors for fault in _explained_faults(error)), *own_faults],
-            by_strict_reading=by_strict_reading and not own_faults,
+            has_only_integral_floats=has_only_integral_floats and not own_faults,
         )
     return value
 

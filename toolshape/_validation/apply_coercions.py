@@ -26,7 +26,7 @@ class InvalidError(Exception):
     """A value is invalid.
 
     ``faults`` are the faults to coerce, and ``explained`` returns the faults to report to the model. ``value`` is the
-    value after the coercions that succeeded. ``work`` is the cost of finding the faults. ``by_strict_reading`` is true
+    value after the coercions that succeeded. ``work`` is the cost of finding the faults. ``has_only_integral_floats`` is true
     if every fault is a number such as ``3.0`` where the schema expects an integer. Then the value counts as valid if
     the rule ``integral_float`` is on and no coercion applies.
     """
@@ -37,9 +37,9 @@ class InvalidError(Exception):
         explained: Callable[[], Sequence[Fault]] | None = None,
         work: int = 0,
         *,
-        by_strict_reading: bool = False,
+        has_only_integral_floats: bool = False,
     ) -> None:
-        self.by_strict_reading = by_strict_reading
+        self.has_only_integral_floats = has_only_integral_floats
         self.faults = faults
         self.work = work
         self.explained = explained or (lambda: faults)
@@ -173,7 +173,7 @@ def coerce_until_valid(
             error = invalid
         coercer.spend(error.work)
         new_coercions = _coerce_faults(holder, error.faults, checker, coercer, at)
-        if not new_coercions and error.by_strict_reading and "integral_float" in coercer.rules:
+        if not new_coercions and error.has_only_integral_floats and "integral_float" in coercer.rules:
             return Coerced(holder[0], holder[0], coercions)
         if not new_coercions or not rounds_left:
             error.value = holder[0]

@@ -441,10 +441,10 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
     forms: list[Strictness] = [*([False] if has_lenient else []), *([True] if rules.strict is not None else [])]
     for strict in forms or ["auto"]:
         shown, again = (_wire_form(resolved, output, strict) for _ in range(2))
-        read_plain = compile_answer_reading(
+        read_canonical = compile_answer_reading(
             record.definition, Lens(schema=record.spec.schema), frozenset(), is_wrapped=record.is_wrapped
         )
-        laws = _Laws(record.spec.schema, functools.partial(_read_answer, read_plain), shown)
+        laws = _Laws(record.spec.schema, functools.partial(_read_answer, read_canonical), shown)
         _check_laws(laws, again, examples)
         _check_answers(resolved, output, strict, laws, examples)
 

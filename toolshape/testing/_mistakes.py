@@ -255,11 +255,11 @@ def _slips_of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
         yield Slip("doubled", doubled, arguments)
     for length in range(1, len(text.encode())):
         yield Slip("truncated", text.encode()[:length].decode(errors="ignore") or text[:1], arguments)
-    for written in (
+    for malformed_text in (
         str(arguments), f"```json\n{text}\n```", f"{text[:-1]},}}", f"{text} // that is all", f"Here it is: {text}",
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
-        yield Slip("not_json", written, arguments)
+        yield Slip("not_json", malformed_text, arguments)
     if not re.search(r"\\|'|:[^ ]", text):  # otherwise, changing the quotes would change the meaning
         yield Slip("not_json", text.replace('"', "'"), arguments)
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
