@@ -47,13 +47,13 @@ def compile_answer_reading(
     """Compile the function that validates answers.
 
     The function validates an object whose only field is the answer. If ``is_wrapped``, the LLM writes this object,
-    because the provider does not accept the answer itself as the root of a schema. Otherwise, the LLM writes the answer
-    alone, and the function wraps its text in the object with one string concatenation. The engine that validates the
-    arguments of tools can then validate an answer in a single parse.
+    because the provider does not accept the answer itself as the root of a schema. Otherwise, the LLM writes only the
+    answer, and the function puts the text of the answer into the object with one string concatenation. The engine that
+    validates the arguments of tools can then validate an answer in a single parse.
 
     Args:
         definition: The definition of the function whose only argument is the answer.
-        lens: The schema that was sent, and the mapping from an answer in the form of this schema to canonical form.
+        lens: The schema that was sent. It also maps an answer from the sent form back to canonical form.
         rules: The coercion rules that are on.
         is_wrapped: Whether the LLM writes the answer inside an object.
     """
@@ -82,7 +82,7 @@ def compile_answer_reading(
 def _retry_wrapped(
     validate: Callable[[Any], Validated], text: str, found: CallError, *, is_cut: bool, is_wrapped: bool
 ) -> Validated:
-    """Wrap an answer in the object that the LLM left out, and validate it again.
+    """If the LLM left out the object around the answer, add the object and validate the answer again.
 
     Raises:
         AnswerError: The answer is still invalid.
@@ -206,7 +206,7 @@ class Answer(Generic[T]):
 
     @property
     def call(self) -> WireCall | None:
-        """The call whose arguments are the answer; ``None`` if the answer is not a call, or is missing."""
+        """The call whose arguments are the answer; ``None`` if no call holds the answer."""
         return None if self._tool is None else next((call for call in self.calls if call.wire_name == self._tool), None)
 
     @property
@@ -240,7 +240,11 @@ class Answer(Generic[T]):
 
     @property
     def feedback(self) -> list[Any]:
-        """The user message that says what to correct; empty if the answer is valid, or if a call's result says so."""
+        """A list with the user message that says what to correct.
+
+        The list is empty if the answer is valid, or if the answer came as a call: the call's result then says what to
+        correct.
+        """
         if self.error is None or self.call is not None or self.provider.histories is None:
             return []
         return self.provider.histories.write(Message(role="user", parts=(TextPart(text=str(self.error)),)))
@@ -267,7 +271,7 @@ class Answer(Generic[T]):
 
 _NO_HANDLERS = Handlers({})
 _RECEIVED = "received"
-"""The result of a call whose arguments are a valid answer: providers reject a call without a result."""
+"""The result of a call whose arguments are a valid answer; it exists because providers reject calls without results."""
 
 
 def answer_of(
@@ -286,7 +290,7 @@ def answer_of(
         reading: The content of the response.
         raw: The response that was passed in.
         output: The name of the output.
-        tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the text.
+        tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
         read: Validates the JSON of the answer.
         results: The results of the response's calls, if the tools were bound with ``output=``.
     """
@@ -314,7 +318,7 @@ def _arguments_of(call: WireCall | None) -> Any:
 
 
 def _answer_text(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
-    # If a provider has no form for output, the request asks for a call. If the provider cannot force a call, the
+    # If a provider has no structured output, the request asks for a call. If the provider cannot force a call, the
     # answer may come as text.
     return answer_text(assistant) if provider.output is None else provider.output.answer(assistant)
 

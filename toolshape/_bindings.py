@@ -83,7 +83,7 @@ class Bindings:
         return bound
 
     def put_last(self, bound: Bound, strict: Strictness | None, output: Any = None) -> None:
-        """Record that a provider got the latest request: its ``Bound`` reads the next response in its family."""
+        """Record that this ``Bound`` made the latest request, so it reads the next response in its family."""
         store = self._store
         with store.lock:
             contents = store.contents
@@ -94,7 +94,7 @@ class Bindings:
             store.contents = replace(contents, used=used)
 
     def reader_of(self, response: Any, provider: ProviderOrName | None) -> tuple[Bound, Any]:
-        """Find the ``Bound`` for a response: in the response's family, the ``Bound`` that made the latest request.
+        """Find the ``Bound`` that reads a response: the one that made the latest request in the response's family.
 
         If several providers of the family are in use, all of them must read the same canonical calls from the response.
 
@@ -108,8 +108,8 @@ class Bindings:
         """
         contents = self._store.contents
         uses = contents.used
-        # The provider of the latest request comes first, because a text format and OpenAI's chat have the same message
-        # form.
+        # The provider of the latest request comes first, because the first provider that recognises the body decides
+        # the family: a text format and OpenAI's chat have the same message form, so the body cannot tell them apart.
         providers = [use.provider for use in reversed(list(uses.values()))] if provider is None else [get(provider)]
         body = body_of(response, *providers)
         default = family_of(body, providers) if provider is None else get(provider)
@@ -129,7 +129,7 @@ class Bindings:
         return self.bind(use.provider, _STRICTNESS[key[1]], output=use.output)
 
     def resumption_at(self, provider: str, strict: Strictness) -> tuple[Provider, Handlers, Callable[[Results], None]]:
-        """Return the provider and handlers that resume a paused plan, and a function that observes the results."""
+        """Return the provider and handlers that resume a plan, and a function that shows the results to observers."""
         used_provider = next(
             (use.provider for use in self._store.contents.used.values() if use.provider.name == provider), None
         )
@@ -138,7 +138,7 @@ class Bindings:
 
 
 _MOST_OUTPUTS = 64
-"""The most bindings with an output that the cache keeps: a program may make a new ``Output`` for each request."""
+"""The number of bindings with an output that the cache keeps: a program may make a new ``Output`` for each request."""
 
 
 def _cache_bound(bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound) -> None:

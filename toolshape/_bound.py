@@ -152,7 +152,7 @@ class Bound:
         *,
         exclude: Collection[str] = (),
     ) -> "Bound":
-        """Return a ``Bound`` with some of these tools, for one request; calls of other tools are rejected as unknown.
+        """Return a ``Bound`` with some of these tools, for one request; calls to other tools are rejected as unknown.
 
         Nothing is compiled again: a subset costs one lookup for each name.
 
@@ -210,11 +210,11 @@ class Bound:
         model: str | None = None,
         native: Sequence[Any] = (),
     ) -> JsonObject:
-        """Return a request's keyword arguments: ``tools``, and the choice in the provider's form; empty without tools.
+        """Return a request's keyword arguments (``tools``, and the choice in the provider's form); empty without tools.
 
-        If an output is bound, the arguments include the schema of the answer. If this schema is sent as a tool,
-        ``choice`` defaults to ``"required"``, at providers that support this choice: each response then calls tools or
-        gives the answer. ``"none"`` then forces the answer.
+        If an output is bound, the arguments include the schema of the answer. Some providers receive this schema as a
+        tool. For these providers, ``"none"`` forces the answer, and ``choice`` defaults to ``"required"`` if the
+        provider supports it: each response then calls tools or gives the answer.
 
         Args:
             choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names:
@@ -284,7 +284,7 @@ class Bound:
         return is_answer_strict or any(shape.is_strict for shape in self._bound_tools.shapes.values())
 
     def _choice_of_answer(self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None) -> str | None:
-        """Return the choice that forces a tool call, or a call of the answer's tool; ``None`` if not supported."""
+        """Return the choice that forces a call to any tool, or to the answer's tool; ``None`` if unsupported."""
         wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
             names = (str(beside.tool),)
@@ -343,7 +343,7 @@ class Bound:
         )
 
     def collector(self) -> Collector:
-        """Return a collector for a stream of this provider, which returns each call once the call is complete."""
+        """Return a collector for a stream from this provider; it returns each call once that call is complete."""
 
         def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
             stream: Literal["ended", "open"] = "ended" if has_ended else "open"
@@ -408,10 +408,10 @@ class Bound:
         choice: str | Collection[str] | None = None,
         parallel: bool = True,
     ) -> JsonObject | str:
-        """Return a grammar for an open model's text, in which every call must be a valid call of these tools.
+        """Return a grammar for an open model's text, in which every call must be a valid call to one of these tools.
 
-        Bind the tools to a text format, or with ``text_calls=``. Also pass ``strict=True`` to get schemas in which
-        every field is required.
+        Bind the tools to a text format, or pass ``text_calls=`` to ``bind``. Also pass ``strict=True`` to get schemas
+        in which every field is required.
 
         Args:
             kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, or ``"lark"`` for llguidance.
@@ -440,7 +440,7 @@ class Bound:
         """Write calls as an assistant message, for examples and replayed history.
 
         Args:
-            calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical form. A call of an
+            calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical form. A call to an
                 unknown tool, or a call with unreadable arguments, is written in a form that can be sent.
 
         Raises:
@@ -451,9 +451,10 @@ class Bound:
         return self.provider.codec.write_calls(outbound.convert_calls(self.provider, self._bound_tools.handlers, calls))
 
     def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
-        """Write results as the provider's messages, in the order given.
+        """Write results as messages for the provider, in the given order.
 
-        Results of another provider's calls answer the calls that ``calls_as_messages`` wrote for this provider.
+        If the calls came from another provider, write them with ``calls_as_messages`` first: the results then refer to
+        the rewritten calls.
         """
         if all(result.call.provider == self.provider.name for result in results) or self.provider.histories is None:
             return self.provider.codec.write_results(results) if results else []
@@ -475,7 +476,7 @@ class Bound:
         """Read stored messages of this provider as records, with each call resolved to its tool.
 
         Args:
-            messages: Messages, or a request that holds them with its system prompt: dicts, SDK objects, or JSON text.
+            messages: Messages, or a request that holds messages and a system prompt: dicts, SDK objects, or JSON text.
             model: The model that wrote the messages.
 
         Raises:
@@ -548,7 +549,7 @@ def show_to_observers(bound: Bound, seen: ObservedResponse, *others: Observer) -
 
 
 def observe_resumed(bound: Bound, results: Results) -> None:
-    """Show a resumed plan to the observers of a ``Bound``, once the calls of the plan are answered."""
+    """Show a resumed plan to the observers of a ``Bound``, once all calls of the plan have answers."""
     if bound_tools_of(bound).observers is None:
         return
     assistant = results.assistant
@@ -573,4 +574,4 @@ def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:
 
 
 bound_tools_of: Callable[[Bound], BoundTools] = attrgetter("_bound_tools")
-"""Returns the ``BoundTools`` behind a ``Bound``, for the modules that read and run calls."""
+"""Returns the ``BoundTools`` of a ``Bound``, for the modules that read and run calls."""

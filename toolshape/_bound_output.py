@@ -61,7 +61,7 @@ class BoundOutput(Generic[T]):
 
     @property
     def tool(self) -> str | None:
-        """The wire name of the answer's tool, if the provider has no field for the schema; otherwise ``None``."""
+        """The wire name of the tool that takes the answer; ``None`` if the provider has a field for the schema."""
         return self._wire.tool
 
     def request(self) -> JsonObject:
@@ -84,7 +84,7 @@ class BoundOutput(Generic[T]):
         return answer_of(self.provider, reading, response, self.name, self._wire.tool, self._read)
 
     def collector(self) -> "AnswerCollector[T]":
-        """Return a collector for a stream of this provider, which shows the answer as it grows."""
+        """Return a collector for a stream from this provider; the collector returns the answer as it grows."""
         return AnswerCollector(self, self._record, self._wire)
 
 
@@ -170,7 +170,10 @@ class AnswerCollector(Generic[T]):
         return partial_answer or None
 
     def over(self, stream: Iterable[Any]) -> Iterator[Any]:
-        """Feed a stream; yield ``partial()`` after each piece with text, or, for a tool call, after every piece."""
+        """Feed a stream, and yield ``partial()`` after each piece with text.
+
+        If the answer is sent as a tool call, yield ``partial()`` after every piece.
+        """
         for chunk in stream:
             self.feed(chunk)
             if self.text or self._bound.tool:

@@ -27,7 +27,7 @@ class BoundTools:
         provider: The provider that receives the tools.
         strict: Whether the provider must constrain arguments to the schema; a tool's own ``strict`` takes precedence.
         rules: The registry's coercion rules.
-        annotates: Whether a model gets its invalid JSON back with comments.
+        annotates: Whether the model gets its invalid arguments back as JSON with comments.
         hooks: The hooks around every call; the first hook is the outermost.
         observers: The observers of whole responses; ``None`` if there are none, because a dispatch checks ``None``
             faster than a length.
@@ -68,7 +68,7 @@ class BoundTools:
         return _schemas(self.shapes, self.beside)
 
     def terms(self) -> dict[str, Any]:
-        """Return the arguments with which ``bind_tools`` rebuilds this record, in this or another process."""
+        """Return the arguments for ``bind_tools`` that rebuild this record, in this or another process."""
         names = "tools", "provider", "strict", "rules", "annotates", "hooks", "observers", "default_effect", "output"
         return {name: getattr(self, name) for name in names}
 

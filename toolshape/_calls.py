@@ -1,4 +1,4 @@
-"""Defines the records of tools and calls: a tool's canonical record, its losses at a provider, a model's call."""
+"""Defines records for tools and calls, such as ``Spec`` (a tool), ``Call`` and ``Loss`` (a change in a schema)."""
 
 import json
 import re
@@ -19,10 +19,10 @@ Effect: TypeAlias = Literal["read", "write", "destructive", "idempotent", "open_
 DefaultEffect: TypeAlias = Literal["write"] | None
 """How to treat tools that declare neither ``read`` nor ``write`` nor ``destructive``."""
 Strictness: TypeAlias = bool | Literal["auto"]
-"""Whether a provider constrains arguments to the schema; ``"auto"``: only if this changes the schema harmlessly."""
+"""Whether a provider constrains arguments to the schema; ``"auto"`` means only if the schema changes harmlessly."""
 
 new_record = tuple.__new__
-"""Makes a NamedTuple from all of its fields, in half the time that the constructor (written in Python) takes."""
+"""Makes a NamedTuple from a tuple of all its fields; takes half as long as the constructor, which is Python code."""
 
 
 class Verbatim(NamedTuple):
@@ -40,7 +40,7 @@ class Verbatim(NamedTuple):
 
 
 class Namespace(NamedTuple):
-    """A group of deferred tools, for providers that have groups: its name, and its description for the model."""
+    """A named group of deferred tools, for providers that have groups; the model reads the group's description."""
 
     name: str
     description: str = ""
@@ -78,10 +78,15 @@ class Spec(NamedTuple):
 class Loss(NamedTuple):
     """A difference at ``path`` between the canonical schema and the schema that is sent to a provider.
 
-    ``kind``: ``renamed`` and ``reshaped``: every call is mapped back; ``moved``: the description states the keyword
-    instead; ``dropped``: the keyword is not sent; ``widened``: the sent schema accepts more values; ``narrowed``: the
-    sent schema accepts fewer values.
-    ``ambiguous``: canonical arguments cannot always be distinguished from arguments in the form that was sent.
+    ``kind`` says what the difference means:
+
+    - ``renamed``, ``reshaped``: Every call is mapped back to the canonical schema.
+    - ``moved``: The description states the keyword instead.
+    - ``dropped``: The keyword is not sent.
+    - ``widened``: The sent schema accepts more values.
+    - ``narrowed``: The sent schema accepts fewer values.
+
+    ``ambiguous`` is ``True`` if canonical arguments cannot always be distinguished from arguments in the sent form.
     """
 
     path: str
@@ -92,7 +97,7 @@ class Loss(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A property of a tool that works but should be reviewed, at ``path`` (a parameter; ``""`` for the tool)."""
+    """Something to review in a tool that works; ``path`` is a parameter, or ``""`` for the whole tool."""
 
     path: str
     rule: Literal[
@@ -165,7 +170,7 @@ class Call(NamedTuple):
         return f"Call({escape_invisible(name)}, {shorten(self.arguments_raw, is_json=True)}, id={shorten(self.id)})"
 
     def __reduce__(self) -> Any:
-        # The reader belongs to one tool at one provider and cannot be pickled, so the values that it reads replace it.
+        # The reader belongs to one tool at one provider and cannot be pickled: store the values that it reads instead.
         if self.reader is None:
             return Call, tuple(self)
         return Call, (*self[:-1], _Read(self.arguments, self.reader.received(self.arguments_raw)))
@@ -211,7 +216,7 @@ class _Read:
 
 
 class Coercion(NamedTuple):
-    """One coercion: at ``path``, ``rule`` changed ``before`` to ``after`` (``None`` if the field was left out)."""
+    """At ``path``, ``rule`` changed ``before`` to ``after``; ``after`` is ``None`` if the rule removed the field."""
 
     path: str
     rule: str
@@ -220,7 +225,7 @@ class Coercion(NamedTuple):
 
 
 def shorten(value: Any, *, is_json: bool = False) -> str:
-    """Return a value as JSON or as its ``repr``, cut to fit on a line; with ``is_json``, a string already is JSON."""
+    """Return a value as JSON or as its ``repr``, cut to fit on a line; if ``is_json``, a string is shown as it is."""
     if isinstance(value, (str, bytes)):
         text = value[: _LONGEST_SHOWN + 1]
         text = text if is_json and isinstance(text, str) else repr(text)

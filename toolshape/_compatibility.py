@@ -17,8 +17,8 @@ from toolshape._wire.provider import Provider, ProviderOrName
 class RefusedTool(NamedTuple):
     """One reason why a provider would reject the tools.
 
-    ``tool`` is empty if the provider would reject the tools as a set, not one of them. ``evidence`` is the source of
-    the rule.
+    ``tool`` is empty if the provider would reject the set of tools rather than a single tool. ``evidence`` is the
+    source of the rule.
     """
 
     provider: str
@@ -30,7 +30,9 @@ class RefusedTool(NamedTuple):
 
 
 def check(registry: Registry, provider: ProviderOrName, strict: Strictness | None = None) -> tuple[RefusedTool, ...]:
-    """Find why a provider would reject tools: first each tool alone, then all accepted tools together.
+    """Return each reason why a provider would reject these tools, checked alone and then together.
+
+    Tools that are rejected alone take no part in the check of the whole set.
 
     Args:
         registry: The tools.
@@ -52,7 +54,10 @@ def check(registry: Registry, provider: ProviderOrName, strict: Strictness | Non
 def check_answer(
     output: Output[Any], provider: ProviderOrName, strict: Strictness | None = None
 ) -> tuple[RefusedTool, ...]:
-    """Find everything that a provider would reject in an output; ``tool`` in each reason is the name of the output."""
+    """Return each reason why a provider would reject an output.
+
+    The ``tool`` of each ``RefusedTool`` is the output's name.
+    """
     try:
         output.bind(get(provider), strict)
     except ExportError as error:
@@ -74,7 +79,7 @@ def _to_refused_tools(provider: Provider, error: ExportError) -> Iterator[Refuse
 
 
 class FormDifference(NamedTuple):
-    """How providers receive one parameter: ``sent`` maps each provider to the differences from the canonical schema."""
+    """How each provider receives one parameter: ``sent`` maps a provider to the differences from the canonical form."""
 
     path: str
     sent: dict[str, str]
@@ -83,7 +88,7 @@ class FormDifference(NamedTuple):
 def differences(
     tool: Tool[..., Any], targets: Sequence[ProviderOrName], strict: Strictness | None = None
 ) -> tuple[FormDifference, ...]:
-    """Compare the forms of a tool: the first row is for the whole tool, the others for each parameter that differs.
+    """Compare a tool's forms: the first row is for the whole tool, and each other row for one parameter that differs.
 
     Args:
         tool: The tool.

@@ -84,7 +84,7 @@ class CallState:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallContext:
-    """The running call: passed to hooks, and to each parameter of a tool that is annotated with this class.
+    """The running call. Each hook receives it, and so does each tool parameter that is annotated with this class.
 
     ``arguments`` are the function's arguments as JSON, without injected values. ``attempt`` counts the runs of the tool
     for this call, from 1; a hook that runs the call twice makes a second attempt. ``inject`` holds the injected
@@ -137,7 +137,7 @@ class CallContext:
         Args:
             done: How much is done, in any unit; the number should increase.
             total: How much there is to do in total, in the same unit; ``None`` if unknown.
-            message: The current step, for people.
+            message: A description of the current step, for people.
         """
         if self._state.on_progress is not None and not self.cancelled:
             try:
@@ -155,13 +155,13 @@ class CallContext:
                 logging.getLogger("toolshape").exception("on_progress failed for %r", self.call)
 
     def result(self, value: Any) -> Result:
-        """Return a result of this call with another value, as if the tool had returned it; for caches and stubs."""
+        """Return a result of this call with the given value, as if the tool had returned it; for caches and stubs."""
         if self._state.to_result is None:
             raise TypeError("Tool.call makes no Result: return the value itself")
         return self._state.to_result(value)
 
 
 def add_contexts(names: Iterable[str], context: CallContext, inject: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the injected values plus the context under these names; keep each ``CallContext`` that was injected."""
+    """Add the context under these names to the injected values, but keep a ``CallContext`` that the caller injected."""
     caller_contexts = {name: value for name, value in inject.items() if isinstance(value, CallContext)}
     return {**inject, **dict.fromkeys(names, context), **caller_contexts}

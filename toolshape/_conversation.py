@@ -69,7 +69,7 @@ _VERSION = 1
 
 
 class _Said(NamedTuple):
-    """The messages of a response, as ``given`` in the provider's form (to send them back) and as records."""
+    """The messages of a response: ``given`` in the provider's form, to send them back, and ``messages`` as records."""
 
     given: list[Any]
     messages: list[Message]
@@ -206,7 +206,7 @@ class Conversation:
         self._append(records)
 
     def __iadd__(self, results: Results) -> "Self":
-        """Append the response that these results answer, and the results. The turn stays open while a call waits.
+        """Append a response and the results of its calls. The turn stays open while a call waits.
 
         Raises:
             UsageError: The value is not ``Results``, the results were appended before, or another turn is open.
@@ -257,7 +257,7 @@ class Conversation:
     def _close_if_done(self) -> None:
         """Close the open turn if none of its calls runs or waits: append its results.
 
-        This never raises, so no result of a call that ran is lost.
+        This method never raises, so no result of a call that ran is lost.
         """
         with self._lock:
             turn = self._open
@@ -458,7 +458,7 @@ class Conversation:
             **options: ``inject``, ``limit`` and ``on_progress``, as for ``Registry.resume``.
 
         Raises:
-            UsageError: The calls in the token are not those of the open turn, or ``Registry.resume`` raises this error.
+            UsageError: The token holds the calls of another turn, or ``Registry.resume`` raises this error.
             TokenError: As for ``Registry.resume``.
             CallError: As for ``Registry.resume``.
         """
@@ -578,8 +578,8 @@ class Conversation:
             HistoryError: The conversation cannot be sent, for example because a call waits for approval
                 or has no result yet.
             ExportError: As for ``Bound.request``.
-            UsageError: The provider has no message histories, a repair rule is unknown, or the conversation sets a
-                keyword itself.
+            UsageError: The provider has no message histories, a repair rule is unknown, or ``keywords`` has
+                a key that the conversation sets itself.
         """
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
@@ -940,7 +940,7 @@ def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
         UsageError: Both objects have a value for the same key.
     """
     merged = dict(first)
-    spellings = {key.replace("_", "").lower(): key for key in merged}  # Gemini's SDK takes both spellings of a key
+    spellings = {key.replace("_", "").lower(): key for key in merged}  # Gemini's SDK takes snake_case and camelCase
     for name, value in second.items():
         key = spellings.get(name.replace("_", "").lower(), name)
         if key not in merged:

@@ -70,7 +70,7 @@ _CONTROL = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 
 
 class Problem(NamedTuple):
-    """One problem, and the place where it is.
+    """One problem, and where it is.
 
     ``path`` is the place, in names that the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
     machine-readable name of the violated rule. ``expected``, ``got`` and ``hint`` are short phrases that complete
@@ -123,7 +123,7 @@ class DefinitionError(ToolshapeError):
 
 
 class ExportError(ToolshapeError):
-    """Tools cannot be sent to a provider. Each of ``problems`` has a path and a rule, and says what to do."""
+    """Tools cannot be sent to a provider. Each item of ``problems`` has a path and a rule, and says what to do."""
 
     def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -141,7 +141,7 @@ class ExportError(ToolshapeError):
 
 
 class HistoryError(ToolshapeError):
-    """A conversation cannot be sent to a provider. Each of ``problems`` has a path, a rule, evidence and a hint."""
+    """A conversation cannot be sent to a provider. Each problem has a path, a rule, evidence and a hint."""
 
     def __init__(self, *, provider: str, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -154,7 +154,7 @@ class HistoryError(ToolshapeError):
 
 
 class UsageError(ToolshapeError):
-    """The developer used a tool wrongly. No tool was run when this error is raised."""
+    """The developer used a tool wrongly. No tool has run when this error is raised."""
 
 
 class ResponseError(ToolshapeError):
@@ -187,7 +187,7 @@ class ToolError(Exception):
 
     Args:
         text: The text that the model reads, verbatim.
-        retryable: Whether a different call of the same tool may succeed; copied to ``CallError.retryable``.
+        retryable: Whether a different call to the same tool may succeed; copied to ``CallError.retryable``.
     """
 
     text: str = ""
@@ -365,7 +365,7 @@ def _unknown_outcome(error: CallError) -> str:
 
 
 def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the closest word, or ``None`` if no word is close enough; a long ``word`` is not compared."""
+    """Return the closest word; ``None`` if no word is close enough, or if ``word`` is too long to compare."""
     if len(word) > _LONGEST_WORD:
         return None
     import difflib  # noqa: PLC0415 - only errors need it

@@ -11,7 +11,7 @@ from toolshape._calls import Call
 class Identity(NamedTuple):
     """The identity of a call.
 
-    ``digest`` is the digest of the call's arguments in canonical form, before coercion. ``is_lasting`` tells whether
+    ``digest`` is the digest of the call's arguments in canonical form, before coercion. ``is_lasting`` says whether
     the same call has the same identity when its response is parsed again. It is ``False`` if the provider gave no id
     and the application gave no scope.
     """
@@ -53,5 +53,5 @@ def has_made_up_id(call: Call) -> bool:
 
 
 def canonical_json(value: Any) -> str:
-    """Return JSON in canonical form: no whitespace, sorted keys, only ASCII."""
+    """Return a value as canonical JSON text: no whitespace, sorted keys, only ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

@@ -15,7 +15,7 @@ _NAME = "CallToolResult"
 
 
 class Structured(tuple[Part, ...]):
-    """The parts of a result that has structured content. The structured content is the value of the result."""
+    """The parts of a result that also has structured content, which is the value of the result."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ def is_mcp_content_type(kind: Any) -> bool:
 
 
 def mcp_contents(value: Any) -> tuple[Part, ...]:
-    """Return the parts of a value that is an MCP block or a list that contains blocks; other values have no parts.
+    """Return the parts in an MCP block, or in a list that contains MCP blocks; other values have no parts.
 
     Raises:
         TypeError: The list also contains a value of another type.
@@ -79,7 +79,7 @@ def _is_result_class(kind: Any) -> bool:
 
 
 def _field(value: Any, name: str, name_until_1: str) -> Any:
-    """Return a field by its name, else by its name in 1.x: fastmcp warns if code reads the 1.x name needlessly."""
+    """Return a field by its current name, or else by its 1.x name: fastmcp warns about needless use of 1.x names."""
     return getattr(value, name) if hasattr(value, name) else getattr(value, name_until_1, None)
 
 

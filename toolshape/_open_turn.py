@@ -23,7 +23,7 @@ _UNANSWERED: frozenset[State] = frozenset({"ready", "claimed", "asking", "runnin
 
 @dataclass(frozen=True, kw_only=True)
 class OpenTurn:
-    """The calls in the assistant's last message, until every call has its result.
+    """The assistant's last turn, which is kept until each of its calls has a result.
 
     ``number`` is the number of the turn in the conversation. ``is_restored`` tells whether the turn was read from JSON;
     if so, its unanswered calls may have run since the JSON was written. ``begun`` holds the positions of the calls that
@@ -135,7 +135,7 @@ def restore_turn(stored: JsonObject, number: int, bound: Bound, messages: Sequen
 
 
 def _restore(results: Results, calls: Sequence[Mapping[str, Any]], parts: Sequence[ToolResultPart]) -> None:
-    """Set the stored answers and states of the calls after the response was planned again."""
+    """Give the calls of a response that was planned again their stored answers and states."""
     entries = {entry[0]: entry for entry in state.every_entry(results)}
     entries_by_state: dict[State, list[Any]] = {"ready": [], "pending": []}
     stored_parts = iter(parts)

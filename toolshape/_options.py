@@ -10,8 +10,8 @@ from toolshape._errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import choose_rules
 
 Approve: TypeAlias = Callable[[JsonObject], bool] | Callable[[JsonObject, Mapping[str, Any]], bool]
-"""A function that returns whether a call needs approval. It takes the call's arguments as JSON. If it has a second
-parameter, it also takes the injected values."""
+"""A function that returns whether a call needs approval. It takes the call's arguments as a dict of JSON values. If it
+has a second parameter, it also takes the injected values."""
 
 
 class ToolOptions(TypedDict, total=False):
@@ -58,7 +58,7 @@ class Options(NamedTuple):
 
 
 def parse_options(given: ToolOptions) -> Options:
-    """Return the options as a record; collections are copied.
+    """Return the options as a record, with copies of the collections.
 
     Raises:
         DefinitionError: An option has a value of the wrong kind.

@@ -90,7 +90,7 @@ class Output(Generic[T]):
 
     @property
     def description(self) -> str:
-        """The text that models read about the answer as a whole."""
+        """The description that models read for the answer as a whole."""
         return self._record.spec.description
 
     @property
@@ -102,7 +102,7 @@ class Output(Generic[T]):
         return copy_json(schema)  # type: ignore[no-any-return]
 
     def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "BoundOutput[T]":
-        """Return this output in the form of a provider, compiled at the first call.
+        """Return this output in a provider's form; the first call for a provider compiles it.
 
         Args:
             provider: The provider.
@@ -120,11 +120,11 @@ class Output(Generic[T]):
 
 
 record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
-"""Returns the ``OutputRecord`` behind an ``Output``, for the modules that export it and read answers."""
+"""Returns the ``OutputRecord`` of an ``Output``, for the modules that export outputs and read answers."""
 
 
 def findings_of(output: Output[Any]) -> tuple[Finding, ...]:
-    """Return the findings about an output's type, except a missing description: an answer needs no description."""
+    """Return the findings about an output's type, without ``undescribed``: an answer needs no description."""
     return tuple(finding for finding in record_of_output(output).definition.findings if finding.rule != "undescribed")
 
 

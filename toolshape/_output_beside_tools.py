@@ -75,14 +75,17 @@ class OutputBesideTools:
 
     @property
     def candidate(self) -> Candidate:
-        """This output as a candidate for strict form in a request; only an output sent as a tool can become lenient."""
+        """This output as a candidate for the strict form in a request.
+
+        Only an output that is sent as a tool can become lenient.
+        """
         name = self.record.name if self.tool else f"the output {self.record.name}"
         is_asked = self.tool is None or self.record.strict is True
         return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict, is_asked=is_asked,
                          is_destructive=False, is_tool=self.tool is not None)  # fmt: skip
 
     def named(self, call: Call) -> Call:
-        """Give a call of the answer's tool the name of the output; return any other call unchanged."""
+        """Give a call to the answer's tool the name of the output; return any other call unchanged."""
         if call.wire_name != self.tool:
             return call
         return call._replace(
@@ -98,7 +101,7 @@ class OutputBesideTools:
         return PartialCall(call.id, call.name, arguments)
 
     def read_results(self, results: Results) -> None:
-        """Read the answer in a response whose calls are validated, and set the result of the call that holds it.
+        """Read the answer in a response whose calls are validated; set the result for the call that holds the answer.
 
         A response that only calls other tools holds no answer, even if it has text.
         """
@@ -128,7 +131,7 @@ def _wire_call(call: Call) -> tuple[str, str, Any, Any]:
 
 
 def _result_for_call(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
-    """Return the result for the call that holds the answer, or for an extra call of the same tool, which is ignored."""
+    """Return the result for the call that holds the answer, or for an extra call to the same tool, which is ignored."""
     if not is_answer:
         error = CallError("not_run", tool=call.wire_name)
     elif answer.error is not None:

@@ -26,8 +26,9 @@ class OutputRecord:
     """The data behind an ``Output``.
 
     ``definition`` describes a function whose only argument is the answer; its pydantic model validates answers.
-    ``spec`` holds the schema that the LLM's output must fit: if ``is_wrapped`` is true, an object whose only field
-    holds the answer, otherwise the answer itself. ``rules`` holds the coercion rules that are switched on.
+    ``spec`` holds the schema that the LLM's output must fit. If ``is_wrapped`` is true, this schema describes an object
+    whose only field holds the answer; otherwise, it describes the answer itself. ``rules`` holds the coercion rules
+    that are switched on.
     """
 
     kind: Any
@@ -45,7 +46,7 @@ class OutputRecord:
 
     @property
     def options(self) -> tuple[Any, str, str, Strictness, Mapping[str, bool] | bool | None]:
-        """The arguments with which ``record_output`` rebuilds this record, in this or another process."""
+        """The arguments for ``record_output`` that rebuild this record, in this or another process."""
         return self.kind, self.spec.name, self.spec.description, self.strict, self.coerce
 
 

@@ -1,4 +1,4 @@
-"""Defines the parts that a tool may return (text, images, files), and the text that replaces a part if needed."""
+"""Defines the parts that a tool may return (text, images, files), and the text that replaces an image or file."""
 
 import base64
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Text:
     text: str
 
     def __post_init__(self) -> None:
-        """Reject a value that is not a string now, not later when the part is sent."""
+        """Raise an error now if the value is not a string, rather than later when the part is sent."""
         _refuse_odd(b"", self.text)
 
 
@@ -31,7 +31,7 @@ class Image:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Reject values of the wrong type now, not later when the part is sent."""
+        """Raise an error now if a value has the wrong type, rather than later when the part is sent."""
         _refuse_odd(self.data, self.media_type, self.url)
 
 
@@ -52,7 +52,7 @@ class File:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Reject values of the wrong type now, not later when the part is sent."""
+        """Raise an error now if a value has the wrong type, rather than later when the part is sent."""
         _refuse_odd(self.data, self.media_type, self.name, self.url)
 
 
@@ -69,7 +69,7 @@ def _refuse_odd(data: Any, *texts: Any) -> None:
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:
-    """Return the parts in a tool's return value: a part, or a list of parts and strings; a plain value has none."""
+    """Return the parts in a tool's return value: a part, or a list of parts and strings; a plain value has no parts."""
     items = [value] if isinstance(value, (Text, Image, File)) else value
     if not isinstance(items, (list, tuple)) or not any(isinstance(part, (Text, Image, File)) for part in items):
         return ()
@@ -144,7 +144,7 @@ def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
 
     Args:
         part: The part.
-        types: The media types that the provider accepts, ``"text/*"`` for all text types; ``None`` for any type.
+        types: The media types that the provider accepts. ``"text/*"`` covers all text types, ``None`` all types.
     """
     if part.url and not part.url.startswith(("http://", "https://")):
         return False

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SURELY = 0.8  # a name at least this similar counts as misspelt
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
-"""What a tool in a class body is bound to, if it is read from an object: the object, its class, or nothing."""
+"""What a tool from a class body is bound to when code reads it from an object: the object, its class, or nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -184,7 +184,7 @@ class Record:
         return Record(function=method, source=source.as_method, options=self.options, is_bound=True)
 
     def in_class(self) -> "Record":
-        """Return this record as a method's: ``__set_name__`` showed that the first parameter is ``self``."""
+        """Return this record for a method, because ``__set_name__`` showed that the first parameter is ``self``."""
         source = self._function_source()
         is_defined = "definition" in vars(source)
         return replace(
@@ -267,7 +267,7 @@ def refuse_unbound_method(record: Record) -> None:
     """Check that a tool is not an unbound method.
 
     Raises:
-        UsageError: The tool is an unbound method; get it from an object.
+        UsageError: The tool is an unbound method. To bind the method, get it from an object.
     """
     if record.needs_object:
         raise UsageError(f"{record.name} is an unbound method: get it from an object, or put @tool above @classmethod")

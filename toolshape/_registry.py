@@ -52,8 +52,8 @@ class Registry:
         coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all rules off.
         feedback: How to tell models about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
             sends the model's own JSON with comments at the problems.
-        default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and ``"destructive"``:
-            ``"write"`` runs their calls alone, in call order.
+        default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and
+            ``"destructive"``: ``"write"`` runs their calls alone, in call order.
         undeclared: The deprecated name of ``default_effect``.
 
     Raises:
@@ -183,8 +183,9 @@ class Registry:
           for example ``context.result(value)``.
         - If the hook returns ``None``, the answer is the last result of ``proceed()``. If the hook never called
           ``proceed``, or returned any other value, the answer is ``tool_crashed``, and the log names the hook.
-        - If the hook raises ``ToolError``, the model reads its text. If it raises ``CallError`` (as ``Result.unwrap``
-          does), the answer is that error. Any other exception is logged, and the model reads ``tool_crashed``.
+        - If the hook raises ``ToolError``, the model reads the error's text. If it raises ``CallError`` (as
+          ``Result.unwrap`` does), the answer is that error. Any other exception is logged, and the model reads
+          ``tool_crashed``.
         - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
 
         Args:
@@ -214,9 +215,9 @@ class Registry:
     def observe(self, observer: AnObserver) -> AnObserver:
         """Add an observer of whole responses, such as ``toolshape.trace.record_to(path)`` or a counter of your own.
 
-        Its method ``observe(bound, observed)`` receives each response once all calls are answered, including rejected
-        calls, and also when calls begin to wait for approval. The observer cannot change an answer: an exception that
-        it raises is logged. Existing ``Bound`` objects do not change.
+        Its method ``observe(bound, observed)`` receives each response once all calls are answered or rejected. If calls
+        wait for approval, it also receives the response when they begin to wait. The observer cannot change an answer:
+        an exception that it raises is logged. Existing ``Bound`` objects do not change.
 
         Args:
             observer: An object with the method ``observe``; see ``toolshape.trace.Observer``.
@@ -318,11 +319,11 @@ class Registry:
         )
 
     def deferred(self, names: Collection[str] | None = None, *, namespace: Namespace | None = None) -> "Registry":
-        """Return a new registry with the current tools, some of them deferred: loaded when a model's search finds them.
+        """Return a new registry in which some of the tools are deferred: they load when a model's search finds them.
 
         Args:
             names: Names or patterns of the tools to defer. ``None`` defers all.
-            namespace: The group of these tools, for providers that have groups; see ``deferred`` in ``tool``.
+            namespace: The group of the deferred tools, for providers that group tools; see ``deferred`` in ``tool``.
 
         Raises:
             KeyError: A name or pattern matches no tool.
@@ -334,8 +335,8 @@ class Registry:
     def __or__(self, other: "Registry") -> "Registry":
         """Return a new registry with the current tools of both registries.
 
-        The hooks and observers of both apply to every call; the hooks of the first registry are outermost. A setting
-        that only one registry changes from its default applies to all tools.
+        The hooks and observers of both apply to every call; the hooks of the first registry are outermost. If only one
+        registry changes a setting from its default, this setting applies to all tools.
 
         Raises:
             DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the registries.
@@ -403,8 +404,8 @@ class Registry:
             The bound tools, which are immutable. The same object is returned until the registry changes.
 
         Raises:
-            ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict form.
-                Or the text format is unknown, or the provider's servers leave no calls in text.
+            ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict
+                form. Or the text format is unknown, or the provider's servers leave no calls in text.
             DefinitionError: ``output`` has no JSON Schema.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
@@ -475,7 +476,7 @@ class Registry:
                 - ``limit``: How many calls run at the same time, unless they must run one after another.
                 - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
                 - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
-                - ``scope``: Where the calls were made (for the ledger); see ``Plan.run``.
+                - ``scope``: Tells the ledger where the calls were made; see ``Plan.run``.
 
         Raises:
             ResponseError: The response is not in any known format.
@@ -549,7 +550,7 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
     ) -> Results:
-        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and threads access the ledger."""
+        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and the ledger runs in threads."""
         from toolshape._dispatch import resuming, steps  # noqa: PLC0415 - the same
 
         arguments = token, key, decisions, audience, ledger, self._bindings.resumption_at, inject, limit, on_progress

@@ -1,4 +1,4 @@
-"""Reports the differences between tools and their wire form: as a table for people, and as data for programs."""
+"""Reports how tools differ from their wire form, as a table for people and as data for programs."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -59,8 +59,8 @@ class Result(NamedTuple):
         """The arguments that the function got, as JSON: validated, coerced, with defaults; ``None`` for invalid calls.
 
         Under a hook, the arguments are recorded before the tool runs. Without a hook, each access validates the call's
-        raw arguments again. The returned arguments then lack any changes that the tool made, and a non-deterministic
-        validator can return other values.
+        raw arguments again. In that case, changes that the tool made to its arguments are missing, and a validator
+        that is not deterministic can return other values.
         """
         if self.error is not None and self.error.code in REFUSED:
             return None
@@ -178,7 +178,7 @@ class ReadAnswer(Protocol):
 
     @property
     def feedback(self) -> list[Any]:
-        """The user message that says what to correct; empty if the answer is valid, or if a call's result says so."""
+        """A list with the user message that says what to correct; see ``Answer.feedback``."""
         ...
 
     def unwrap(self) -> Any:
@@ -195,13 +195,13 @@ class Controls:
 
     ``entries`` holds the validated calls, and ``states`` their states, both by position; ``in_state`` maps each state
     to the positions of its calls. ``approvals`` holds the positions of approved calls. ``unasked`` holds the positions
-    of pending calls whose approval rule takes the injected values: a run asks this rule. ``as_written`` holds the
-    edited calls as the model wrote them.
+    of pending calls whose approval rule needs the injected values: a run has these values, and evaluates the rule.
+    ``as_written`` holds the edited calls as the model wrote them.
 
     ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before that if all
-    remaining calls wait; ``was_told`` records that this happened. ``scope`` is the ledger scope of an earlier run, if
-    any. ``unnamed`` is the scope for calls to which the provider gave no id. ``places`` maps the id of a call, and the
-    ``id()`` of its object, to positions; it is filled when a caller first names a call.
+    remaining calls wait; ``was_told`` records whether an observer was called. ``scope`` is the ledger scope of an
+    earlier run, if any. ``unnamed`` is the scope for calls to which the provider gave no id. ``places`` maps the id of
+    a call, and the ``id()`` of its object, to positions; it is filled when a caller first names a call.
     """
 
     __slots__ = (
@@ -266,16 +266,17 @@ _NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
 class Results(Sequence[Result]):
     """The results of every call in one response, in call order; falsy if the response called no tool.
 
-    At any time, each call has a result: a call that has not run yet reads as ``not_run``, a call that waits for
-    approval as ``pending``, and a call that began but did not finish as ``cancelled``. ``finish`` says why the response
-    ended, in words that are the same for all providers; ``finish_raw`` is the provider's own word.
+    At any time, each call has a result. Before a call has run, its result is an error with the code ``not_run``, or
+    ``pending`` if the call waits for approval. If a call began but did not finish, the code is ``cancelled``.
+    ``finish`` says why the response ended, in words that are the same for all providers; ``finish_raw`` is the
+    provider's own word.
 
     ``calls`` holds the calls, and ``assistant`` the assistant's messages, unchanged. Pickled results keep the answers
     that existed when they were pickled.
     """
 
-    # ``planned`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has ``None``
-    # for a call that is not answered yet. ``waiting`` holds the calls that may run, as long as there are no
+    # ``plan_calls`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has
+    # ``None`` for a call that is not answered yet. ``waiting`` holds the calls that may run, as long as there are no
     # ``controls``. The ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
     # observed.
     # ``is_plain`` tells whether all calls can run without a prior check.
@@ -374,7 +375,7 @@ class Results(Sequence[Result]):
         return f"Results([{', '.join([*shown, *more])}])"
 
     def __str__(self) -> str:
-        """Return one line for each of the first calls, and the number of the other calls."""
+        """Return one line for each of the first 20 calls, and a line with the number of further calls."""
         lines = [_line(result) for result in self[:_MOST_SHOWN]]
         if len(self) > _MOST_SHOWN:
             lines.append(f"and {len(self) - _MOST_SHOWN} more")

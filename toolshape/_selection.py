@@ -21,7 +21,7 @@ def select_tools(
     tags: Collection[str] | None = None,
     exclude: Collection[str] = (),
 ) -> list[Tool[..., Any]]:
-    """Return, in their order, the tools that match one of the names and one of the tags, and are not excluded.
+    """Return the tools that match a name and a tag and are not excluded, in their original order.
 
     Args:
         tools: All tools.
@@ -62,7 +62,7 @@ def _match_names(there: Collection[str], given: Iterable[str]) -> set[str]:
 
 
 def join_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Combine the settings of two registries. A setting that differs from the default takes precedence.
+    """Combine the settings of two registries. A value that differs from the default takes precedence.
 
     Raises:
         UsageError: Both registries change the same setting, to different values.

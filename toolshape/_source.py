@@ -1,4 +1,4 @@
-"""Defines the sources of a tool: a decorated function, read once, or a definition that was written elsewhere."""
+"""Defines the two sources of a tool: a decorated function, or a ready-made definition, such as an OpenAI tool."""
 
 import copy
 import functools
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Definition(Protocol):
-    """The definition of a tool, read from a function or written elsewhere."""
+    """The definition of a tool, read from a function or taken from a ready-made definition."""
 
     @property
     def name(self) -> str: ...
@@ -50,8 +50,8 @@ class Definition(Protocol):
 class FunctionSource:
     """A decorated function and its cached definition; tools that differ only in options or object share this source.
 
-    ``frame`` holds the decorating frame until the annotations are resolved, because the annotations may use its local
-    names.
+    ``frame`` holds the frame in which the function was decorated, until the annotations are resolved: they may use
+    local names of this frame.
     """
 
     function: Any
@@ -102,7 +102,7 @@ class FunctionSource:
 
     @property
     def entry(self) -> None:
-        """``None``: a function has no definition that was written elsewhere."""
+        """``None``: this tool was read from a function, not from a ready-made definition."""
         return None
 
     @property
@@ -124,7 +124,7 @@ class FunctionSource:
         return write_arguments(validated, self.definition.layout.omittable)
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """Return validated arguments as JSON that ``is_same_value`` can compare; ``reveals`` includes secrets."""
+        """Return validated arguments as JSON that ``is_same_value`` can compare; ``reveals`` adds secrets."""
         return write_arguments(
             validated, self.definition.layout.omittable, ParameterForm(reveals=reveals, keeps_values=True)
         )
@@ -148,7 +148,7 @@ class FunctionSource:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DefinitionSource:
-    """A definition that was written elsewhere, in its parsed form."""
+    """A ready-made definition of a tool, in its parsed form."""
 
     definition: SchemaDefinition
     limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class DefinitionSource:
         raise UsageError(f"{self.definition.name} was made from a definition: it has a schema, but no pydantic model")
 
     def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
-        """Return the function's call, which was compiled when the definition was read."""
+        """Return the compiled call to the tool's function, which was made when the definition was read."""
         return self.definition.invoke
 
     def written(self, validated: Any) -> JsonObject:

@@ -31,7 +31,7 @@ class Contents:
     """A snapshot of a registry; a change replaces the whole snapshot, so no thread sees a partial change.
 
     Args:
-        strict: Whether providers constrain arguments, if neither ``bind`` nor the tool says so.
+        strict: Whether providers constrain arguments to the schema; ``bind`` or a tool can override this setting.
         coerce: Coercion rules to switch on or off by name.
         feedback: The format of the error that answers a call with invalid arguments.
         default_effect: How to treat tools that declare no effect.

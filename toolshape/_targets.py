@@ -191,7 +191,7 @@ def registry_beside(target: str) -> Registry:
 def registry_of_tool(target: str) -> tuple[Registry, str]:
     """Return the registry of the tool that a target names, and the tool's name.
 
-    If the target names a tool outside a registry, return a new registry of that tool.
+    If the target names a tool outside a registry, return a new registry with only this tool.
 
     Raises:
         TargetError: The target names no single tool.
@@ -252,10 +252,10 @@ def load_injected(given: Iterable[str]) -> dict[str, Any]:
 
 
 def refuse_unread(names: Iterable[str], registry: Registry, declared: Collection[str], who: str) -> None:
-    """Check that a tool declares each injected value. A registry with hooks passes, because hooks may read any value.
+    """Check that some tool declares each injected value. A registry with hooks passes: hooks may read any value.
 
     Raises:
-        TargetError: No tool declares a value.
+        TargetError: No tool declares one of the injected values.
     """
     unread = sorted(set(names) - set(declared))
     if unread and not store_of(registry).contents.hooks:

@@ -74,7 +74,8 @@ class _SignatureOfFunction:
 class Tool(Generic[P, R]):
     """A function that models can call: call it from Python as before, export it, or pass it a model's arguments.
 
-    ``tool`` makes a ``Tool``. If the function is a method, access through an object binds the tool to that object.
+    ``tool`` makes a ``Tool``. If the function is a method, accessing the tool through an object binds it to
+    that object.
     """
 
     __signature__ = _SignatureOfFunction()
@@ -117,7 +118,7 @@ class Tool(Generic[P, R]):
     @overload
     def __get__(self, instance: object, owner: type[Any] | None = None) -> "Tool[P, R]": ...
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[..., Any]":
-        """Return this tool bound to an object, as a function would be."""
+        """Return this tool bound to an object, as Python does with a plain function."""
         record = self._record
         subject = owner if record.binding == "to_class" else instance
         if subject is None or record.binding == "never":
@@ -142,7 +143,7 @@ class Tool(Generic[P, R]):
         return object.__hash__(self) if self._origin is None else hash(self.function)
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
-        # Only here is it certain that the function is a method: the first parameter of a method can have any name.
+        # Only this hook proves that the function is a method: the first parameter of a method can have any name.
         record = self._record
         qualified_name = getattr(self.function, "__qualname__", None)
         is_method = record.binding == "to_object" and qualified_name == f"{owner.__qualname__}.{name}"
@@ -193,13 +194,13 @@ class Tool(Generic[P, R]):
 
     @property
     def description(self) -> str:
-        """The text that models read: ``description=`` of ``tool``, or the docstring's summary and body."""
+        """The text that models read: ``description=`` of ``tool``, or the docstring's text and sections for callers."""
         explicit_description = self._record.options.description
         return self._record.definition.description if explicit_description is None else explicit_description
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """What a call does (``"read"``, ``"write"``, ...), as the author declared it."""
+        """The effects of a call that the author declared, such as ``"read"`` or ``"write"``."""
         return self._record.options.effects
 
     @property
@@ -244,7 +245,7 @@ class Tool(Generic[P, R]):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Properties of the tool that work but should be reviewed, such as an undescribed parameter."""
+        """Points that the author should review, although the tool works, such as an undescribed parameter."""
         findings = self._record.definition.findings + self._record.output.findings
         if self._record.options.description:
             findings = tuple(finding for finding in findings if finding.rule != "undescribed")
@@ -289,8 +290,8 @@ class Tool(Generic[P, R]):
 
         Args:
             definition: A dict, an SDK object or JSON text: a definition for OpenAI, Anthropic, Gemini, Bedrock, MCP,
-                Mistral, Cohere or Ollama, a bare JSON Schema (with ``name=``), or one of the formats of test sets and
-                registries. The structure of the definition determines the format.
+                Mistral, Cohere or Ollama, a bare JSON Schema (with ``name=``), or a format that test sets or
+                registries use. The structure of the definition determines the format.
             function: The function that runs the calls. It receives all arguments and injected values by keyword.
                 Without a function, the tool is sent and its calls are planned, but they cannot run.
             verbatim: Whether to send the definition unchanged, and ignore the options, for providers that use its
@@ -396,7 +397,7 @@ _TIMEOUT_NOT_KEPT = (
     "a plain function cannot be stopped: the timeout holds under adispatch and arun, but not under dispatch"
 )
 record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
-"""Returns the ``Record`` behind a ``Tool``, for the modules that export and run it."""
+"""Returns the ``Record`` of a ``Tool``, for the modules that export and run it."""
 _origin_of: Callable[[Tool[..., Any]], Any] = attrgetter("_origin")
 
 
@@ -414,7 +415,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
 
             - ``name``: The name by which models call the tool. The default is the function's name.
             - ``title``: The name that people see.
-            - ``description``: The text that models read, instead of the docstring's summary and body.
+            - ``description``: The text that models read, instead of the docstring's text and sections for callers.
             - ``strict``: Whether providers must constrain the arguments to the schema: ``True``, ``False``, or
               ``"auto"`` (strict only if every schema change for the strict form is harmless). By default the registry
               decides.
@@ -422,7 +423,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``timeout``: The seconds after which an unfinished call is answered with an error. ``adispatch`` and
               ``acall`` enforce this limit. A synchronous function cannot be stopped: it continues in its thread, and
               can check ``CallContext.cancelled``. Time spent waiting for a slot under ``limit`` does not count.
-            - ``limit``: How many calls of the tool run at the same time in this process, over all event loops and
+            - ``limit``: How many calls to the tool run at the same time in this process, over all event loops and
               threads; further calls wait. All instances of a class share one limit for a method.
             - ``validate_result``: Whether to validate each result against the schema of the return annotation before
               it is sent. An invalid result is answered as ``unserialisable_result``. By default, results are validated
@@ -433,7 +434,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``tags``: Labels for ``Registry.subset``.
             - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
               ``"open_world"``, ``"closed_world"``. MCP clients receive them as hints. If a provider limits the number
-              of strict tools, destructive tools become strict first. A call of a ``"write"`` or ``"destructive"`` tool
+              of strict tools, destructive tools become strict first. A call to a ``"write"`` or ``"destructive"`` tool
               runs alone: after all earlier calls of the response, and before all later calls.
             - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for each call. The
               function gets the arguments as JSON (a dict: validated, coerced, with defaults). If the function has a
@@ -442,7 +443,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``deferred``: Whether models see the tool only after a search, if the provider has a tool search. A
               ``Namespace`` defers the tool as part of a group. Other providers receive the whole tool, and the report
               says so.
-            - ``examples``: Valid arguments, as JSON. They are sent in the same wire form as the tool.
+            - ``examples``: Valid arguments, each a dict of JSON values. They are sent in the same form as the tool.
             - ``providers``: Extra keys for the tool's entry at a provider, by the provider's name, for example
               ``{"anthropic": {"eager_input_streaming": True}}``.
 
@@ -457,7 +458,7 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
 
 
 def make_tool(function: Any, options: Options, frame: types.FrameType | None) -> Tool[..., Any]:
-    """Make a tool from a function, or from a tool with other options.
+    """Make a tool from a function, or copy a tool and change its options.
 
     Raises:
         DefinitionError: The function cannot be a tool, or an option is invalid.

@@ -40,7 +40,7 @@ METADATA = sa.MetaData()
 CALLS = sa.Table(
     "toolshape_calls",
     METADATA,
-    sa.Column("key", sa.String(64), primary_key=True),  # digest of scope and id, which may be too long for an index
+    sa.Column("key", sa.String(64), primary_key=True),  # a digest, because scope and id may be too long for an index
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("call_id", sa.Text, nullable=False),
     sa.Column("tool", sa.Text, nullable=False),
@@ -152,7 +152,7 @@ class LedgerEntry(NamedTuple):
 class Ledger:
     """Records calls and their outcomes in a database that processes and machines may share.
 
-    The database holds the arguments and results of calls, so it is as confidential as they are. Threads and
+    The database holds the arguments and results of calls, so it is as confidential as this data. Threads and
     processes may share a ledger. Pickling stores the URL of a ledger, not its connections.
 
     Args:
@@ -274,7 +274,7 @@ class Ledger:
     ) -> Claim:
         """Return the claim on a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
-        if stored is None:  # dropped since the insert: the caller tries again, as for a running call
+        if stored is None:  # the row was dropped after the insert failed: the caller tries again, as for a running call
             return Claim("running")
         recorded_claim = _to_claim(stored, row)
         if recorded_claim.state != "unknown":
@@ -421,7 +421,7 @@ def _row(identity: Identity) -> dict[str, str]:
 
 
 def _to_claim(stored: Any, row: Mapping[str, str]) -> Claim:
-    """Convert a stored row to a claim. Its state is ``other`` if the row belongs to another call with this id."""
+    """Convert a stored row to a claim. Its state is ``other`` if the row belongs to a different call with this id."""
     if any(stored[name] != value for name, value in row.items()):
         return Claim("other")
     if stored["state"] == "done":

@@ -139,7 +139,7 @@ class Message:
 
     ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
     or ``None`` if this library made or changed the message. ``finish`` says why a response ended, in the same words
-    for all providers. ``path`` is the place of the message in its source.
+    for all providers. ``path`` says where the message is, for example ``messages[3]``.
     """
 
     __module__ = "toolshape"

@@ -34,7 +34,7 @@ T = TypeVar("T")
 NAMES: Mapping[str, str] = MappingProxyType(
     {
         # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, read 2026-11. The
-        # conventions are in development.
+        # conventions are still in development.
         "operation": "gen_ai.operation.name",
         "tool": "gen_ai.tool.name",
         "type": "gen_ai.tool.type",

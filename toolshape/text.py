@@ -33,8 +33,8 @@ def format_for(model: str) -> str:
         UsageError: No known format matches the name of the model.
     """
     name = model.rpartition("/")[2].lower()
-    # A name begins with the model's family; the base model comes later: Hermes-3-Llama-3.1-8B. So the earliest match
-    # decides. If several matches begin at the same position, the longest match decides.
+    # A model's name begins with its family. The base model's name comes later, as in Hermes-3-Llama-3.1-8B. So the
+    # earliest match decides. If several matches begin at the same position, the longest match decides.
     matches = [
         (-match.start(), len(match[0]), text_format.name)
         for text_format in FORMATS.values()
@@ -74,7 +74,7 @@ def read(format: str, text: str, schemas: Mapping[str, Any] | None = None) -> Te
 
 
 def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: Mapping[str, Any] | None = None) -> str:  # noqa: A002 - its name
-    """Write calls as a model writes them, for training data and tests.
+    """Write calls in the form in which a model writes them, for training data and tests.
 
     Args:
         format: The name of the format.
@@ -82,7 +82,7 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
         schemas: The schemas of the tools, as for ``read``.
 
     Raises:
-        UsageError: No format has this name, or the format cannot hold a call: the text would be read as another call.
+        UsageError: No format has this name, or a call cannot be written in it: the text would be read as another call.
     """
     text_format = _find_format(format)
     text_calls = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
@@ -90,7 +90,7 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
 
 
 class Reader:
-    """Reads a model's text that arrives in pieces; the calls do not depend on how the text is split.
+    """Reads a model's text that arrives in pieces. The calls do not depend on where the text is split.
 
     After each ``feed`` or ``close``, ``text`` holds the new text around the calls, and ``reasoning`` the new reasoning.
 

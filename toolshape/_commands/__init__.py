@@ -1,1 +1,1 @@
-"""The commands of the command line, and their output."""
+"""Defines the commands of the command line, and prints their output."""

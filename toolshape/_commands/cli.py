@@ -84,7 +84,7 @@ def main(traceback: bool) -> None:
 @main.command()
 @_json
 def providers(as_json: bool) -> None:
-    """List the providers, and whether each can constrain arguments.
+    """List the providers, and show whether each can constrain arguments.
 
     JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
     or null).
@@ -143,7 +143,7 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 @_strict
 @_json
 def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Report which tools or outputs providers would refuse, and other findings. Exits with 1 if there is a refusal.
+    """Report the tools or outputs that a provider would refuse, and other findings. Exits with 1 if there is a refusal.
 
     JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
     `findings` (objects with `tool`, `path`, `rule`, `message`).
@@ -211,8 +211,8 @@ def diff(
 ) -> None:
     """Compare the forms of a tool for several providers (--to), or compare tools with their lock file (--against).
 
-    With --to: print the whole tool, and each parameter that differs. JSON: a list of objects with `path` (empty for
-    the whole tool) and `sent`, an object that maps each provider to its differences.
+    With --to: for each provider, print the form of the whole tool, and of each parameter that differs. JSON: a list of
+    objects with `path` (empty for the whole tool) and `sent`, an object that maps each provider to its differences.
 
     With --against: print what has changed in the tools of TARGET since `toolshape lock`, breaking changes first, each
     with an example call. Exits with 1 if a call breaks or may break. JSON: a list of objects with `kind`, `level`
@@ -255,8 +255,8 @@ def diff(
 def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool) -> None:
     """Call a tool with JSON ARGUMENTS (`-` reads standard input), and print the text that a model would read.
 
-    The coercions and the tool's own prints go to standard error. Exits with 1 if the call is refused, waits for
-    approval or fails.
+    The coercions, and all text that the tool prints, go to standard error. Exits with 1 if the call is refused, waits
+    for approval or fails.
 
     JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
     `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
@@ -264,7 +264,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
     if not click.get_current_context().find_root().params["traceback"]:
         logging.getLogger("toolshape").addHandler(
             logging.NullHandler()
-        )  # tracebacks of tools are printed only with --traceback
+        )  # tracebacks from tools are printed only with --traceback
     registry, name = registry_of_tool(target)
     values = load_injected(inject)
     refuse_unread(values, registry, record_of(registry[name]).definition.layout.injected.keys(), f"{name} takes")
@@ -291,7 +291,7 @@ def call(target: str, arguments: str, inject: tuple[str, ...], approve: bool, as
 
 main.add_command(
     click.Command("bill", params=costing.params, callback=costing.callback, hidden=True, deprecated=True)
-)  # the old name; added first, as adding a command wraps its callback
+)  # the old name of ``cost``, added first because adding ``costing`` wraps its callback
 main.add_command(costing)
 main.add_command(evaluation)
 main.add_command(locking)

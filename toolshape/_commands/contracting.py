@@ -106,7 +106,7 @@ def paging(
 
 
 def _commit_text(path: Path) -> str:
-    """Return a phrase that names the last git commit of a file, and its date."""
+    """Return a phrase with the last git commit that changed a file, and the date of this commit."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(path.absolute().parent), *arguments, "--", path.name]
@@ -115,7 +115,7 @@ def _commit_text(path: Path) -> str:
     try:
         commit = git("log", "-1", "--format=%h of %cs")
         is_changed = bool(commit and git("status", "--porcelain"))
-    except (OSError, subprocess.SubprocessError):  # there is no git, or no repository
+    except (OSError, subprocess.SubprocessError):  # git is not installed, or there is no repository
         return "which is in no commit"
     if not commit:
         return "which is in no commit"

@@ -89,7 +89,7 @@ def evaluation(
 
 
 def _print_comparison(run: Run, before: Run | None, against: Path | None) -> None:
-    """Print a comparison of each column with the same column of an earlier run."""
+    """Compare each column with the same column in an earlier run, and print the comparison."""
     earlier_columns = {} if before is None else runs_by_column(before)
     for column, column_run in runs_by_column(run).items():
         if column in earlier_columns:

@@ -36,8 +36,8 @@ def output() -> TextIO:
 def reserve_output() -> Generator[None]:
     """Reserve standard output for the command: all other prints go to standard error.
 
-    Programs parse the output of commands, and an MCP client accepts only messages. Loaded modules and tools may print
-    with ``print``, to the descriptor, from child processes, and when the process ends.
+    Programs parse the output of commands, and an MCP client accepts only messages. But loaded modules and tools may
+    print as well: with ``print``, directly to the descriptor, from child processes, or when the process ends.
     """
     original_output: Any = sys.stdout
     with contextlib.ExitStack() as stack:
@@ -54,7 +54,7 @@ def reserve_output() -> Generator[None]:
 
 @contextlib.contextmanager
 def reserve_input() -> Generator[TextIO]:
-    """Reserve standard input for the command: modules and tools get empty input, and cannot take its messages."""
+    """Reserve standard input for the command's messages: modules and tools get empty input, and cannot read them."""
     original_input: Any = sys.stdin
     if not _is_descriptor(original_input, 0):
         yield original_input
@@ -82,7 +82,7 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 
 @contextlib.contextmanager
 def _move_output(given: TextIO) -> Generator[TextIO]:
-    """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error meanwhile."""
+    """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error in the block."""
     # Redirecting ``sys.stdout`` alone would miss prints from C code and child processes, which use descriptor 1. At
     # the end the descriptor is restored, unless threads of tools still run. When the process exits, ``_divert`` runs
     # before the exit handlers of modules, which then print to standard error as well.
@@ -112,7 +112,7 @@ def _divert() -> None:
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Replace the characters that an encoding lacks with JSON escapes, as an error handler for ``codecs``."""
+    """Replace characters that an encoding lacks with JSON escapes. This is an error handler for ``codecs``."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
@@ -132,7 +132,7 @@ def _encoding() -> str:
 
 
 def _make_encodable(text: str) -> str:
-    """Escape the characters that standard output cannot encode: lone surrogates, and more if it is not UTF-8."""
+    """Escape the characters that standard output cannot encode: lone surrogates, and others if it is not UTF-8."""
     encoding = _encoding()
     text = _escape_for_terminal(text, output())
     encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
@@ -149,7 +149,7 @@ def echo(text: str) -> None:
 
 
 def echo_json(text: str, *, nl: bool = True) -> None:
-    """Print JSON. If standard output is not UTF-8, escape all but ASCII, as programs read JSON as UTF-8."""
+    """Print JSON. If standard output is not UTF-8, escape non-ASCII characters, because programs read JSON as UTF-8."""
     encoding = "utf-8" if codecs.lookup(_encoding()).name == "utf-8" else "ascii"
     click.echo(_escape_for_terminal(text, output()).encode(encoding, _ESCAPED).decode(encoding), file=output(), nl=nl)
 
@@ -207,7 +207,7 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file, and escape lone surrogates, as a description may contain them.
+    """Write a file. Escape lone surrogates, because a description may contain them.
 
     Raises:
         UsageError: The file cannot be written.

@@ -84,7 +84,7 @@ def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
 
 
 def _server_name(target: str) -> str:
-    """Return a target's module name without its folder: approvals are bound to this name of the server."""
+    """Return the server's name: the target's module name without the folder. Approvals are bound to this name."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
@@ -101,5 +101,5 @@ async def _serve_standard_streams(made: "Server[Any]", standard_input: TextIO) -
             await made.run(read, write, made.create_initialization_options())
     finally:
         for stream in (input_stream, output_stream):
-            with contextlib.suppress(ValueError, OSError):  # else the wrapper closes its underlying stream
+            with contextlib.suppress(ValueError, OSError):  # otherwise the wrapper closes the underlying stream
                 stream.detach()

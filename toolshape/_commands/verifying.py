@@ -60,7 +60,7 @@ def verifying(
     timeout: float,
     dry_run: bool,
 ) -> None:
-    """For each rule, send PROVIDER a small request that it should refuse, and a twin that it should accept.
+    """For each rule, send PROVIDER a small request that it should refuse, and a similar one that it should accept.
 
     The command reads the key from the environment variable of the provider's SDK, and never prints the key. Before it
     sends anything, it prints the number of requests and roughly how many tokens they contain. Exits with 1 if a rule is
@@ -88,7 +88,7 @@ def verifying(
 
 
 class _Asked(NamedTuple):
-    """The arguments of the command that decide what to verify."""
+    """The command's arguments. They decide what to verify."""
 
     provider: str
     model: str
@@ -100,11 +100,11 @@ class _Asked(NamedTuple):
 
 
 def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
-    """Test the rules that the file of findings does not decide, and return the new findings."""
+    """Test the rules that the findings file has not decided yet, and return the new findings."""
     from toolshape._rulebook import verify  # noqa: PLC0415 - few commands need this
     from toolshape._rulebook.probes import rule_book  # noqa: PLC0415 - few commands need this
 
-    name: Any = asked.provider  # a name that a user types
+    name: Any = asked.provider  # the user types this name, so it may be unknown
     provider = get(name)
     if provider.histories is None or provider.server is None:
         raise UsageError(f"verify cannot test {provider.name}: toolshape knows no HTTP API for its models")
@@ -150,7 +150,7 @@ def _count(outcomes: Sequence[str]) -> None:
 
 
 def _judge(endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float) -> None:
-    """Judge a server; exit with 1 if any of its behaviours is wrong."""
+    """Test the behaviours of a server; exit with 1 if any of them is wrong."""
     from toolshape._rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - few commands need this
 
     key = "" if key_name is None else os.environ.get(key_name, "")

@@ -61,7 +61,7 @@ def _choices_of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choi
 
 
 def _combine_bits(value: int, members: Sequence[enum.Flag]) -> int:
-    """Return the bits of all members that a value contains, or of every member if the value is ``-1``."""
+    """Combine the bits of every member that ``value`` contains in full; ``-1`` contains all members."""
     bits = 0
     for member in members:
         bits |= int(member.value) if value == -1 or int(member.value) & value == int(member.value) else 0
@@ -69,7 +69,7 @@ def _combine_bits(value: int, members: Sequence[enum.Flag]) -> int:
 
 
 def json_of_choice(value: Any) -> Any:
-    """Convert an enum's value to JSON; sort a set, so that its order is the same in every process."""
+    """Convert an enum's value to JSON; a set is sorted, because its own order differs between processes."""
     ordered = (
         sorted(value, key=lambda item: (type(item).__name__, repr(item))) if isinstance(value, AbstractSet) else value
     )
@@ -77,7 +77,7 @@ def json_of_choice(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Serialise a JSON value; values of different types get different strings: ``1``, ``1.0``, ``true``."""
+    """Serialise a JSON value; values of different types get different strings, such as ``1``, ``1.0`` and ``true``."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -1,6 +1,6 @@
 """Counts the JSON keys from which a pydantic model was parsed, so that the fast path can detect repeated keys.
 
-Parsing drops repeated keys. The JSON text then has more colons than the pydantic model has keys.
+Parsing drops repeated keys. So if the JSON text repeats a key, it has more colons than the pydantic model has keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ _FieldCount: TypeAlias = tuple[str, KeyCount]
 
 
 class UndecidableError(Exception):
-    """The core schema does not tell how many keys a value had, or how to replace its nulls."""
+    """The core schema does not determine how many keys a value had, or how to replace its nulls."""
 
 
 KEYLESS = frozenset(
@@ -29,9 +29,9 @@ def count_of_flat(model: Any) -> int:
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Compile a function that counts the keys from which a model was parsed; return ``None`` if that is impossible.
+    """Compile a function that counts the keys from which a pydantic model was parsed, or return ``None``.
 
-    Counting is impossible if the model contains a union, an untyped map, or itself. It is also impossible if a user's
+    ``None`` means that counting is impossible: the model contains a union, an untyped map, or itself, or a user's
     validator may change a value that contains keys.
     """
     try:
@@ -53,7 +53,7 @@ class _Compiler:
         """Return the function that counts the keys in a node's value, or ``None`` if the value never has keys.
 
         Raises:
-            UndecidableError: A validated value does not show how many keys it had.
+            UndecidableError: The validated value does not determine how many keys the JSON text had.
         """
         if id(node) not in self.compiled:
             self.compiled[id(node)] = self._compile(node, seen)
@@ -129,7 +129,7 @@ def _count_in_map(of_value: KeyCount | None) -> KeyCount:
 def _count_in_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:
     """Return the count function for a pydantic model whose fields contain keys.
 
-    The keys inside a field with a default count only if the field was given.
+    If a field has a default, the keys inside its value count only if the field was given.
     """
     only_field, count_only_field = (*required, *optional)[0]
     if len(required) == 1 and not optional:

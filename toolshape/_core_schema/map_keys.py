@@ -1,7 +1,7 @@
 """Decides which strings are valid keys of a map in JSON, based on the core schema of the keys.
 
-Even in strict mode, pydantic-core accepts the keys ``"1_0"``, ``"+1"`` and ``"nan"``, and digits for a date. This was
-read in its versions 2.46 and 2.50.
+Even in strict mode, pydantic-core accepts the keys ``"1_0"``, ``"+1"`` and ``"nan"``, and digits for a date. This
+holds for its versions 2.46 and 2.50.
 """
 
 import re
@@ -28,7 +28,7 @@ class KeyRule(NamedTuple):
     """The rule that decides which strings are valid keys of a map.
 
     ``schema`` is the rule as JSON Schema, and ``admits`` tests one key. ``read`` converts a key if pydantic itself
-    cannot. ``converts`` is true if a key may become a value other than its text.
+    cannot. ``converts`` is true if a key may be converted to a value other than its text.
     """
 
     schema: JsonSchema | None = None

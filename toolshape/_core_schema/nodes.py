@@ -1,6 +1,6 @@
 """Walks pydantic's core schemas. Only this module knows which keys of a node contain other nodes.
 
-The structure of the nodes was read in pydantic-core 2.46 and 2.50.
+The structure of the nodes is that of pydantic-core 2.46 and 2.50.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,13 +12,13 @@ Node: TypeAlias = Mapping[str, Any]
 Definitions: TypeAlias = Mapping[str, Node]
 
 WRAPPER = "toolshape wrapper"
-"""The tag of the only branch of a wrapper (see ``tighten``); this tag appears in the locations of errors."""
+"""The tag of the only branch of a wrapper union (see ``tighten``); this tag appears in the locations of errors."""
 CHOICES = "toolshape_choices"
-"""The key of a node's metadata that lists the JSON values of an enum or literal."""
+"""The key in a node's metadata that lists the JSON values of an enum or literal."""
 TAGS = "toolshape_tags"
-"""The key of a discriminated union's metadata that lists the names of an optional tag."""
+"""The key in a discriminated union's metadata that lists the names of an optional tag."""
 MAPS = frozenset({"dict", "ordered-dict", "counter", "frozendict"})
-"""The node types whose values are objects with any keys; pydantic-core has the last three since 2.50."""
+"""The node types whose values are objects with arbitrary keys; pydantic-core added the last three in 2.50."""
 NOT_SCHEMAS = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
 """The keys of a node that hold the user's objects, not schemas."""
 TRANSPARENT = frozenset(
@@ -53,7 +53,7 @@ def rebuild(
     Args:
         schema: A core schema, or a part of one.
         change: Takes a node with rebuilt children, and the config of the pydantic model around it; returns a new node.
-        left_alone: The keys of a node whose values stay unchanged.
+        left_alone: The node keys whose values stay unchanged.
         config: The config around ``schema``.
     """
     if isinstance(schema, Mapping):

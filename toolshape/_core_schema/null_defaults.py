@@ -1,4 +1,4 @@
-"""Compiles a validator that treats a field with null as omitted, and parses the JSON text only once."""
+"""Compiles a validator that parses the JSON text only once, and treats null as omission in fields with a default."""
 
 import copy
 from collections.abc import Callable
@@ -30,8 +30,8 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
     Args:
         core: The core schema.
-        dropped: The fields of each object that the lens drops if they are null. The core schema must have the same
-            fields.
+        dropped: The fields of each object that the lens drops if they are null. If the core schema would drop other
+            fields, the result is ``None``.
 
     Returns:
         The validator, or ``None`` if some nulls cannot be replaced after validation.

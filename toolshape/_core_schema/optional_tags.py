@@ -9,7 +9,7 @@ from toolshape._core_schema.nodes import MAPS, TAGS, WRAPPER, Definitions, Node,
 
 
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
-    """If a tag with a default is omitted, let a tagged union choose the only branch that matches the fields.
+    """Let a tagged union choose the only branch that matches the fields if a tag with a default is omitted.
 
     pydantic always requires the tag, although the JSON Schema that pydantic generates makes it optional.
     """
@@ -22,7 +22,7 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
 
     # If the tag is omitted, a branch is chosen only if it alone fits. A branch is a candidate if the value has every
     # field that the branch requires. Candidates that match the types of all the value's fields come first. If there are
-    # none, the candidates that know most of the value's fields come next, so that pydantic reports the errors of the
+    # none, the candidates that declare most of the value's fields come next, so pydantic reports the errors of the
     # likely branch.
     def tag_of(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -49,11 +49,11 @@ def _json_of(tag: Any) -> Any:
 
 
 _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
-"""Fields by JSON name: whether the field is required, and its node. The key ``_OPEN`` admits other fields."""
+"""Maps a field's JSON name to whether the field is required, and its node. ``_OPEN`` as a name admits other fields."""
 
 
 def _fields_without_tag(branch: Node, names: tuple[str, ...], definitions: Definitions) -> list[_Fields]:
-    """For each object that a branch admits without a tag, return the fields except the tag."""
+    """Return the fields, except the tag, of each object that a branch admits without a tag."""
     objects = _fields_of_each_object(branch, definitions)
     return [
         {name: field for name, field in fields.items() if name not in names}
@@ -65,7 +65,7 @@ def _fields_without_tag(branch: Node, names: tuple[str, ...], definitions: Defin
 def tag_names(discriminator: Any) -> tuple[str, ...]:
     """Return the names of the discriminator field.
 
-    If the field has an alias, pydantic lists paths, and the first path is the field's own name.
+    If the field has an alias, pydantic gives a list of paths. The first path is the field's own name.
     """
     if isinstance(discriminator, list):
         return tuple(path[0] for path in discriminator if len(path) == 1 and isinstance(path[0], str))
@@ -109,7 +109,7 @@ def _fields_of_each_object(node: Node, definitions: Definitions) -> list[dict[st
 
 
 def _nearest_tags(value: dict[str, Any], ways: list[tuple[Any, _Fields]]) -> list[Any]:
-    """Return the tags of the branches that leave the fewest fields of a value unknown."""
+    """Return the tags of the branches for which the fewest fields of a value are unknown."""
     unknown_counts = [(len(value.keys() - fields.keys()), tag) for tag, fields in ways]
     return [tag for count, tag in unknown_counts if count == min(unknown_counts, key=lambda pair: pair[0])[0]]
 

@@ -32,7 +32,7 @@ from toolshape._core_schema.nodes import (
 from toolshape._core_schema.optional_tags import with_optional_tag
 from toolshape._schema.values import UnreadableError, is_finite, read_json, require_unique_keys
 
-_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # JSON keys are strings, so the map's wrapper checks them
+_LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}  # the map's wrapper checks the keys, which are strings in JSON
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})
 
 
@@ -131,7 +131,7 @@ NUMBER_TEXTS = {
     "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
 }
 """Patterns of valid numbers in JSON notation, by node type. Python's own parsers also accept blanks, underscores and
-digits of other alphabets. They even accept exponents that are so large that a ``Fraction`` exhausts the memory."""
+digits from other alphabets. They even accept an exponent so large that its ``Fraction`` would exhaust the memory."""
 _BASE64_TEXTS: Mapping[Any, str] = {
     Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
     Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
@@ -148,7 +148,7 @@ _matches_complex = re.compile(NUMBER_TEXTS["complex"].removesuffix("$"), re.ASCI
 
 
 def _is_complex_text(value: Any) -> bool:
-    """Whether a value is the text of a complex number; a JSON number, which pydantic also accepts, is not."""
+    """Whether a value is the text of a complex number; false for a JSON number, which pydantic also accepts."""
     return isinstance(value, str) and _matches_complex(value) is not None
 
 
@@ -249,7 +249,7 @@ def _accept_schema_name(name: str, field: Node, config: Node | None) -> Node:
 
 
 def _use_lookup(node: Node) -> Node:
-    """Replace an enum or literal by a lookup from JSON values to members that pydantic itself cannot find."""
+    """Replace an enum or literal with a lookup from JSON values to members that pydantic cannot find itself."""
     choices = choices_of(node)
     outer_keys = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {**node.get("metadata", {}), CHOICES: tuple(choices.values) if choices.mask is None else ()}
@@ -274,7 +274,7 @@ def _sets_extra(node: Node) -> bool:
 def _require_finite_extras(node: Node) -> Node:
     """Make a pydantic model check that its extra fields contain no NaN or infinity.
 
-    The check is added to the fields node, inside any validators.
+    The check is added to the fields node, inside any validators around that node.
     """
     if node["type"] not in ("model-fields", "typed-dict"):
         return {**node, "schema": _require_finite_extras(node["schema"])} if "schema" in node else node
@@ -319,7 +319,7 @@ def _require_finite(value: Any) -> Any:
 
 
 def _compile_type_check(choices: list[Any]) -> Callable[[Any], bool] | None:
-    """Return a check that a value has the same type as one of the choices, because ``True == 1 == 1.0`` in Python.
+    """Return a check that a value has the type of one of the choices: in Python, ``True == 1 == 1.0``.
 
     Returns:
         The check, or ``None`` if no choice is a boolean or a number.
@@ -346,7 +346,7 @@ _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 
 
 def _require_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
-    """Make a map reject keys that are not in JSON notation, and keys that become the same Python value."""
+    """Make a map reject keys that are not in JSON notation, and two keys that become the same Python value."""
     rule = key_rule(node.get("keys_schema"), definitions)
     if rule.read is not None:
         node = {**node, "keys_schema": core_schema.no_info_plain_validator_function(rule.read)}
@@ -366,7 +366,7 @@ def _require_exact_keys(node: Node, config: Node | None, definitions: Definition
 
 
 def _key_discriminator(admits: Callable[[str], bool] | None, reader: SchemaValidator | None) -> Callable[[Any], bool]:
-    """Return a check that rejects objects whose keys are not valid keys of the map, or become the same Python value."""
+    """Return a check that rejects an object with an invalid key, or with two keys that become the same Python value."""
 
     def lets_through(value: Any) -> bool:
         if not _is_json_object(value):

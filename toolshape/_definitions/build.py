@@ -1,4 +1,4 @@
-"""Builds a tool's record from a definition that was written elsewhere, and compiles the validation of its calls.
+"""Builds a tool's record from a definition that was written elsewhere, and compiles a validator for its calls.
 
 Needs the extra ``schema``.
 """
@@ -98,7 +98,7 @@ def _verbatim(foreign: Foreign) -> Verbatim | None:
 
 
 def list_definitions(given: Any) -> list[Any]:
-    """Return the definitions in a list, a request, a list of tools or a single definition.
+    """Return the definitions in ``given``: a list, a request, a list of tools or a single definition.
 
     Raises:
         DefinitionError: A part of ``given`` is not a definition.

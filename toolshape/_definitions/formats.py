@@ -24,7 +24,7 @@ class Foreign(NamedTuple):
     """The parts of a tool definition.
 
     ``form`` names the provider that defined the format. ``entry`` is the whole definition as written;
-    ``entry_name`` and ``schema`` are the name and the parameters in it. ``keys`` holds the remaining keys, which only
+    ``entry_name`` and ``schema`` are the entry's name and parameters. ``keys`` holds the remaining keys, which only
     this provider understands.
     """
 
@@ -52,7 +52,7 @@ _INNER = ("function", "toolSpec")
 
 
 def entries(given: Any) -> Iterator[Any]:
-    """Yield each definition in a list, in a request or in a list of tools; yield a single definition itself."""
+    """Yield every definition in a list, a request or a nested list of tools; yield a single definition itself."""
     given = _parse_json(given)
     if isinstance(given, list):
         for item in given:
@@ -75,7 +75,7 @@ def entries(given: Any) -> Iterator[Any]:
 def names_in(request: Any) -> list[str]:
     """Return the names of the tools in a request, in order; the name of an unnamed tool is an empty string.
 
-    For a value that is not a request, the list is empty.
+    If ``request`` is not a request, the list is empty.
     """
     if not isinstance(request, dict):
         return []
@@ -91,7 +91,7 @@ def names_in(request: Any) -> list[str]:
 
 
 def _list_in(holder: Any) -> list[Any]:
-    """Return the list of definitions in a request, or in one of its tools."""
+    """Return the list of definitions that a request, or one of its tools, holds."""
     container = holder if isinstance(holder, dict) else {}
     return next((container[key] for key in _LISTS if isinstance(container.get(key), list)), [])
 
@@ -135,8 +135,8 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
 
     Args:
         given: A dict, an SDK object, or JSON text.
-        name: The tool's name. A definition without a name, such as a bare JSON Schema, needs it; for any other
-            definition, it replaces the name.
+        name: The tool's name. It is needed if the definition has no name, such as a bare JSON Schema. Otherwise it
+            replaces the definition's name.
 
     Raises:
         ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
@@ -193,7 +193,7 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
     kind = entry.get("type")
     if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:  # no parameters
         return _DefinitionForm("anthropic" if kind == "custom" else "json-schema", None, "parameters"), entry
-    if not entry and name:  # an empty schema: the tool has no parameters
+    if not entry and name:  # an empty schema means that the tool has no parameters
         return _DefinitionForm("json-schema", None, ""), entry
     if (
         any(word in entry for word in SCHEMA_WORDS)
@@ -219,7 +219,7 @@ def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
 
 
 def _unwrap(written: Any) -> Any:
-    """Return the schema itself, from Bedrock's ``json`` key or from JSON text (xAI)."""
+    """Return the schema itself: take it from Bedrock's ``json`` key, or parse it from JSON text (xAI)."""
     if isinstance(written, str):
         try:
             written = json.loads(written)

@@ -64,9 +64,9 @@ def _patterns(node: JsonSchema) -> list[str]:
 
 
 def _is_unbounded(pattern: str) -> bool:
-    """Whether Python may take unbounded time for a pattern.
+    """Whether Python may take unbounded time to match a pattern.
 
-    For ``unevaluatedProperties``, jsonschema itself matches the patterns beside it, with Python's engine.
+    To check ``unevaluatedProperties``, jsonschema itself matches the node's ``patternProperties`` with Python's engine.
     """
     return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
 
@@ -80,7 +80,7 @@ def _is_pattern(pattern: str) -> bool:
 
 
 def _drop_unsure(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Drop a ``not`` or ``if`` that contains an unchecked pattern: there, ignoring the pattern inverts the meaning."""
+    """Drop a ``not`` or ``if`` with an unchecked pattern: to ignore only the pattern would invert the meaning."""
     unchecked_keywords = [
         key for key in ("not", "if") if isinstance(node.get(key), dict) and unchecked_findings(node[key])
     ]
@@ -93,7 +93,7 @@ def _drop_unsure(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 
 
 def _make_node_checkable(node: JsonSchema, at: Place) -> Change | None:
-    """Drop patterns that Python cannot compile; fields that they may match do not count as unknown."""
+    """Drop patterns that Python cannot compile; a field that such a pattern may match does not count as unknown."""
     patterns = node.get("patternProperties", {})
     if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
         return _make_node_checkable(
@@ -116,14 +116,14 @@ def compile_validation(
     switched: Mapping[str, Mapping[str, bool]],
     settings: ValidationSettings,
 ) -> Validate:
-    """Compile the function that validates a call's arguments; for pydantic models, see ``compile_model_validation``.
+    """Compile the function that validates a call's arguments; ``compile_model_validation`` does so for pydantic models.
 
     Args:
         schema: The canonical schema of the arguments.
         known: The names that the function accepts, or ``None`` if it accepts any name.
         never: The names that the LLM must not set.
         switched: The coercion rules that the function's parameters switch on or off, by parameter name.
-        settings: How the arguments are validated.
+        settings: The settings for the validation.
     """
     checkable_schema = make_checkable(schema)
     validator = Validator(checkable_schema)
@@ -189,7 +189,8 @@ def _check(
 
     ``validator`` is strict: it rejects ``3.0`` as an integer, so toolshape coerces the number and records the coercion.
     But only the standard validator decides whether a value with such numbers is valid at all. Inside ``not``, a strict
-    rejection would make a value valid. ``contains`` would reject the whole value, without a place to coerce.
+    rejection would make a value valid. A strict ``contains`` would reject the whole array, and not say which item to
+    coerce.
 
     Raises:
         InvalidError: The value is invalid, or only the standard validator accepts it.
@@ -261,7 +262,7 @@ def _non_finite_faults(value: Any, location: Location) -> Iterator[Fault]:
 
 
 def _explained_faults(error: Any) -> Iterator[Fault]:
-    """Yield the faults to report to the model: for a union, the faults of the branch that was most likely meant."""
+    """Yield the faults to report to the LLM: for a union, the faults of the branch that was most likely meant."""
     location = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and error.context:
         branches: dict[int, list[Fault]] = {}
@@ -274,7 +275,7 @@ def _explained_faults(error: Any) -> Iterator[Fault]:
 
 
 def _faults(error: Any) -> Iterator[Fault]:
-    """Yield the faults of an error; an error inside a union becomes a fault of the whole union."""
+    """Yield the faults of an error; the error of a union becomes one fault of the whole union."""
     location = tuple(error.absolute_path)
     keyword, keyword_value = str(error.validator), error.validator_value
     if keyword == "required":
@@ -362,7 +363,7 @@ class Places:
             return ()
         key = id(
             node["type"] if found.choices_of_types else branch_schemas[0]
-        )  # an object in ``self.schema``, which stays alive
+        )  # the ``id()`` of an object in ``self.schema``, which stays alive
         if key not in self.compiled:
             self.compiled[key] = tuple(map(self.branch, branch_schemas))
         return self.compiled[key]

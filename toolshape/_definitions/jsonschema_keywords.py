@@ -27,7 +27,7 @@ _MOST_REFUSED = 2_000  # the maximum number of rejected parts of a value
 
 
 class _CheckedReferences:
-    """The errors found so far, by reference and part of the value, and the number of rejected parts."""
+    """The errors found so far, keyed by reference and part of the value, and the number of rejected parts."""
 
     __slots__ = ("errors", "refused")
 
@@ -121,7 +121,7 @@ def additional_keys(schema: Any, instance: Any) -> list[str]:
 def _search(pattern: str) -> Callable[[str], bool]:
     """Compile a search for a pattern with Rust's engine, which takes linear time, or else with Python's engine.
 
-    If Python's engine may take too long for a text, the pattern is not checked and counts as matched.
+    If Python's engine may take too long for a string, the pattern is not checked and counts as matched.
     """
     try:
         validator = SchemaValidator(core_schema.str_schema(pattern=pattern))
@@ -134,12 +134,12 @@ def _search(pattern: str) -> Callable[[str], bool]:
 def _is_valid(validator: SchemaValidator, text: str) -> bool:
     try:
         return validator.isinstance_python(text)
-    except ValueError:  # half a surrogate pair
+    except ValueError:  # the string contains half of a surrogate pair
         return False
 
 
 def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """Check ``uniqueItems`` in linear time, with equality as the standard defines it."""
+    """Check ``uniqueItems`` in linear time, with JSON Schema's definition of equality."""
     if unique and isinstance(instance, list) and len({_comparison_key(item) for item in instance}) < len(instance):
         yield SchemaError("the items are not unique")
 
@@ -165,4 +165,4 @@ Validator: Any = extend(  # type: ignore[no-untyped-call]
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
 StandardValidator: Any = extend(Draft202012Validator, _KEYWORDS)  # type: ignore[no-untyped-call]
-"""Like ``Validator``, but ``3.0`` is an integer and equals ``3``, as in the standard."""
+"""Like ``Validator``, but ``3.0`` is an integer and equals ``3``, as JSON Schema defines."""

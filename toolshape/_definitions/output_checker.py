@@ -37,7 +37,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         try:
             if quick_check is not None and quick_check(value):
                 return
-        except RecursionError:  # the validator decides
+        except RecursionError:  # the full validator decides
             pass
         with references_checked_once():
             errors = list(itertools.islice(validator.iter_errors(value), _MOST_NAMED))

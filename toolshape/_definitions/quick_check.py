@@ -1,7 +1,7 @@
-"""Compiles a fast, conservative validator: it returns true only for valid values, but not for all of them.
+"""Compiles a fast, conservative validator: it never accepts an invalid value, but may not recognise a valid one.
 
-A full validator takes fifty times as long. If this check does not support a keyword, or returns false for a value, the
-full validator decides.
+The full validator takes fifty times as long. It decides if this check does not support a keyword, or returns false for
+a value.
 """
 
 import math
@@ -120,7 +120,7 @@ def _compile_object(node: JsonSchema, definitions: Mapping[str, Any], known: dic
 
 
 def _is_json(value: Any) -> bool:
-    """Whether JSON can represent a value without a schema: every number in the value is finite."""
+    """Whether JSON can represent a value that has no schema: every number in the value must be finite."""
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is dict:

@@ -15,7 +15,7 @@ Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 class SchemaDefinition(NamedTuple):
     """A tool that was defined elsewhere, with the function that answers its calls, if there is one.
 
-    It has the attributes that ``FunctionDefinition`` has for a decorated function, except the pydantic model. ``known``
+    It has the attributes of ``FunctionDefinition`` (for decorated functions), except the pydantic model. ``known``
     holds the names that the function accepts (``None``: any name). ``never`` holds the names that the LLM must not set.
     ``switched`` holds the coercion rules that the function's parameters switch on or off.
     """

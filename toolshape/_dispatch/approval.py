@@ -89,7 +89,7 @@ def _deny_result(ready: Ready, reason: str) -> Result:
 
 
 def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
-    """Give a call other arguments, in canonical form; the tool's approval rule then decides again whether it must wait.
+    """Give a call other arguments, in canonical form; the tool's approval rule then decides again if the call waits.
 
     Raises:
         CallError: The arguments are invalid; the call is unchanged.

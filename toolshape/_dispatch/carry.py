@@ -77,7 +77,7 @@ def _is_same_model(origin: Origin, model: str | None) -> bool:
 
 
 def _remove_opaque(message: Message, to: Carrier, log: Log) -> Message:
-    """Remove reasoning and signatures from a message of another model of the same provider."""
+    """Remove reasoning and signatures from a message that another model of this provider wrote."""
     if "foreign_reasoning" in log.rules.off:
         return message
     author = message.origin.model if message.origin else ""
@@ -164,7 +164,7 @@ def _carry_result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
 
 
 def _carry_media(part: MediaPart, message: Message, to: Carrier, log: Log, path: str) -> MessagePart:
-    """Convert an image or file. If the provider or the role cannot hold it, return its name as text."""
+    """Convert an image or file. If the provider or the message's role cannot hold it, return its name as text."""
     media = _match_media_type(part.media, path, log)
     kind = f"{kind_of(media)}_url" if media.url else kind_of(media)
     is_carried = kind in to.histories.input_kinds and is_taken(media, to.histories.media_types)
@@ -190,7 +190,7 @@ def join_turns(messages: Sequence[Message], apart: Collection[int] = ()) -> list
 
     Args:
         messages: The messages.
-        apart: The ``id()`` of each message that begins a turn: the system or user message before it was left out.
+        apart: The ``id()`` of each message that starts a turn because a system or user message before it was left out.
     """
     return merge_neighbours(messages, lambda last, message: _merge_in_turn(last, message, apart))
 

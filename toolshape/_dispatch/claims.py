@@ -20,7 +20,7 @@ from toolshape._tool import record_of
 Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
 """A validated call: its position, the call, its handler, its validated arguments, and the coercions.
 
-It is a plain tuple, because a NamedTuple cost 8 % of the dispatch of a scalar call.
+It is a plain tuple, because a NamedTuple cost 8 % of a scalar dispatch.
 """
 
 
@@ -85,7 +85,7 @@ def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
 
 
 def _positions_of(results: Results, call: Any) -> list[int]:
-    """Return the positions of a call, or of all calls with an id; an index makes repeated look-ups fast."""
+    """Return the positions of a call object, or of all calls with this id; an index makes repeated look-ups fast."""
     key = call if isinstance(call, str) else id(call)
     controls = state.controls_of(results)
     positions = controls.places.get(key, [])
@@ -116,7 +116,7 @@ def check_runnable(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_asyn
 
 @contextlib.contextmanager
 def release_on_error(results: Results, ready: Iterable[Ready]) -> Generator[None]:
-    """Release these calls if the run is interrupted. One ``try`` around the whole run would cost more."""
+    """Release these calls if the run is interrupted. The fast path does not use this, because a ``try`` costs time."""
     try:
         yield
     except BaseException:

@@ -23,7 +23,7 @@ class Reader(Protocol):
     """Reads the answer in a response, if the tools were bound with ``output=``."""
 
     def named(self, call: Call) -> Call:
-        """Return a call that is the answer under the name of the output; return any other call unchanged."""
+        """If the call holds the answer, return the call under the output's name; otherwise, return it unchanged."""
         ...
 
     def partial_call(self, call: Call) -> PartialCall:
@@ -31,7 +31,7 @@ class Reader(Protocol):
         ...
 
     def read_results(self, results: Results) -> None:
-        """Read the structured answer in a response whose calls are validated; if a call holds it, answer the call."""
+        """Read the structured answer in a response with validated calls; if a call holds the answer, set its result."""
         ...
 
 
@@ -44,7 +44,7 @@ class Collector:
 
     ``plan`` returns the plan of the calls so far, as for a response without streaming. If a call was cut off, its
     result is the error ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning in
-    the last piece, so one loop can stream both to a terminal for all providers.
+    the last piece, so one loop can print both as they arrive, for all providers.
     ``partial`` returns the calls that are still arriving.
     """
 
@@ -154,8 +154,9 @@ class Collector:
         """Return the calls that are not complete, as far as they have arrived, in call order.
 
         The arguments are in canonical form, as the tool takes them, and not validated. They are the final arguments so
-        far: strings and lists may grow, and fields may be added. If the provider is sent a field in another form, such
-        as a map as a list of pairs, the field appears once it is complete.
+        far: strings and lists may grow, and fields may be added. A field may have
+        another form at the provider, for example a list of pairs instead of a map. Such a field appears once it is
+        complete.
         """
         if not self._response or not recognised(self._provider, self._response):
             return ()

@@ -205,7 +205,7 @@ def _log_merge(last: Message, first: Message, log: Log) -> None:
 
 
 def _append_wires(before: list[WireMessage], wires: list[WireMessage], rules: Rules) -> list[WireMessage]:
-    """Append wire messages. If roles must alternate, merge the two messages at the seam if their roles are equal."""
+    """Append wire messages. If roles must alternate and the two messages at the seam share a role, merge them."""
     if not before or not wires or "same_role" not in rules or before[-1].get("role") != wires[0].get("role"):
         return [*before, *wires]
     last, first = before[-1], wires[0]

@@ -129,7 +129,7 @@ class Handler:
             return None
 
     def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
-        """Check, cut and mark the text of a result; also return its ``is_text``, ``None`` if the text was changed.
+        """Check, cut and mark the text of a result; also return ``is_text``, or ``None`` if the text was changed.
 
         Raises:
             ValueError: The output schema does not admit the result.
@@ -167,7 +167,7 @@ class Handler:
         return self._mark(as_text(cut_parts)), tuple(sent_parts)
 
     def _anonymise(self, part: Image | File, number: int) -> Part:
-        """Give a part a neutral name and media type; mark its data as untrusted if it is text."""
+        """Give a part a neutral name and media type; mark its data as untrusted if the data is text."""
         is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
         media_type = part.media_type.lower() if is_type else "application/octet-stream"
         if isinstance(part, Image):

@@ -26,7 +26,7 @@ Hook: TypeAlias = (
     | Callable[[CallContext, Callable[[], Awaitable[Result]]], Awaitable[Result | None]]
     | EitherHook
 )
-"""``def hook(context, proceed)``, ``async def``, or both; ``proceed()`` runs the inner hooks and the tool."""
+"""A hook: ``def hook(context, proceed)``, ``async def``, or both; ``proceed()`` runs the inner hooks and the tool."""
 
 
 def is_either_hook(hook: Any) -> bool:

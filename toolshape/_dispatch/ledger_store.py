@@ -28,7 +28,7 @@ class LedgerStore(Protocol):
 
     @property
     def wait(self) -> float:
-        """How many seconds to wait for a call that runs elsewhere."""
+        """How many seconds to wait for a call that another run has claimed."""
         ...
 
     def claim(self, identity: Identity, *, again: bool) -> Claim:
@@ -36,7 +36,7 @@ class LedgerStore(Protocol):
 
         Args:
             identity: The identity of the call.
-            again: Whether the call may be begun again if its outcome is unknown.
+            again: Whether the call may run again if its outcome is unknown.
         """
         ...
 

@@ -197,7 +197,7 @@ def _drop_system_prompts(histories: Histories, messages: list[Message]) -> list[
 
 
 def _continues_stored(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
-    """Whether results may answer calls that only the provider stores: the request names stored state."""
+    """Whether the request continues state that the provider stores; results may then answer calls in that state."""
     if isinstance(given, Mapping) and any(given.get(name) for name in histories.continued_by):
         return True
     parts = (part for message in messages for part in message.parts)

@@ -1,7 +1,7 @@
 """Runs each call at most once: answers known calls with the recorded outcome, and records the outcome of new calls.
 
-A ledger knows a call by its scope, its id, its tool, and its arguments as the model wrote them. Edits do not count,
-because a response that is delivered again holds the arguments that the model wrote.
+A ledger identifies a call by its scope, its id, its tool, and its arguments as the model wrote them. Edits do not
+count, because a response that is delivered again holds the arguments that the model wrote.
 """
 
 import json
@@ -193,7 +193,7 @@ async def try_write(steps: Steps, work: Callable[[], None]) -> None:
 
 
 async def record_answer(ledger: LedgerStore, identity: Identity, answer: Result, steps: Steps) -> Result:
-    """Record the answer of a call that is not run, and return it; if the ledger knows the call, return its outcome."""
+    """Record and return the answer to a call that is not run; if the ledger knows the call, return its outcome."""
     if not identity.is_lasting:
         return answer
     claim = await steps.blocking(lambda: ledger.claim(identity, again=False))

@@ -127,7 +127,7 @@ def result_part_of(result: Result) -> ToolResultPart:
 
 
 def write_foreign_results(provider: Provider, handlers: Handlers, results: Sequence[Result]) -> list[Any]:
-    """Write results of other providers' calls as messages for this provider, with its form of call ids and names."""
+    """Write results of other providers' calls as messages for this provider, with ids and names that it accepts."""
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
     ids = Ids()

@@ -22,10 +22,10 @@ _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 def failed_result(
     call: Call, handler: Handler, coercions: tuple[Coercion, ...], error: BaseException, started: float
 ) -> Result:
-    """Return the result of a call whose tool raised.
+    """Return the result of a call whose tool raised an exception.
 
     Raises:
-        BaseException: The error is an interrupt or a cancellation from outside, which is not a result.
+        BaseException: The error is an interrupt or a cancellation from outside, which must not become a result.
     """
     if isinstance(error, RemoteError):
         error.text = handler.framed(error.text)

@@ -32,9 +32,9 @@ PartialCall.__module__ = "toolshape"
 def partial_call(call: Call) -> PartialCall:
     """Return the beginning of a call that is not complete.
 
-    The final arguments always begin with the returned arguments, although the model writes them in the form that the
-    provider was sent. Only whole values can be mapped back from that form. Half a list of pairs, or half of an enum's
-    word, would be mapped to a value that the final value does not begin with.
+    The final arguments always begin with the returned arguments, although the model writes arguments in the form that
+    the provider was sent. Only whole values can be mapped back from that form. Half a list of pairs, or half of an
+    enum's word, would be mapped to a value that the final value does not begin with.
 
     All fields but the last are whole, and are mapped back. The last field may still grow. If the form changes anything
     inside this field, the field is left out. Otherwise, the field is kept without its nulls: a null may mean that a
@@ -56,7 +56,7 @@ def read_beginning(
     Args:
         written: The part that has arrived: JSON text, or an object.
         back: Maps whole objects from the form that was sent to canonical form.
-        differences: The changes that the sent form makes.
+        differences: The differences between the canonical schema and the schema that was sent.
         definitions: The names of the definitions in the canonical schema.
     """
     parsed = _parse_incomplete(written)

@@ -1,4 +1,4 @@
-"""Pauses a plan as a signed token, and restores the calls from a token with the same arguments."""
+"""Turns a paused plan into a signed token, and restores the same calls with the same arguments from the token."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ _NEEDS_LEDGER = "a tool takes secrets, which a token never contains: pass ledger
 
 
 class Pause(NamedTuple):
-    """The arguments of ``Plan.pause``; ``scope`` is the ledger scope of the plan's earlier run, if any."""
+    """The arguments of ``Plan.pause``; ``scope`` is the given ledger scope, or that of an earlier run."""
 
     key: bytes | str
     audience: str

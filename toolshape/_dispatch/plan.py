@@ -47,8 +47,8 @@ class Plan:
         """Approve one or more calls with their current arguments; ``run`` then runs them.
 
         Args:
-            call: A current call from ``pending`` or ``calls`` (after ``edit``, the new call), or an id, which selects
-                every call with this id.
+            call: One or more current calls from ``pending`` or ``calls``; after ``edit``, pass the new call. An id
+                selects every call with this id.
 
         Raises:
             UsageError: The call is not in this plan, or is answered or running.
@@ -114,7 +114,8 @@ class Plan:
             audience: Who may resume the plan, for example a user and a conversation. ``resume`` needs the same string.
             expires: How long the token is valid.
             ledger: Stores the model's messages if a tool takes secrets: a token never contains secrets.
-            scope: The scope for the ledger that ``resume`` uses; see ``run``. By default, the scope of an earlier run.
+            scope: The scope under which ``resume`` looks up and records the calls in its ledger; see ``run``. By
+                default, the scope of an earlier run.
 
         Raises:
             UsageError: The key is too short, every call is answered, or a tool takes secrets and there is no ledger. Or
@@ -229,7 +230,7 @@ class Plan:
 
 
 def plan_of(results: Results) -> Plan:
-    """Return the plan of results with calls that wait for approval.
+    """Return the plan for results in which a call waits for approval.
 
     Raises:
         UsageError: No call waits for approval, or the results were pickled.

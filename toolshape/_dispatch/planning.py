@@ -1,4 +1,4 @@
-"""Validates the calls in a response: each is ready, pending, or answered with the error that rejects the call."""
+"""Validates the calls in a response: each call is then ready, pending, or rejected with an error as its result."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -35,7 +35,7 @@ def read_response(provider: Provider, response: Any) -> Read:
 def body_of(response: Any, *providers: Provider) -> Any:
     """Return the body of a response.
 
-    Text stays text if all providers read text, or if one does and the text is not JSON.
+    Text is returned unparsed if all these providers send plain text, or if one of them does and the text is not JSON.
 
     Raises:
         ResponseError: The text is not JSON, and no provider reads text.

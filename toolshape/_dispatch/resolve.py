@@ -16,7 +16,7 @@ from toolshape._wire.ids import generated_id, id_seed, sendable_id
 class Received(NamedTuple):
     """The arguments that a function would get, and the coercions; or the error that rejects the arguments.
 
-    The arguments are JSON for ``is_same_value``.
+    The arguments are JSON data that ``is_same_value`` can compare.
     """
 
     arguments: JsonObject | None

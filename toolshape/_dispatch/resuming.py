@@ -177,7 +177,7 @@ def _check_decision(call_id: str, decision: Any) -> None:
     """Check that a value is a decision.
 
     Raises:
-        UsageError: The value is not a decision. A bare string is rejected, because it could approve or deny.
+        UsageError: The value is not a decision. A bare string is rejected, because it could mean approval or denial.
     """
     if isinstance(decision, (bool, Deny, Mapping)):
         return

@@ -1,11 +1,12 @@
 """Runs claimed calls and records their results: one after another in this thread, or concurrently in an event loop.
 
 Both drivers run a call that writes or destroys alone: after all earlier calls, and before all later calls.
-``run_calls`` calls plain tools in this thread, in call order. It runs the tools that need an event loop at the end, in
+``run_calls`` calls plain tools in this thread, in call order. At the end, it runs the tools that need an event loop, in
 a new loop.
 
-For speed, the inner loops take their arguments by position, and record the results of a plan without controls
-without calling another function. One more function call per step would cost a twentieth of a scalar dispatch.
+For speed, the functions that run calls take their arguments by position. If a plan has no controls, they also record
+its results directly, without calling another function. One more function call per step would cost a twentieth of a
+scalar dispatch.
 """
 
 import functools
@@ -190,7 +191,7 @@ def _start_task(
 ) -> "asyncio.Task[None] | None":
     """Start the task of a single call, which runs up to its first wait; return the task, or ``None`` if it is done.
 
-    The task separates the context variables of the call from the caller's, and a tool that cancels its task cancels
+    The task gives the call its own copy of the caller's context variables, and a tool that cancels its task cancels
     only itself. A tool that never waits costs no iteration of the loop.
     """
     task = _task_starter()(_answer(results, controls, entry, inject, None, on_progress))

@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes of a set of tools, and the names of the tools that are lenient to fit the provider's limits."""
+    """The shapes of a set of tools, and the names of the tools that are not strict because of the provider's limits."""
 
     compiled: list[Shape]
     relaxed: frozenset[str]
@@ -70,7 +70,7 @@ def compile_shapes(
         strict: Whether the provider constrains arguments; a tool's own ``strict`` takes precedence.
         rules: The coercion rules of the registry; a tool's own rules take precedence.
         annotates: Whether an error shows the model its own invalid JSON, with comments.
-        beside: Other schemas that share the strict budget of the request.
+        beside: Other schemas in the request, which count toward the same limits for strict schemas.
 
     Raises:
         ExportError: A tool cannot be sent to the provider, or the tools together cannot be sent in the requested form.
@@ -100,7 +100,7 @@ def compile_shapes(
 
 
 _Wish: TypeAlias = Strictness | Literal["relaxed"]
-"""The requested strictness; ``"relaxed"``: lenient, because the set of tools would exceed the provider's limits."""
+"""The requested strictness; ``"relaxed"`` is not strict, because the tools would exceed the provider's limits."""
 
 
 def _compile_wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:

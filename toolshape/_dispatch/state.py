@@ -5,8 +5,8 @@ only through this module. They name an event; the table says whether the event i
 event that the table does not allow is a bug in toolshape, and raises ``AssertionError``.
 
 =========== =====================================================================================================
-refused     The arguments are invalid, there is no such tool, or the call is the response's answer; answered when the
-            plan was made.
+refused     The arguments are invalid, there is no such tool, or the call holds the structured answer. The call got
+            its result when the plan was made.
 ready       The call may run, and no run has claimed it.
 pending     The call needs approval first.
 approved    The call is approved, and may run like a ``ready`` call.
@@ -263,7 +263,7 @@ def notify_observer(results: Results) -> None:
 
 
 def observe(results: Results, observer: Callable[[Results, bool], None], *, was_told: bool = False) -> None:
-    """Set the observer that ``notify_observer`` notifies when the plan is over, and before that when calls wait.
+    """Set the plan's observer; see ``notify_observer`` for when it is called.
 
     Args:
         results: The results of the plan.
@@ -336,7 +336,7 @@ def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> 
 
 
 def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
-    """Approve calls. If some were claimed, answered or edited meanwhile, approve none, and return these calls."""
+    """Approve calls. If any was claimed, answered or edited meanwhile, approve no call, and return the conflicts."""
     controls = controls_of(results)
     with controls.lock:
         conflicts = [entry for entry in entries if not _is_undecided(controls, entry)]

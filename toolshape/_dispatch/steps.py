@@ -64,7 +64,7 @@ IN_LOOP: Steps = _InLoop()
 
 
 def run_here(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine body to its end, and return its result; the body must use the steps ``HERE``, which block."""
+    """Run a coroutine body to its end and return its result; the body must wait only through ``HERE``, which blocks."""
     try:
         work.send(None)
     except StopIteration as stop_iteration:

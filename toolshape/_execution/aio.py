@@ -37,7 +37,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def run_alone(work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None) -> Any:
-    """Run a coroutine in its own task, like a parallel call, so its context and cancellations stay separate.
+    """Run a coroutine in its own task, so its context and cancellations stay separate, as in a parallel call.
 
     Args:
         work: The coroutine.
@@ -72,7 +72,7 @@ async def wait_until_done(task: asyncio.Task[Any], given_up: Callable[[], None] 
 
 
 def thread_limit() -> asyncio.Semaphore:
-    """Return a limit on threads for tools with a deadline; a late tool keeps its thread until the tool ends."""
+    """Return the limit on threads for tools with a deadline. A tool that misses its deadline keeps its thread."""
     return asyncio.Semaphore(_MOST_THREADS)
 
 
@@ -89,7 +89,7 @@ else:
 
 
 async def wait_for_all(works: Sequence[Awaitable[Any]]) -> None:
-    """Wait for all awaitables, then raise the first exception; ignore the cancellation of single awaitables."""
+    """Wait for all awaitables, then raise the first exception, if any; ignore awaitables that were cancelled."""
     for outcome in await asyncio.gather(*works, return_exceptions=True):  # an exception here is a bug in this library
         if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
             raise outcome
@@ -107,9 +107,9 @@ async def run_async(
     """Call an async tool in the running loop, or any other tool in a thread with the caller's context variables.
 
     Raises:
-        TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. An async tool is
-            cancelled, but this function does not wait for it to end. A thread cannot be stopped: it keeps running, and
-            its outcome is ignored.
+        TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. This function
+            cancels an async tool, but does not wait for the tool to end. A thread cannot be stopped: it keeps running,
+            and this function ignores its outcome.
     """
     if timeout is None:
         return await _call_tool(kind, invoke, model, inject)
@@ -142,7 +142,7 @@ async def _call_tool(
 
 
 async def finish(value: Any) -> Any:
-    """Await or collect the value of a function that ran in the loop, and return the final value."""
+    """Return the final value of a function that ran in the loop: await its value, or collect an iterator's items."""
     return await await_value(value) if is_asynchronous(value) else collect(value)
 
 
@@ -181,7 +181,8 @@ async def run_to_the_end(work: Callable[[], T], undo: Callable[[T], object] | No
     """Run a function in an executor thread until it ends; if the caller is cancelled meanwhile, undo the result.
 
     Raises:
-        CancelledError: The caller was cancelled, once or several times. ``undo`` has already received the result.
+        CancelledError: The caller was cancelled, once or several times. If ``work`` succeeded, ``undo`` was called
+            with its result.
     """
     # A thread cannot be stopped, and its effect (a claim in a ledger, for example) must not be lost. So a cancellation
     # interrupts only the shield, not the task: we wait for the task, undo its result, and then raise the cancellation.
@@ -211,10 +212,11 @@ async def sleep(seconds: float) -> None:
 
 
 async def _run_in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
-    """Run a function in an executor thread; if ``left`` is given, use a new thread, and call ``left`` at the end."""
+    """Run a function in an executor thread. If ``left`` is given, use a new thread, and call ``left`` when it ends."""
     if left is None:
         return _release(await asyncio.to_thread(_capture, work))
-    # When the loop closes, it waits for the threads in its executor. So a thread that may hang must not be among them.
+    # When the loop closes, it waits for the threads in its executor. So a thread that may hang must not belong to the
+    # executor.
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Outcome] = loop.create_future()
     context = contextvars.copy_context()

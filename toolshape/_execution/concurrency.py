@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ConcurrencyLimit:
-    """A limit on how many calls of one tool may run at the same time; further calls wait in the order of arrival."""
+    """A limit on how many calls of one tool may run at the same time. Further calls wait in the order of arrival."""
 
     __slots__ = ("_free", "_lock", "_waiting")
 
@@ -20,7 +20,7 @@ class ConcurrencyLimit:
     def ask(self) -> "Future[None]":
         """Return a future that is done when the caller's turn begins; ``release`` ends the turn.
 
-        The caller may cancel the future before its turn.
+        The caller may cancel the future before the turn begins.
         """
         future: Future[None] = Future()
         with self._lock:
@@ -37,7 +37,7 @@ class ConcurrencyLimit:
             future = self._next()
             if future is None:
                 self._free += 1
-        # Set the result outside the lock, because a callback calls ``release`` again if the waiter's loop is closed.
+        # Set the result outside the lock: if the waiter's loop is closed, a callback calls ``release`` again.
         if future is not None:
             future.set_result(None)
 
@@ -65,7 +65,7 @@ class ConcurrencyLimit:
 
 
 class Slot:
-    """A turn under a limit. It ends once: with the work, or when the waiter gives up before the work begins.
+    """A turn under a limit. The turn ends once: after the work, or when the waiter gives up before the work begins.
 
     Two threads race here: one thread runs the work, and the other waits for the work with a deadline. The lock lets
     either ``begin`` or ``give_up`` change the state, but not both. So the turn is released once, and abandoned work

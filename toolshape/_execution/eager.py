@@ -18,11 +18,12 @@ _PythonFuture: Any = vars(futures)["_PyFuture"]  # the base class of _PythonTask
 class _StartedTask(_PythonTask):  # type: ignore[misc]
     """An asyncio task whose first step runs when the task is created.
 
-    It is not enough to step the coroutine by hand before a task exists. In that step, ``current_task`` would return the
-    caller's task, and a tool that cancels itself or enters a timeout would act on the caller. Here, as with
-    ``eager_start``, the new task is the current task in each step. ``__init__`` leaves the caller's task, runs the
-    first step in a copy of the context, and enters the caller's task again. ``__init__`` sets the same attributes as
-    asyncio's task, but does not schedule the first step. This is safe, because Python 3.10 and 3.11 no longer change.
+    It is not enough to run the coroutine's first step by hand, before its task exists. In this step, ``current_task``
+    would return the caller's task. A tool that cancels itself or enters a timeout would then act on the caller. Here,
+    as with ``eager_start``, the new task is the current task in each step. ``__init__`` leaves the caller's task, runs
+    the first step in a copy of the context, and enters the caller's task again. ``__init__`` sets the same attributes
+    as asyncio's task, but does not schedule the first step. This is safe, because Python 3.10 and 3.11 no longer
+    change.
     """
 
     def __init__(self, work: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop) -> None:

@@ -15,7 +15,7 @@ class TimedOutError(Exception):
 
 
 class OwnCancellationError(Exception):
-    """The tool cancelled its own task; the caller did not."""
+    """The tool cancelled its own task; the caller did not cancel it."""
 
 
 def is_cancellation(error: BaseException) -> bool:
@@ -52,7 +52,7 @@ def _convert_tool_error(error: ToolError, tool: str) -> CallError:
 
 
 def validation_error(error: BaseException, *, tool: str) -> CallError:
-    """Convert an exception from validation to a ``CallError`` for invalid arguments or for a crash in a user validator.
+    """Convert an exception from validation to a ``CallError``: invalid arguments, or a crash in a user validator.
 
     Raises:
         KeyboardInterrupt: The error is an interrupt, so the call gets no result.
@@ -69,7 +69,7 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
 
 
 def hide_error(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
-    """Log an exception with a reference, and return an error that shows the model only this reference."""
+    """Log an exception with a reference, and return an error that shows only this reference to the model."""
     import logging  # noqa: PLC0415 - only failures need it
 
     reference = uuid.uuid4().hex[:12]

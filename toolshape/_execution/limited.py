@@ -22,7 +22,7 @@ T = TypeVar("T")
 async def run_in_turn(
     limit: ConcurrencyLimit, kind: Kind, invoke: Invoke, run: Callable[[Invoke], Coroutine[Any, Any, Any]]
 ) -> Any:
-    """Run a tool when the call's turn begins; work that misses its deadline keeps the turn until the work ends.
+    """Run a tool when the call's turn begins. Work that misses its deadline keeps the turn until the work ends.
 
     Args:
         limit: The tool's limit on concurrent calls.
@@ -48,7 +48,7 @@ async def run_in_turn(
             raise TimedOutError
         try:
             return await finish(value)
-        finally:  # the task may outlive its deadline, because the waiter cancels the task but does not wait for it
+        finally:  # the waiter cancels a late task but does not wait for it, so the task may outlive its deadline
             slot.end()
 
     def begin_async(model: BaseModel, inject: Mapping[str, Any]) -> Any:
@@ -63,7 +63,8 @@ async def run_in_turn(
 async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
     """Wait for a turn; if the wait is cancelled, take no turn."""
     # The turn may begin in any thread, so ``wake`` notifies this loop. If the turn begins after the loop was closed, or
-    # while the wait is being cancelled, nobody would use the turn: in both cases, release it for the next call.
+    # while the wait is being cancelled, this call cannot use its turn. In both cases, release the turn for the next
+    # call.
     future = limit.ask()
     if future.done():
         return

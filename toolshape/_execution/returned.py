@@ -9,7 +9,7 @@ from toolshape._function.signature import Kind
 from toolshape._mcp_results import is_mcp_result, mcp_error
 
 SETTLED = frozenset({str, int, float, bool, type(None), dict, list, tuple})
-"""Types whose values are final: they need not be awaited or collected."""
+"""The types of values that are final, so they need not be awaited or collected."""
 
 
 def is_async(kind: Kind) -> bool:

@@ -14,7 +14,7 @@ NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
 def final_value(value: Any) -> Any:
-    """Await or collect a tool's return value in synchronous code; use a new event loop to await it."""
+    """Return a tool's final value in synchronous code: await its return value in a new event loop, or collect it."""
     if not is_asynchronous(value):
         return collect(value)
     from toolshape._execution import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
@@ -23,10 +23,10 @@ def final_value(value: Any) -> Any:
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
-    """Refuse to run an async tool from synchronous code while an event loop is running in this thread.
+    """Raise an error if synchronous code would run an async tool while an event loop is running in this thread.
 
     Raises:
-        UsageError: The tool is async and a loop is running. No tool has run. Await the async method instead.
+        UsageError: The tool is async, and a loop is running. The tool has not run: await the async method instead.
     """
     if not is_async(kind):
         return
@@ -51,7 +51,7 @@ def compile_call(
         name: The tool's name, for errors.
         check: A function that raises an error if the tool cannot be called with the injected values; ``None`` if no
             check is needed.
-        extend: A function that adds the library's own values to the injected values, given the valid arguments.
+        extend: A function that takes the valid arguments, and adds the library's own values to the injected values.
     """
 
     def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:

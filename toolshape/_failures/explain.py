@@ -54,7 +54,7 @@ def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: floa
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds until all exhausted limits reset. If the headers name no exhausted limit, use all limits."""
+    """Return the seconds until all exhausted limits reset; if no limit is exhausted, until all limits reset."""
     resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
     known_resets = {name: seconds for name, seconds in resets.items() if seconds is not None}
     exhausted = [
@@ -70,7 +70,7 @@ def _scale(given: str | None, factor: float) -> float | None:
 
 
 def _seconds(given: str | None, now: float) -> float | None:
-    """Parse a number of seconds, a duration (``1m30s``), a date, or a time since the epoch, as seconds from now."""
+    """Convert a number of seconds, a duration (``1m30s``), a date, or a time since the epoch to seconds from now."""
     text = (given or "").strip()
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", text):
         number = float(text)
@@ -164,15 +164,15 @@ def _sign(
 ) -> _Sign:
     """Compile the signs of one kind of failure: a pattern for the words of a message, and a pattern for error codes.
 
-    The pattern for codes does not search the words, because a tool or parameter there may have the name of a code.
+    The pattern for codes does not search the words, because they may contain a tool or parameter named like a code.
     """
     compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
     return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
 
 
-# The order matters, because the first match wins. Messages about the history also contain "tool", and messages about a
-# tool also contain "schema". If a limit per minute is exceeded, Gemini sends the sentence that OpenAI sends for an
-# empty account (aider#3694, 2025), so the details decide. Even if the limit is 0, Gemini states a time to try again
+# The first match wins, so the order matters: messages about the history also contain "tool", and messages about a tool
+# also contain "schema". If a limit per minute is exceeded, Gemini sends the sentence that OpenAI sends for an empty
+# account (aider#3694, 2025), so the details decide. Even if the limit is 0, Gemini states a time to try again
 # (google-gemini/gemini-cli#22486, 2026).
 _SIGNS = (
     _sign(
@@ -299,8 +299,8 @@ def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = No
             contains the request, the names come from that request.
 
     Returns:
-        The failure. If the error is not recognised, ``kind`` is ``unknown``, and the other fields hold the facts that
-        were found.
+        The failure. If ``explain`` does not recognise the error, ``kind`` is ``unknown``, and the other fields hold the
+        facts in the error.
     """
     try:
         return _explain(error, bound)
@@ -357,8 +357,8 @@ def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
     return "unknown", False
 
 
-# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code says "rate", but waiting
-# does not help, because the request alone exceeds the limit. If the request alone is below the limit, waiting helps.
+# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is a rate limit, but
+# waiting does not help, because this one request exceeds the limit. If one request is below the limit, waiting helps.
 _LIMIT = re.compile(r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b", re.IGNORECASE | re.DOTALL)
 _TOO_LARGE = re.compile(r"^[^.]{0,40}\brequest(?: body)? too large for\b", re.IGNORECASE)
 _IN_DETAILS = re.compile(r'"(?:reason|quotaId|quotaMetric|@type)": "([^"]{1,256})"')
@@ -390,7 +390,7 @@ def _codes_in(message: str) -> list[str]:
 
 
 def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
-    """Classify by the error codes, else by the words of the message, else by the part of the request that it names."""
+    """Classify by the codes, then the words of the message, then the part of the request that the message names."""
     if _is_beyond_limit(facts.message):
         return "limits", False
     for kind, retryable, pattern in _BY_CODE:
@@ -422,7 +422,7 @@ def _explain_call(error: CallError) -> Failure:
 
 
 def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None") -> str | None:
-    """Return the name of the output, or a tool's name in the registry, found by wire name or position."""
+    """Return the output's name, or find the tool by its wire name or position and return its name in the registry."""
     output_name = bound.name if isinstance(bound, BoundOutput) else None
     names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):

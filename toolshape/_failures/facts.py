@@ -13,7 +13,7 @@ from typing import Any
 
 _DEEPEST = 8
 _LONGEST_CODE = 200
-_LONGEST = 4_000  # The number of characters to search: a message may quote a whole schema.
+_LONGEST = 4_000  # Search only this many characters: a message may quote a whole schema.
 _TRANSPORT = (
     "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
     "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
@@ -38,7 +38,7 @@ class ErrorFacts:
 
     ``codes`` are the provider's error codes. ``param`` is the place that the provider names. ``details`` is further
     JSON from the body. ``is_provider`` is true if the error came from a provider or its SDK, not from Python itself.
-    ``request`` is the request body, if the error contains the body.
+    ``request`` is the body of the request, if the error contains it.
     """
 
     status: int | None
@@ -268,7 +268,7 @@ def _request_id(chain: list[Any], bodies: list[Any], headers: Mapping[str, str])
 
 
 def _request(error: Any) -> Any:
-    """Return the body of the request. The body holds the names of the tools."""
+    """Return the body of the request, because this body holds the names of the tools."""
     for holder in (error, _response(error)):
         content = _get(_get(holder, "request"), "content")
         if isinstance(content, (bytes, str)) and content:

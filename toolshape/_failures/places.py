@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 
 class Pointer(NamedTuple):
-    """The place that an error message names: a tool by number or name, a path in its schema, a message by number.
+    """The place that an error message names: a tool (number or name), a path in its schema, or a message (number).
 
-    ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault: the last word of a
-    schema path. If ``is_output`` is true, the schema describes an answer, and ``tool_name`` is the name that the
-    request gave to that schema, if any.
+    ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault, which is the last
+    word of a schema path. If ``is_output`` is true, the schema describes an answer, and ``tool_name`` is the name that
+    the request gave to that schema, if any.
     """
 
     tool_number: int | None = None
@@ -42,7 +42,7 @@ _OUTPUT = re.compile(
     r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
     r"(?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
-"""Matches the field that holds the answer's schema, as servers write it, and the path inside the schema."""
+"""Matches the name that servers give to the field with the answer's schema, and the path inside this schema."""
 _NAMES = (
     re.compile(r"Invalid schema for function '((?:[^'\n]){1,256})'"),
     re.compile(r"invalid JSON schema for tool (\S{1,256}), tools\[\d+\]"),
@@ -123,7 +123,7 @@ def _path_steps(path: str) -> list[str]:
 
 
 def _value_path(words: Iterable[str]) -> tuple[str, str]:
-    """Convert a path in a schema to the path of the values that it describes; also return the keyword at its end."""
+    """Convert a path in a schema to the path of the values it describes, and return the schema keyword at its end."""
     path, keyword = "", ""
     steps: Iterator[str] = iter(words)
     for word in steps:
@@ -148,9 +148,9 @@ def _message(text: str) -> str:
     return ""
 
 
-# A message is classified without the names that it quotes. The author of the request chooses the names of tools,
-# parameters and other parts. These names say nothing about the failure: a parameter may be called "billing_address".
-# So ``without_names`` removes quoted strings, paths and lists, but keeps the provider's own terms and the positions.
+# ``explain`` classifies a message without the names that it quotes. The author of the request chose the names of tools,
+# parameters and other parts. They say nothing about the failure: a parameter may be called "billing_address". So
+# ``without_names`` removes quoted strings, paths and lists, but keeps the provider's own terms and the positions.
 
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>]{1,500}")
 _QUOTE = re.compile(
@@ -200,7 +200,7 @@ _MOST_WORDS = 4
 
 
 def without_names(text: str) -> str:
-    """Remove the names of the request from a message.
+    """Remove from an error message the names that the author of the request chose.
 
     A place in a tool becomes ``tools[0]``, and a place in the history becomes ``messages[0]``. The rest of a path is
     removed. A quoted string stays only if it is a provider's term, a code or a sentence.

@@ -56,7 +56,7 @@ def _load(entry: Any) -> Provider:
 
 
 def _no_such_provider(name: Any) -> ExportError:
-    """Return the error for an unknown name. It suggests the likely name, or lists the names that have no option."""
+    """Return the error for an unknown name. It suggests the likely name, or lists the names without ``:``."""
     if not isinstance(name, str):
         message = f"a provider must be a name or a Provider, not {type(name).__name__}"
     elif suggestion := _OTHER_NAMES.get(name.lower()):
@@ -150,7 +150,7 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
 
 
 def with_text_format(provider: Provider, text_format: str) -> Provider:
-    """Return a copy of the provider that also reads calls in this format from the text, where servers leave them.
+    """Return a copy of the provider that also reads calls in this format, which servers may leave in the text.
 
     Raises:
         ExportError: There is no such format, or the provider's servers leave no calls in the text.
@@ -189,7 +189,7 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
     Raises:
         ResponseError: No provider recognises the response.
     """
-    # Text formats are tried only if the user asks for one: a call that a model quotes in an unknown body must not run.
+    # Try a text format only if the user binds it: a call that a model quotes in an unknown body must not run.
     searched_providers = (provider for provider in _built_in() if not provider.response.takes_text)
     for provider in itertools.chain(bound, searched_providers):
         if recognised(provider, response):
@@ -216,7 +216,7 @@ def _not_a_response(response: Any) -> str:
 
 
 def recognised(provider: Provider, response: Any) -> bool:
-    """Return whether a response has the provider's form; ``False`` if examining it raises."""
+    """Return whether a response has the provider's form; ``False`` if the check raises an exception."""
     try:
         return provider.response.recognises(response)
     except Exception:  # a response may hold anything, and an SDK object may raise anything

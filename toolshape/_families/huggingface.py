@@ -1,6 +1,6 @@
 """Defines the provider for Hugging Face chat templates.
 
-The form is that of ``utils.get_json_schema`` in transformers 5.23.0, read on 2026-11-20.
+Entries have the form that ``utils.get_json_schema`` returns in transformers 5.23.0, read on 2026-11-20.
 """
 
 from collections.abc import Sequence

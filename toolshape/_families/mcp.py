@@ -1,4 +1,4 @@
-"""Defines the MCP providers, by revision of the specification (modelcontextprotocol repository, 2026-08-22)."""
+"""Defines the MCP providers for the revisions of the specification (modelcontextprotocol repository, 2026-08-22)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,8 +54,8 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 def _object_output(schema: JsonSchema) -> JsonSchema:
     """Return a schema whose root is an object: objects stay as they are, other values go into the field ``result``."""
-    # There are three cases: every value is an object, no value is, or some values are. In the third case, the root
-    # admits both forms.
+    # There are three cases: all values are objects, no value is an object, or only some values are objects. In the
+    # third case, the root admits both forms.
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
         return schema if "type" in schema else {"type": "object", **schema}
@@ -95,7 +95,10 @@ def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG
 
 
 def _annotations(effects: frozenset[Effect]) -> JsonObject:
-    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26). A missing hint has its default."""
+    """Return hints for clients (ToolAnnotations, all revisions since 2025-03-26).
+
+    If a hint is missing, its default applies.
+    """
     hints: JsonObject = {}
     if effects & {"read", "write", "destructive"}:
         hints["readOnlyHint"] = not effects & {"write", "destructive"}

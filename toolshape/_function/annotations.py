@@ -88,7 +88,7 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
 
 
 def is_injected(annotation: Any) -> bool | None:
-    """Whether a parameter is injected; ``None`` if the marker is in the wrong place (``list[Injected[T]]``)."""
+    """Whether a parameter is injected; ``None`` if ``Injected`` is in the wrong place (``list[Injected[T]]``)."""
     if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
     argument_results = [is_injected(argument) for argument in typing.get_args(annotation)]

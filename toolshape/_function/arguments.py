@@ -29,7 +29,7 @@ from toolshape._schema.values import WrittenSet, WrittenText
 def schema_name_of(field: str, info: FieldInfo) -> str:
     """Return the name of a field in the schema."""
     alias: Any = info.validation_alias or info.alias
-    if alias is not None and not isinstance(alias, str):  # take the first choice that is a name, not a path
+    if alias is not None and not isinstance(alias, str):  # take the first alias that is a name, not a path
         choices = getattr(alias, "choices", [alias])
         alias = next((choice for choice in choices if isinstance(choice, str)), None)
     return alias or field
@@ -61,8 +61,8 @@ class ParameterForm(NamedTuple):
     """How arguments are written as JSON.
 
     ``reveals`` writes secrets in plain text, not as stars. ``is_sparse`` leaves out nested fields that the caller did
-    not set. ``keeps_values`` marks sets, and strings that represent another value. ``is_same_value`` can then compare
-    the values that the function receives.
+    not set. ``keeps_values`` marks each set, and each string that stands for a value of another type, so
+    ``is_same_value`` can compare the values that the function receives.
     """
 
     reveals: bool = False
@@ -125,7 +125,7 @@ class _Writers:
         self.made: dict[int, _Write] = {}  # by id of a node; the core schema keeps the nodes alive
 
     def of(self, node: Node | None, config: Node | None) -> _Write:
-        """Return the writer for a node's values; a value of another kind is written according to its own type."""
+        """Return the writer for a node's values; a value that does not fit the node is written by its own type."""
         if node is None:
             return _write_by_type
         # A node may contain itself, so its compilation might never end. While a writer is being compiled, a lambda
@@ -192,7 +192,7 @@ class _Writers:
         return field_entries, self.of(node.get("extras_schema"), config)
 
     def _default_check(self, node: Node, config: Node | None) -> Callable[[], bool]:
-        """Return a function that checks whether the node accepts the written default (authors may give any object)."""
+        """Return a function that checks whether the node accepts its default as JSON: authors may give any object."""
 
         @functools.cache
         def is_sayable() -> bool:
@@ -443,13 +443,13 @@ def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - o
 
 
 def _keep_value(value: Any, written: Any, form: ParameterForm) -> Any:
-    """Return ``written``; with ``keeps_values``, a string that represents another value also holds this value."""
+    """Return ``written``; with ``keeps_values``, a string that stands for another value also holds that value."""
     keeps_value = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     return WrittenText(written, value) if keeps_value else written
 
 
 def _write_items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
-    """Write the items of an array. The items of a set are sorted: the order of hashes differs between processes."""
+    """Write the items of an array. The items of a set are sorted, because hash order differs between processes."""
     items = [write(item, form) for item in values]
     if not isinstance(values, (set, frozenset)):
         return items

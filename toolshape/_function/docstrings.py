@@ -62,8 +62,8 @@ _LOWER_TITLE = (
 )
 _TITLES = "|".join((*_PARAMETER_TITLES, "Attributes", *_RESULT_TITLES, *_OTHER_TITLES))
 _GOOGLE_TITLE = rf"(?m)^({_TITLES}):[ \t]*$"
-# The text between a name and its colon is a type, which we drop because it may contain colons. A name may be a list
-# item, or in backticks.
+# The text between a name and its colon is a type. We drop the type, because it may contain colons. The name may be
+# a list item, or stand in backticks.
 _GOOGLE_TYPE = r"(?m)^([ \t]+)(?:[-*+] )?`{0,2}(\*{0,2}\w+)`{0,2}[ \t]*(?:\((?:[^()\n]|\([^()\n]*\))*\))?[ \t]*:(?=\s)"
 _INLINE_SECTION = r"(?m)^(Returns?|Yields?|Raises?):[ \t]+(?=\S)"
 _STRAY_LINE = r"(?m)^([ \t]+)([^:\n]+)$"
@@ -123,7 +123,7 @@ def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
     typed_dict_bases = [
         base for base in getattr(cls, "__orig_bases__", ()) if isinstance(base, type) and cls.__mro__[1:2] == (dict,)
     ]
-    for base in typed_dict_bases:  # the bases of a TypedDict, which its __mro__ does not list
+    for base in typed_dict_bases:  # the __mro__ of a TypedDict does not list its bases
         texts |= attribute_docstrings(base)
     for base in reversed(cls.__mro__):
         if base.__module__ not in _WITHOUT_FIELDS:
@@ -188,7 +188,7 @@ _FIELD_TITLES = {
 
 def _try_parse(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     try:
-        parsed = parse("\n" + text)  # the parsers dedent again and treat the first line as unindented
+        parsed = parse("\n" + text)  # the parsers dedent the text again, and treat its first line as unindented
     except (ParseError, ValueError, IndexError):  # docstring-parser raises the last two for odd docstrings
         return None
     parameters: dict[str, str] = {}

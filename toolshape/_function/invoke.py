@@ -1,4 +1,4 @@
-"""Compiles the call of a function: it passes the fields of a validated pydantic model, and the injected values."""
+"""Compiles the call to a tool's function. The call passes a pydantic model's fields and the injected values."""
 
 import functools
 import keyword
@@ -50,9 +50,9 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
 
 @functools.lru_cache(_MOST_KEPT)
 def _compile_by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invoke]:
-    """Generate code that passes attributes of a pydantic model by position, three times as fast as ``attrgetter``.
+    """Generate code that passes attributes of a pydantic model by position.
 
-    ``namedtuple`` generates its code in the same way.
+    This is three times as fast as ``attrgetter``. ``namedtuple`` generates its code in the same way.
     """
     values = ", ".join(f"model.{name}" for name in names)
     factory: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - parameter names, checked to be identifiers
@@ -84,7 +84,8 @@ def _compile_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
 def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
     """Whether a function certainly accepts all fields by position, which is faster than by name.
 
-    A wrapper may show the signature of the function that it wraps, but accept keywords only.
+    A wrapper may show the signature of the function that it wraps, but accept keywords only. So the result is
+    ``False`` for every wrapper.
     """
     inner = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(inner, FunctionType) or inner.__dict__.keys() & {"__wrapped__", "__signature__"}:

@@ -178,7 +178,7 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
     def _surely_accepts(self, node: Node, default: Any) -> bool:
-        """Whether a default is obviously valid, as nearly all defaults are; this check compiles no validator."""
+        """Whether a default is obviously valid, which nearly all defaults are; this check compiles no validator."""
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
                 return True
@@ -259,7 +259,7 @@ def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[
 
 
 def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
-    """Sort the sets in ``examples`` and ``json_schema_extra``; pydantic writes them in the order of their hashes."""
+    """Sort the sets in ``examples`` and ``json_schema_extra``; pydantic writes them in hash order."""
     fields = generated["properties"]
     for name, info in _fields_of(cls).items():
         field, extra = fields.get(schema_name_of(name, info)), info.json_schema_extra
@@ -309,7 +309,7 @@ _NULLABLE_TYPES = frozenset(
 
 
 def _may_be_null(schema: Mapping[str, Any]) -> bool:
-    """Whether a node may accept null; true if only its inner nodes, which this function does not read, could tell."""
+    """Whether a node may accept null; also true if this depends on inner nodes, which this function does not read."""
     kind = schema["type"]
     if kind == "union":
         return any(_may_be_null(choice[0] if isinstance(choice, tuple) else choice) for choice in schema["choices"])
@@ -319,7 +319,7 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _has_secret_field(value: Any) -> bool:
-    """Whether a default contains an instance of a class with a secret field, even if the field shows its value."""
+    """Whether a default contains an instance of a class with a secret field, even if the field reveals the secret."""
     if isinstance(value, Mapping):
         return any(map(_has_secret_field, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):
@@ -341,7 +341,7 @@ _MASK = str(SecretStr("secret"))
 
 
 def _sort_sets(value: Any, by_alias: bool) -> Any:
-    """Return a default with all of its sets sorted: the order of a set differs between processes."""
+    """Return a default with all of its sets sorted, because the order of a set differs between processes."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=by_alias, warnings=False)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -302,7 +302,7 @@ def _create_model(
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
         # For an annotation that is not a type, pydantic only warns and accepts any value: make the warning an error.
         warnings.simplefilter("error", ArbitraryTypeWarning)
-        warnings.filterwarnings("ignore", "TypedDict class")  # the class's own closed= or extra_items= wins
+        warnings.filterwarnings("ignore", "TypedDict class")  # the class's own closed= or extra_items= applies
         model: type[BaseModel] = create_model(signature.name, __base__=base, __module__=signature.module, **fields)
         if not model.__pydantic_complete__:
             model.model_rebuild()

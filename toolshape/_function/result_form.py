@@ -171,7 +171,7 @@ def _write_untyped(value: Any) -> tuple[str, bool]:
     try:
         return _unquote(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_to_plain))
     except PydanticSerializationError:
-        dumped = value.model_dump() if isinstance(value, BaseModel) else value  # else the class's bytes mode wins
+        dumped = value.model_dump() if isinstance(value, BaseModel) else value  # or the class's bytes mode would apply
         return _unquote(to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain))
 
 

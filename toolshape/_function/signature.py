@@ -28,7 +28,7 @@ Kind = Literal["function", "coroutine", "generator", "async_generator"]
 
 
 class NameNotDefinedError(Exception):
-    """An annotation uses a name that is not defined yet; the caller may read the function again at first use."""
+    """An annotation uses a name that is not defined yet; the caller may read the function again later."""
 
     def __init__(self, message: str, *, tool: str, location: str) -> None:
         self.tool = tool
@@ -53,10 +53,10 @@ class Parameter(NamedTuple):
 class Signature(NamedTuple):
     """The signature and docstring of a function.
 
-    ``parameters`` holds the parameters that a call fills: not ``self``, and not the arguments that a partial has bound.
+    ``parameters`` holds the parameters that a call fills, without ``self`` and parameters that a partial has bound.
     ``names`` holds the names of all parameters. ``returns`` resolves the return annotation, or raises ``NameError``.
-    ``problems`` describes the parameters that neither a model nor the application can fill; ``parameters`` leaves these
-    out.
+    ``problems`` describes the parameters that neither a model nor the application can fill; ``parameters`` does not
+    include them.
     """
 
     name: str

@@ -65,7 +65,7 @@ def move_calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
-    """If a call's arguments are not an object, drop its wire form, so the encoder wraps the arguments in an object."""
+    """Drop the wire form of a call whose arguments are not an object: the encoder then wraps them in an object."""
 
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, ToolCallPart) or part.raw is None or isinstance(part.arguments_raw, (dict, type(None))):
@@ -92,7 +92,7 @@ def refused_reasoning(message: Message, log: Log) -> Message:
 
 
 def missing_reasoning(message: Message, log: Log) -> Message:
-    """Add empty reasoning to a message with calls but without reasoning, because the provider requires the field."""
+    """Add empty reasoning to a message that has calls but no reasoning, because the provider requires this field."""
     key = log.rules.active["missing_reasoning"].pattern
     has_reasoning = any(isinstance(part, ReasoningPart) for part in message.parts)
     if has_reasoning or not calls_in(message) or (isinstance(message.raw, dict) and key in message.raw):
@@ -102,7 +102,7 @@ def missing_reasoning(message: Message, log: Log) -> Message:
 
 
 def media_in_result(message: Message, log: Log) -> Message:
-    """Move images and files out of results that cannot hold them, or replace them with their names."""
+    """If results cannot hold images and files, move these out of the results, or replace them with their names."""
     has_no_other_place = log.rules.histories.joins
 
     def change(part: MessagePart) -> MessagePart:
@@ -132,7 +132,7 @@ def empty_error(message: Message, log: Log) -> Message:
 
 
 def item_id(message: Message, log: Log) -> Message:
-    """Remove an item id that the provider did not issue. If the item is reasoning, remove the whole item."""
+    """Remove each item id that the provider did not issue. If the item is reasoning, remove the whole item."""
     if not isinstance(message.raw, dict):
         return message
     raw = message.raw
@@ -187,7 +187,7 @@ def tool_name(message: Message, log: Log) -> Message:
 
 
 def trailing_space(message: Message, log: Log) -> Message:
-    """Strip white space from the end of the last text, which the model continues."""
+    """Strip white space from the end of the last text, because the model continues this text."""
     last = message.parts[-1] if message.parts else None
     if not isinstance(last, TextPart) or last.text == (text := last.text.rstrip()):
         return message
@@ -197,7 +197,7 @@ def trailing_space(message: Message, log: Log) -> Message:
 
 
 def missing_signature(message: Message, log: Log) -> Message:
-    """Mark the first call in a message as unsigned, if it has no signature from the provider."""
+    """If the first call in a message has no signature from the provider, mark it as unsigned."""
     histories = log.rules.histories
     first_call = next(iter(calls_in(message)), None)
     if first_call is None or histories.write_unsigned is None:

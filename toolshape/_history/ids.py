@@ -27,7 +27,7 @@ class Ids:
         return ids_copy
 
     def new(self, given: str, pattern: str) -> str:
-        """Return a replacement for an id, determined only by this id, its earlier replacements and the ids in use."""
+        """Return a replacement for an id, derived only from the id, its number of replacements, and the ids in use."""
         self.issued[given] = self.issued.get(given, 0) + 1
         seed, position = hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(), 0
         while (candidate := generated_id(seed, position)) in self.used or (
@@ -47,7 +47,7 @@ def replace_ids(messages: Sequence[Message], log: Log, ids: Ids, calls: Mapping[
     """Replace ids that the provider rejects because they are malformed, missing or duplicates.
 
     Args:
-        messages: The messages, with calls and results already paired.
+        messages: The messages, in which calls and results are already paired.
         log: The log to which this function adds the repairs.
         ids: The ids in preceding messages. This function updates the object in place.
         calls: The call that each result answers, by the ``id()`` of the result.

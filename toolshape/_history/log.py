@@ -1,4 +1,4 @@
-"""Collects the repairs to one history, and the problems that cannot be repaired."""
+"""Collects the repairs that were made in one history, and the problems that cannot be repaired."""
 
 import re
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def _place(entry: _Noted | Problem) -> tuple[int, ...]:
 
 
 class Log:
-    """Collects the repairs and problems in one history, in the order in which they are found."""
+    """Collects the repairs and the problems in one history, in the order in which toolshape finds them."""
 
     __slots__ = ("_faults", "problems", "rules")
 

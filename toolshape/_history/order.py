@@ -1,4 +1,4 @@
-"""Applies a provider's rules on which roles may come first, last or in a row, and which parts a message may mix."""
+"""Applies a provider's rules for the order of roles (first, last, in a row) and for the parts a message may mix."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ OPENING = "Continue."
 
 
 def wire_role(message: Message) -> Role:
-    """Return the role of a message on the wire, for providers whose results are user messages."""
+    """Return the role of a message on the wire, for providers that send results as user messages."""
     return "user" if message.role == "tool" else message.role
 
 
@@ -43,15 +43,15 @@ def order_messages(
 ) -> list[Message]:
     """Apply the provider's rules about the order of messages.
 
-    The steps run in a fixed order, because each step relies on the steps before it:
+    The steps run in this order, because each step relies on the earlier steps:
 
     1. If the provider does not join messages, separate the results in a message from its other parts.
-    2. Handle the messages one by one. Drop reasoning that no item follows, and messages that earlier repairs emptied.
+    2. Handle each message in turn. Drop reasoning that has no item after it, and messages that earlier repairs emptied.
        If the provider rejects a system message at its position, convert it to a user message. Insert the messages that
        the provider requires between two neighbours. Separate text from calls.
     3. Check signatures and reasoning, which depend on the parts that now precede each call.
     4. Merge result messages that hold images, and neighbours with the same role.
-    5. If no messages follow, check the last message. If messages follow, the end of the history is not known yet.
+    5. If no messages follow, check the last message. Otherwise the end of the history is not known yet.
 
     If ``messages`` continue a history that was already repaired, ``previous`` is the last message of that history.
 
@@ -112,8 +112,8 @@ def _split_results(message: Message) -> list[Message]:
 def _may_end_history(message: Message, log: Log) -> bool:
     """Return whether an assistant message may end the history.
 
-    The rule names the keys and the kinds of provider parts that allow this. A key must be true in the message. A
-    provider part must be the last part, because the provider then continues this part itself.
+    The rule lists the keys and the kinds of provider parts that allow this end. The message must set such a key to
+    true, or its last part must be such a provider part, because the provider continues this part itself.
     """
     raw: Any = message.raw
     pattern = log.rules.active["last_is_assistant"].pattern
@@ -158,7 +158,7 @@ def _fillers_before(last: Message | None, message: Message, log: Log) -> list[Me
 
 
 def _system_as_user(message: Message, last: Message | None, log: Log) -> Message:
-    """Convert a system prompt after an assistant message or a result to a user message, if the provider rejects it."""
+    """If the provider rejects a system prompt after an assistant message or a result, convert it to a user message."""
     if message.role != "system" or last is None or last.role in ("system", "user") or "system_between" not in log.rules:
         return message
     log.repaired(
@@ -208,9 +208,9 @@ def _continues_calls(messages: list[Message], at: int) -> bool:
 
 
 def _add_missing_reasoning(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
-    """Add empty reasoning to messages with calls that lack it: to all if the model reasons, else without a wire form.
+    """Add empty reasoning to messages that have calls but no reasoning.
 
-    Messages without a wire form are the messages that the encoder writes.
+    If ``thinks`` is false, change only messages without a wire form, because the encoder writes these messages.
     """
     if "missing_reasoning" not in log.rules:
         return messages
@@ -242,7 +242,7 @@ def _merge_same_roles(messages: list[Message], log: Log) -> list[Message]:
 
 
 def _merge_media(last: Message, message: Message) -> Message | None:
-    """Merge neighbouring result messages if one holds media, so the encoder writes no media between two results."""
+    """Merge neighbouring result messages if either holds media: the encoder must not write media between results."""
     if not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
         return None
     return with_parts(last, (*last.parts, *message.parts))

@@ -21,15 +21,15 @@ NO_ANSWER = "The call was not answered."
 
 
 class LateResultError(Exception):
-    """A result arrived for a call that was already handled as unanswered; convert the whole history again."""
+    """A result arrived for a call that was already treated as unanswered. Convert the whole history again."""
 
 
 class Pairs:
     """The call ids from earlier messages, and the pairs of calls and results in the current messages.
 
-    ``answered`` holds the ids of calls with a result. ``filled_in`` holds the ids of calls that this library answered
-    as not run. ``left`` holds the ids of calls that stayed without a result, because the provider accepts that.
-    ``calls`` maps the ``id()`` of each result in the current messages to the call that it answers.
+    ``answered`` holds the ids of calls with a result. ``filled_in`` holds the ids of calls for which this library added
+    a result that says that the call did not run. ``left`` holds the ids of calls without a result, which the provider
+    accepts. ``calls`` maps the ``id()`` of each result in the current messages to the call that it answers.
     """
 
     __slots__ = ("answered", "calls", "filled_in", "left")
@@ -118,7 +118,7 @@ def pair_calls(messages: Sequence[Message], log: Log, pairs: Pairs, *, is_end: b
 
 
 def _copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
-    """Copy the name and wire form of a call to its result, if the encoder must write the result."""
+    """If the encoder must write a result, copy the name and the wire form of its call to the result."""
     if answer.raw is not None:
         return answer
     return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
@@ -134,8 +134,8 @@ def _replace_results(message: Message, renewed: dict[int, ToolResultPart]) -> Me
 def _sort_results(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
     """Sort the results in a message in the order of their calls.
 
-    This is needed if the message has no wire form. It is also needed for providers without call ids, because they match
-    results to calls by position.
+    Sorting is needed if the message has no wire form. It is also needed if the provider has no call ids, because the
+    provider then matches results to calls by position.
     """
     results = results_in(message)
     if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
@@ -148,8 +148,9 @@ def _sort_results(message: Message, log: Log, pairs: Pairs, order: dict[int, int
 def _match_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> tuple[list[_Asked], set[int], int, int]:
     """Match results to calls in one pass.
 
-    A turn is one message. But if the provider joins neighbouring assistant messages (``joins``), these messages are one
-    turn: a streaming client may store each chunk as a message, and then answer the calls in all chunks together.
+    Usually, a turn is one message. But if the provider joins neighbouring assistant messages (``joins``), these
+    messages are one turn: a streaming client may store each chunk as a message, and answer the calls of all chunks
+    together.
 
     Returns:
         The calls with their results, the ``id()`` of each result to drop, the position of the last turn, and the

@@ -21,7 +21,7 @@ def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) ->
         before: The preceding messages, already linked. Results in ``messages`` may answer the last calls in ``before``.
 
     Returns:
-        The messages. If a message needs no new id, the list holds the same object.
+        The messages. A message that needs no new id is returned as the same object.
     """
     waiting = _unanswered(before)
     if all(_has_ids(message) for message in messages) and all(call.has_id for call in waiting):
@@ -61,8 +61,8 @@ def _link_part(part: MessagePart, waiting: list[ToolCallPart], own: set[str], po
     """Return the part with an id: its original id, a generated id, or the id of the call that it answers.
 
     A result without an id answers the first waiting call with the same name. If the result also has no name, it answers
-    the first waiting call. Calls that came without an id are tried first. A result whose id belongs to no call can only
-    answer a call that came without an id.
+    the first waiting call. Calls that came without an id have priority. If a result has an id that belongs to no call,
+    it can only answer a call that came without an id.
     """
     if isinstance(part, ToolCallPart):
         call = part if part.id else replace(part, id=_make_id(part, position, at), has_id=False)
@@ -149,7 +149,7 @@ def _convert_sdk_objects(given: Any) -> Any:
 def _restore_kinds(dumped: Any, given: Any) -> Any:
     """Restore ``role`` and ``type`` in the JSON of an SDK object.
 
-    The class may define both as defaults, and a dump of only the set fields omits defaults.
+    The class may define both fields as defaults, and a dump of the fields that were set omits defaults.
     """
     if isinstance(dumped, list) and isinstance(given, (list, tuple)) and len(dumped) == len(given):
         return [_restore_kinds(item, value) for item, value in zip(dumped, given, strict=True)]

@@ -47,10 +47,10 @@ class RepairState:
 def repaired(
     messages: Sequence[Message], log: Log, progress: RepairState, *, is_end: bool, thinks: bool
 ) -> list[Message]:
-    """Repair messages that continue an already repaired history.
+    """Repair the messages that continue a history, if all earlier messages are already repaired.
 
     The passes run in a fixed order: drop empty content, pair calls with results, replace ids, repair the content of
-    each message, and finally order the messages. Later passes rely on what earlier passes established.
+    each message, and finally order the messages. Later passes rely on earlier passes.
 
     Args:
         messages: The messages. Each call and result has an id.
@@ -91,7 +91,7 @@ def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) ->
     elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
     elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
-        # Only items from the API have a status. OpenAI accepted items with no status and no reasoning (recorded, 2026).
+        # Only items from the API have a status. OpenAI accepted items without status and reasoning (recorded, 2026).
         is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
         return drop_item_id(message, log) if is_from_api else message
     return message
@@ -117,7 +117,7 @@ def _is_refused(message: Message, log: Log) -> bool:
 
 
 def tools_missing(histories: Histories, model: str | None) -> Problem | None:
-    """Return the problem with a history that has calls in a request without tools; ``None`` if that is accepted."""
+    """Return the problem of calls in a request without tools, or ``None`` if the provider accepts such a request."""
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
@@ -126,7 +126,7 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
 
 
 def mark_invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
-    """Record in each repair which later signatures it invalidates: a signature covers all messages before it."""
+    """Record in each repair which later signatures it invalidates, because a signature covers all earlier messages."""
     signed_paths = [
         (index, part_path(message, part))
         for index, message in enumerate(messages)

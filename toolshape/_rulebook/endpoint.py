@@ -17,16 +17,16 @@ from toolshape._tool import Tool, make_tool
 Ask: TypeAlias = Callable[[JsonObject], str]
 """Sends the body of a request, and returns the body of the response.
 
-Raises ``NoAnswerError`` if no such response arrives."""
+Raises ``NoAnswerError`` if the server sends no such response."""
 _LONGEST = 300
 
 
 class NoAnswerError(Exception):
-    """The server did not answer, or answered with a status other than 200 or with an unreadable response."""
+    """The server sent no response, an unreadable response, or a status other than 200."""
 
 
 class Behaviour(NamedTuple):
-    """One behaviour that a server should have, the outcome of its check, and a description of the observation."""
+    """One behaviour that a server should have, the outcome of the check, and what the check observed."""
 
     name: str
     outcome: Outcome
@@ -61,7 +61,7 @@ _TALK = "Say hello."
 
 
 class _Endpoint(NamedTuple):
-    """One server and model, with the tools that a request sends: in lenient and in strict form."""
+    """One server and one model, with the tools to send in a request, in lenient form and in strict form."""
 
     model: str
     ask: Ask
@@ -91,7 +91,7 @@ def _request_response(
 
 
 _Check: TypeAlias = Callable[[_Endpoint], tuple[bool, str]]
-"""Returns whether a server behaves as it should, and a description. Raises ``NoAnswerError`` without an answer."""
+"""Returns whether a server behaves as it should, and what it did. Raises ``NoAnswerError`` if it does not answer."""
 
 
 def _calls(seen: _Seen) -> list[str]:
@@ -194,7 +194,7 @@ CHECKS: dict[str, _Check] = {
 
 
 def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
-    """Check each behaviour of a server, and yield the outcome: ``unknown`` if the server does not answer."""
+    """Check each behaviour of a server, and yield the outcome, which is ``unknown`` if the server does not answer."""
     registry = Registry(_tools())
     server = _Endpoint(model, ask, registry.bind(get("vllm"), strict=False), registry.bind(get("openai"), strict=True))
     for name, check in CHECKS.items():

@@ -1,4 +1,4 @@
-"""Conversations that some providers refuse. Each is an accepted conversation with one change."""
+"""Builds conversations that some providers refuse: each is an accepted conversation with one change."""
 
 from collections.abc import Iterator
 from dataclasses import replace

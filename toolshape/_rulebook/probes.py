@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A request that a rule refuses, and its twin that no rule refuses, as bodies without the model.
+    """A request that a rule refuses, and a twin that no rule refuses. Both are bodies without the model's name.
 
     ``others`` are the other rules that refuse the request: the provider may refuse it because of one of them.
     """
@@ -73,7 +73,7 @@ _OF_THE_SERVER = ("item_without_reasoning", "signed_prefix")
 
 
 def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
-    """Return the rules of a provider, each with the candidate that breaks the rule and as few others as possible.
+    """Return a provider's rules. The probe for a rule breaks as few other rules as possible.
 
     Raises:
         UsageError: The provider has no ``server``, which defines how its requests are read.
@@ -120,7 +120,7 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
 
 
 def _rules_without_probe(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
-    """Return the rules without a probe. A check of whole requests has a probe if any probe cites the same evidence."""
+    """Return the rules without a probe. A rule for whole requests has a probe if any such probe cites its evidence."""
     probed_evidence = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
         rule
@@ -178,7 +178,7 @@ def _schema_rules(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
 
 
 def _broken_rules(provider: Provider, body: JsonObject, model: str | None) -> frozenset[tuple[str, str, bool]]:
-    """Return the rules that refuse a body, each as its name, its evidence, and whether it is about the answer."""
+    """Return the name and evidence of each rule that refuses a body, and whether the rule is about the answer."""
     request_faults: Iterable[RequestFault] = faults(provider, _read_body(provider, body, model), model, strict=False)
     return frozenset((fault.rule, fault.evidence, fault.is_of_output) for fault in request_faults)
 
@@ -189,7 +189,7 @@ def _read_body(provider: Provider, body: JsonObject, model: str | None) -> Reque
 
 
 def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
-    """Yield candidate requests, each with its twin, beginning with the requests that are cheap to send."""
+    """Yield candidate requests, each with its twin; the requests that are cheap to send come first."""
     plain = request_body(provider)
     accepted_schema = next(
         (
@@ -253,7 +253,7 @@ def _with_tool(provider: Provider, schema: JsonSchema) -> JsonObject:
 
 def _schema_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
     for strict in (False, True) if provider.schema.strict is not None else (False,):
-        for form in (dict, without_closing):  # a refused twin cannot become part of a probe
+        for form in (dict, without_closing):  # a candidate whose twin is refused becomes no probe
             twin = request_body(provider, tools=[tool_spec(form(ACCEPTED))], strict=strict)
             for schema in refused_schemas():
                 yield _Candidate(request_body(provider, tools=[tool_spec(form(schema))], strict=strict), twin)
@@ -320,7 +320,7 @@ def _tool_count_candidate(provider: Provider, usual: JsonSchema, most: int, *, s
 
 
 def tool_spec(schema: JsonSchema = ACCEPTED, *, name: str = "probe", text: str = "A probe.") -> Spec:
-    """Return a tool that is sent as it is, without the rewrites that make a schema acceptable."""
+    """Return a tool whose schema is sent unchanged, without the rewrites that make a schema acceptable."""
     return Spec(name=name, title=None, description=text, parameters=schema, output=None)
 
 

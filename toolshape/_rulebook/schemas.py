@@ -1,4 +1,4 @@
-"""Schemas that some providers refuse. Each is an accepted schema with one change."""
+"""Builds schemas that some providers refuse: each is an accepted schema with one change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +9,13 @@ TEXT: JsonSchema = {"type": "string"}
 
 
 def with_field(field: Any, **more: Any) -> JsonSchema:
-    """Return the schema of an object with one field, ``a``. A dialect accepts this schema if it accepts the field."""
+    """Return the schema of an object with one field, ``a``. A dialect that accepts the field accepts this schema."""
     schema = {"type": "object", "properties": {"a": field}, "required": ["a"], "additionalProperties": False}
     return {**schema, **more}
 
 
 ACCEPTED = with_field(TEXT)
-"""A schema that every provider accepts, in strict mode and without it."""
+"""A schema that every provider accepts, with strict mode and without strict mode."""
 
 
 def without_closing(schema: Any) -> Any:
@@ -71,7 +71,7 @@ def _schemas_with_names(names: list[str]) -> Iterator[JsonSchema]:
 
 
 def _large_schemas() -> Iterator[JsonSchema]:
-    """Yield schemas that exceed a limit, from small to large, because servers read and bill the whole schema."""
+    """Yield schemas that exceed a limit, the smallest first, because servers read and bill the whole schema."""
     for levels in (6, 11):
         deep: JsonSchema = ACCEPTED
         for _ in range(levels):

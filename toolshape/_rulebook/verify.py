@@ -24,7 +24,7 @@ _SECONDS = 60.0
 
 
 class Reply(NamedTuple):
-    """The answer to one request: its status and its words. ``status`` is ``None`` if the API did not answer."""
+    """The reply to one request: its status and its words. ``status`` is ``None`` if the API did not reply."""
 
     status: int | None
     words: str
@@ -34,7 +34,7 @@ Send: TypeAlias = Callable[[JsonObject], Reply]
 
 
 class Finding(NamedTuple):
-    """Whether a rule holds for a provider and a model, the words of the deciding answer, and the time of the test."""
+    """Whether a rule holds for a provider and a model, the words of the deciding reply, and the time of the test."""
 
     provider: str
     model: str
@@ -87,7 +87,7 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str, 
         model: The model.
         key: The key, which is removed from the replies.
         client: An ``httpx`` client.
-        model_key: The field of a body that holds the model, if the address does not contain the model.
+        model_key: The field of the body that holds the model's name, if the address does not contain this name.
         seconds: The timeout of a request, in seconds.
     """
     url = address.url.format(model=quote(model, safe=""))
@@ -105,7 +105,7 @@ def sender(address: Address, model: str, key: str, client: Any, model_key: str, 
 
 
 def _reply(status: int, text: str, key: str) -> Reply:
-    """Return a reply without the key. A page that is not JSON does not count as an answer."""
+    """Return a reply without the key. A page that is not JSON does not count as a reply from the API."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -123,7 +123,7 @@ def _words(body: Any) -> str:
 
 
 def select_probes(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
-    """Return the probes for rules of these kinds, the cheapest first; at most ``most`` probes.
+    """Return at most ``most`` probes for rules of these kinds, the cheapest probes first.
 
     Raises:
         UsageError: A kind does not exist.
@@ -150,11 +150,11 @@ def cost_of(probes: Iterable[Probe]) -> Cost:
 
 
 def findings(provider: Provider, model: str, probes: Iterable[Probe], send: Send) -> Iterator[Finding]:
-    """Send each probe and its twin, and yield a finding for each rule.
+    """Send each twin and, if the provider accepts the twin, its probe; yield a finding for each rule.
 
     A rule is confirmed if the provider refuses the probe and accepts the twin. It is refuted if the provider accepts
-    the probe or refuses the twin. It is unknown if a reply decides nothing: it has another status, it is a page, or
-    the connection was lost.
+    the probe or refuses the twin. It is unknown if a reply decides nothing: the reply has another status or is a page,
+    or the connection was lost.
     """
     twins: dict[str, Reply] = {}
     for probe in probes:

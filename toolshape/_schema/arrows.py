@@ -36,7 +36,7 @@ def _apply_at(step: int | str, arrow: Arrow, item: Any) -> Any:
 
 
 def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
-    """Return an arrow that takes an object and applies to each field the arrow with that field's name."""
+    """Return an arrow for objects that maps each field with the arrow of the same name."""
     active = {name: arrow for name, arrow in arrows.items() if arrow is not None}
     if not active:
         return None

@@ -9,11 +9,11 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
 
 DEEPEST = 12
-"""The maximum depth of a value if its schema may backtrack: each level doubles a validator's work."""
+"""The maximum depth of a value if validation may backtrack: each level doubles a validator's work."""
 
 
 def may_backtrack(schema: JsonSchema) -> bool:
-    """Whether several object branches, or several array branches, of one union refer to recursive definitions."""
+    """Whether a union has two or more object branches, or array branches, that refer to recursive definitions."""
     definitions = schema.get("$defs", {})
     recursive_names = recursive_groups(definitions).keys()
     if not recursive_names:
@@ -30,7 +30,7 @@ def may_backtrack(schema: JsonSchema) -> bool:
 
 
 _LONGEST_AND_DEEPEST = 2_000_000
-"""The limit for a JSON text's length times its depth: recursive unions validate rejected parts again at each level."""
+"""The maximum of a JSON text's length times its depth: recursive unions validate rejected parts again at each level."""
 
 
 def unions_recur(schema: JsonSchema) -> bool:

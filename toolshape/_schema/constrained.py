@@ -35,7 +35,7 @@ from toolshape._schema.walk import everywhere, inline_all
 
 
 def split_type_list(node: JsonSchema, at: Place) -> Change | None:
-    """Split a list of types, or a nullable object or array, into one branch per type, with that type's keywords."""
+    """Split a list of types into one branch per type, with that type's keywords; leave a nullable scalar unchanged."""
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
         return None
@@ -129,8 +129,8 @@ def drop_impossible_fields(node: JsonSchema, at: Place) -> Change | None:
 def patterns_as_maps(schema: JsonSchema) -> Lens:
     """Replace every ``patternProperties`` by ``additionalProperties``, with as many walks as needed.
 
-    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk moves the schemas inside
-    to ``additionalProperties``, where the next walk reaches them. These schemas may contain ``patternProperties`` too.
+    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk moves the inner schemas
+    to ``additionalProperties``, where the next walk reaches them. They may themselves contain ``patternProperties``.
     """
     losses: list[Loss] = []
     while mentions(schema, "patternProperties"):
@@ -166,7 +166,7 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
 
 
 def describe_impossible_enum(node: JsonSchema, at: Place) -> Change | None:
-    """Move an enum to the description if none of its values has the declared type: the author cannot mean both."""
+    """Move an enum to the description if none of its values has the declared type: the author cannot want both."""
     if (
         "enum" not in node
         or "type" not in node
@@ -177,7 +177,7 @@ def describe_impossible_enum(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
-    """Drop required names that are not properties, for providers that reject schemas with such names."""
+    """Drop required names that are not properties, for providers that reject such names."""
     missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
     if not missing:
         return None
@@ -191,7 +191,7 @@ def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
-    """Add a schema for each required field that has none; if the object is closed, make the field optional."""
+    """Add a schema for each required field that has none; in a closed object, make the field optional instead."""
     properties = node.get("properties", {})
     missing = [name for name in node.get("required", ()) if name not in properties]
     if node.get("type") != "object" or not missing:
@@ -278,7 +278,7 @@ FIELD = "arguments"
 
 
 def wrap_root(schema: JsonSchema) -> Lens:
-    """If arguments are a union of objects, wrap them in an object with one field: a root must not have ``anyOf``."""
+    """Wrap a union of objects in an object with one field, because the root must not have ``anyOf``."""
     if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)

@@ -1,4 +1,4 @@
-"""Generates values that a JSON Schema admits, from a seeded random source; some hard keywords are ignored."""
+"""Generates values that a JSON Schema admits, with a seeded random source; ignores some hard keywords."""
 
 import json
 import math
@@ -21,7 +21,7 @@ _PRINTABLE = [chr(code) for code in range(32, 127)]
 
 
 def generate_matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
-    """Return a string that matches a pattern, or an empty string if a part of the pattern is unsupported (lookaround).
+    """Return a string that matches a pattern, or an empty string if the pattern has an unsupported part (lookaround).
 
     Args:
         pattern: A regular expression.
@@ -81,7 +81,7 @@ class _Matching:
 
 
 def _class_characters(members: Any) -> list[str]:
-    """Return the characters of a character class. A negated class gives only printable characters and a few others."""
+    """Return the characters of a class; for a negated class, consider only printable characters and a few others."""
     characters: list[str] = []
     is_negated = False
     for name, argument in _named_operators(members):
@@ -206,7 +206,7 @@ class _Generator:
                 return None
 
     def resolved(self, schema: Any, depth: int) -> JsonObject:
-        """Resolve references and choose a branch of each union; merge in the siblings of these keywords."""
+        """Resolve references, choose a branch of each union, and merge it with the siblings of these keywords."""
         node: JsonObject = schema if isinstance(schema, dict) else {}
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])

@@ -20,7 +20,7 @@ def intersect(
 
     Args:
         one: The first schema.
-        other: The second schema; its annotations win.
+        other: The second schema; its annotations override those of the first schema.
         resolve: The function that follows references.
         annotations: The keywords that do not constrain values.
         path: The path of the schemas, for the error.
@@ -48,7 +48,7 @@ def intersect(
 
 
 def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
-    """Raise ``UnsupportedError`` if the parts differ in keywords whose meaning depends on their siblings."""
+    """Raise ``UnsupportedError`` if the schemas differ in keywords whose meaning depends on their siblings."""
     for group in _TOGETHER:
         first, second = ({key: part[key] for key in group & part.keys()} for part in (one, other))
         if first and second and not is_equal_json(first, second) and {*first, *second} != {"items"}:
@@ -118,7 +118,7 @@ def _intersect_schemas(
 def _close_properties(
     merged: JsonSchema, one: JsonSchema, other: JsonSchema, both: Callable[[Any, Any], Any], path: str
 ) -> JsonSchema:
-    """Apply each part's ``additionalProperties`` to the properties that only the other part names."""
+    """Apply each schema's ``additionalProperties`` to the properties that only the other schema names."""
     properties = dict(merged.get("properties", {}))
     for part, other_part in ((one, other), (other, one)):
         additional = part.get("additionalProperties", True)

@@ -13,7 +13,7 @@ from toolshape._schema.references import Resolve
 
 
 class UnsupportedError(Exception):
-    """A schema cannot be rewritten: ``path`` and ``rule`` name the unsupported part, the message says what to do."""
+    """A schema cannot be rewritten: ``path`` and ``rule`` name the unsupported part. The message says what to do."""
 
     def __init__(self, message: str, *, path: str, rule: str) -> None:
         self.path = path
@@ -25,9 +25,9 @@ class Change(NamedTuple):
     """The result of a rule for one node.
 
     ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical form, and ``out`` maps
-    them from canonical form to wire form. ``None`` means that values do not change. If a value is not in wire form,
-    ``back`` must return it unchanged. If ``back`` only drops null fields, ``drops`` holds the names of all the object's
-    fields, and the names of the dropped fields.
+    them from canonical form to wire form. If an arrow is ``None``, values do not change. ``back`` must return
+    a value unchanged if it is not in wire form. If ``back`` only drops null fields, ``drops`` holds the names of all
+    the object's fields, and the names of the dropped fields.
     """
 
     node: JsonSchema
@@ -38,7 +38,10 @@ class Change(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The position of a node: its ``path`` with the user's names, and the ``keyword`` above it (``""`` at the root).
+    """The position of a node in a schema.
+
+    ``path`` uses the field names in the user's schema, even for renamed fields. ``keyword`` is the keyword above the
+    node (``""`` at the root).
 
     ``resolve`` follows a chain of ``$ref`` to a definition, as far as possible. ``depth`` counts the objects and arrays
     around the node, from the root or from the definition that contains it.
@@ -89,7 +92,7 @@ def each(*rules: Rule) -> Rule:
 
 
 PATH = "x-toolshape-path"
-"""The keyword that carries a node's canonical path through all passes, so that every loss is reported at that path."""
+"""The keyword that carries a node's canonical path through all passes; every loss is reported at that path."""
 
 
 NAMES = "x-toolshape-names"

@@ -46,7 +46,7 @@ def at_most(optional: int, unions: int) -> Check:
 
 
 def sizes(properties: int, levels: int, characters: int = 120_000, choices: int = 1000) -> Check:
-    """Return a check that limits a schema's properties, nesting, choices, and the characters in names and choices."""
+    """Return a check that limits a schema's properties, nesting and choices, and the length of names and choices."""
 
     def too_large(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:
@@ -73,7 +73,7 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
 
 
 def _nesting_depth(schema: JsonSchema) -> int:
-    """Return how deep the objects and arrays of a schema are nested; a definition counts wherever it is used."""
+    """Return the nesting depth of a schema's objects and arrays; a definition counts at each place that uses it."""
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
@@ -85,14 +85,14 @@ def _nesting_depth(schema: JsonSchema) -> int:
                 references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))
 
     # ``own`` holds the depth of each definition without its references. ``references`` holds the depths at which the
-    # definition refers to others. Without recursion, the depth of a definition is the longest path through its
-    # references. A recursive definition has no longest path. So each member of its group counts once, at the depth
+    # definition refers to other definitions. Without recursion, the depth of a definition is the longest path through
+    # its references. A recursive definition has no longest path. So each member of its group counts once, at the depth
     # where it is first reached.
     groups = recursive_groups(definitions)
     known_depths: dict[str, int] = {}
 
     def deepest(name: str) -> int:
-        """Return the depth below a definition; each member of a recursive group counts where it is first reached."""
+        """Return the depth inside a definition; each member of a recursive group counts where it is first reached."""
         if name not in known_depths:
             known_depths[name] = max(
                 [depth + own.get(member, 0) for member, depth in _members(name, groups, references).items()]

@@ -219,7 +219,7 @@ class SchemaReader:
         target = self.definitions.get(definition_name(node["$ref"]))
         if isinstance(target, dict) and "type" in node and target.get("type") == node["type"]:
             del node["type"]
-        is_mark = isinstance(node.get("required"), (bool, str))  # the flag marks this field itself as required
+        is_mark = isinstance(node.get("required"), (bool, str))  # such a flag marks the field itself as required
         if not (node.keys() - {"required"} if is_mark else node.keys()) & _CONSTRAINTS:
             return
         reference = {"$ref": node.pop("$ref")}
@@ -262,7 +262,7 @@ class SchemaReader:
             self.note(at, "an empty enum is ignored")
 
     def items(self, node: JsonSchema, at: Place) -> None:
-        """Read a list of items as ``prefixItems``; rewrite boolean items as the schema that they mean."""
+        """Rewrite a list of ``items`` as ``prefixItems``, and boolean ``items`` as the schema with the same meaning."""
         if isinstance(node.get("items"), list):
             items = [self.inner(inner, f"{self.path(at)}[{index}]") for index, inner in enumerate(node.pop("items"))]
             additional_items = self.inner(node.pop("additionalItems", None), f"{self.path(at)}[]")
@@ -288,7 +288,7 @@ class SchemaReader:
                 node[keyword] = [_as_object(inner) for inner in original_branches if inner not in impossible_schemas]
                 if not node[keyword]:
                     del node[keyword]
-                    if original_branches:  # no branch admits anything
+                    if original_branches:  # no branch admits any value
                         node["not"] = {}
 
     def types(self, node: JsonSchema, at: Place) -> None:
@@ -342,7 +342,7 @@ class SchemaReader:
         return Change(node={key: value for key, value in node.items() if key != _IMPLIED})
 
     def type(self, name: Any, at: Place) -> str | None:
-        """Return the JSON Schema type that a name means, or ``None`` for any type."""
+        """Return the JSON Schema type that a name means, or ``None`` if the name allows any type or is unknown."""
         key = str(name).lower()
         if key in _ANY:
             return None
@@ -452,7 +452,7 @@ def _as_object(schema: Any) -> Any:
 
 
 def _lone_reference(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Drop the constraints beside a reference, which drafts up to 07 ignore; annotations stay."""
+    """Drop the constraints beside a reference, because drafts up to 07 ignore them; annotations stay."""
     ignored = [key for key in node if key in _CONSTRAINTS] if isinstance(node.get("$ref"), str) else []
     return Change(node={key: value for key, value in node.items() if key not in ignored}) if ignored else None
 

@@ -18,7 +18,7 @@ _MOST_MATCHING = 1_000_000  # the maximum number of steps to match one string
 
 
 def is_bounded(pattern: str, text: str) -> bool:
-    """Whether Python can match a text in bounded time: the pattern's repetitions are few and not nested.
+    """Whether Python can match a string in bounded time, because the pattern's repetitions are few and not nested.
 
     Raises:
         re.error: Python cannot parse the pattern.
@@ -29,7 +29,7 @@ def is_bounded(pattern: str, text: str) -> bool:
 
 @functools.lru_cache(256)
 def _repetitions(pattern: str) -> int | None:
-    """Count a pattern's open-ended repetitions; return ``None`` if they are nested, or if there are back-references."""
+    """Count a pattern's open-ended repetitions, or return ``None`` if they are nested or it has back-references."""
     return _repetitions_in(re_parser.parse(pattern), inside=False)
 
 

@@ -7,7 +7,7 @@ from toolshape._schema.references import references
 
 
 def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
-    """Return the recursive definitions, each with the number of its group; definitions of a group contain each other.
+    """Return the recursive definitions, each with the number of its group; definitions in a group refer to each other.
 
     The groups are the strongly connected components, by Tarjan's algorithm.
     """
@@ -17,8 +17,9 @@ def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
     }
     # Tarjan's algorithm with an explicit stack (``path``), so that a long chain of definitions cannot exhaust Python's
     # recursion limit. ``numbers`` is the order of discovery. ``lowest`` is the lowest number that a definition reaches
-    # through definitions that are still waiting for their group. If a definition reaches nothing lower than itself,
-    # it and everything that waits after it form one group. A group of one is recursive only if it refers to itself.
+    # through definitions that have no group yet (``waiting``). If a definition reaches nothing lower than itself,
+    # it and the definitions after it in ``waiting`` form one group. A group of one definition is
+    # recursive only if the definition refers to itself.
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []

@@ -39,7 +39,7 @@ def misread_error(message: str, path: str, *location: int | str) -> UnreadableEr
     Args:
         message: The error message.
         path: The path of the rewritten node in the canonical schema.
-        location: The place in the value that the model sent.
+        location: The place in the value that the LLM sent.
     """
     return UnreadableError(message, rule=WIRE_FORM, location=location, schema_path=path)
 
@@ -95,7 +95,7 @@ _TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
 
 
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """Send ``Any`` and schemas without a type as JSON text: constrained decoding does not support them."""
+    """Send ``Any`` and schemas without a type as JSON text, because constrained decoding does not support them."""
     constraints = set(node) - ANNOTATIONS
     if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
         return None
@@ -213,7 +213,7 @@ EXTRAS = "additional_properties"
 
 
 def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """Send the fields that are not in ``properties`` as a list of pairs, in an additional field."""
+    """Send the fields that are not in ``properties`` as a list of pairs, in one extra field."""
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
@@ -256,10 +256,10 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) -> dict[str, Any]:
-    """Return the fields that are not in ``properties``; the model sends them as pairs in the field ``name``.
+    """Return the fields that are not in ``properties``; the LLM sends these fields as pairs in the field ``name``.
 
     Raises:
-        UnreadableError: ``pairs`` is not a list of pairs, a field is repeated, or a field is a named field.
+        UnreadableError: ``pairs`` is not a list of pairs, repeats a field, or names a field in ``properties``.
     """
     if not isinstance(pairs, list):
         message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
@@ -281,7 +281,7 @@ _ABSENT = object()
 
 
 def _tuple_from_object(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
-    """Return the arrow that maps an object with one field per item to a tuple; an omitted item takes its default.
+    """Return the arrow that converts an object with one field per item to a tuple; an omitted item takes its default.
 
     If a later item is present, an earlier item may only be omitted if it has a default.
     """
@@ -355,7 +355,7 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _rest_schema(node: JsonSchema, others: Any, places: int) -> JsonSchema:
-    """Return the schema of the items that do not have a field of their own."""
+    """Return the schema of the remaining items, which have no separate field."""
     rest_schema: JsonSchema = {"type": "array", "items": {} if others is True else others}
     for keyword in ("minItems", "maxItems"):
         if node.get(keyword, 0) > places:
@@ -368,7 +368,7 @@ def _as_dict(node: Any) -> JsonSchema:
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
-    """Make every field required; if an optional field does not admit null, the model sends null to omit the field."""
+    """Make every field required; to omit an optional field that does not admit null, the LLM sends null."""
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
@@ -462,7 +462,7 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 def one_required(node: JsonSchema, at: Place) -> Change | None:
     """Make one field required, for providers that reject an object without a required field.
 
-    If a field has a default other than null, that field is required, and the model sends its value explicitly.
+    If a field has a default other than null, this field becomes required, and the LLM sends its value explicitly.
     Otherwise the object is sent as JSON text. A root must stay an object, so one of its fields becomes required and is
     sent as JSON text. The text ``null`` means that the field is omitted. If null is a valid value of the field, an
     empty string means that the field is omitted.
@@ -493,7 +493,7 @@ def _require_first(node: JsonSchema, at: Place) -> Change:
     name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
     place = Place(path=_inner_path(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
-    # If null is a value with its own meaning, an empty string, not null, means that the field is omitted.
+    # If null is a valid value of the field, an empty string means that the field is omitted.
     null_is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
     sentence, omitted_text = ("An empty text leaves it out.", "") if null_is_value else ("null leaves it out.", "null")
     rewritten = describe(change.node, sentence)
@@ -614,7 +614,7 @@ def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """Send choices that are not all strings as strings: ``1`` is sent as ``"1"`` and read back as ``1``."""
+    """If some choices are not strings, send all as strings: ``1`` is sent as ``"1"`` and read back as ``1``."""
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
@@ -679,7 +679,7 @@ def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
 
 
 def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
-    """Rewrite ``oneOf`` as ``anyOf``; if the branches exclude each other, nothing is lost."""
+    """Rewrite ``oneOf`` as ``anyOf``; this loses nothing if the branches exclude each other."""
     if "oneOf" not in node:
         return None
     branches = node["oneOf"]
@@ -692,7 +692,7 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _can_merge(part: JsonSchema, beside: AbstractSet[str]) -> bool:
-    """Whether ``part`` and its siblings can be one node: they share no keyword, and a ``$ref`` has no siblings."""
+    """Whether ``part`` and its siblings can be one node: no keyword is in both, and no ``$ref`` would get siblings."""
     return not beside & part.keys() and not (beside and "$ref" in part)
 
 
@@ -720,7 +720,7 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
 def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
     """Merge ``allOf``; if that fails, move it to the description or send the node as JSON text.
 
-    The description states ``allOf`` if the node has a type and either is the root or has named fields.
+    ``allOf`` is moved to the description if the node has a type, and is the root or has named fields.
     """
     try:
         return merge_all_of(node, at)
@@ -775,7 +775,7 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     other_keywords = {key: value for key, value in node.items() if key != "anyOf"}
     if (
         "type" not in other_keywords or "null" in other_keywords["type"]
-    ):  # otherwise the type beside the branches excludes null
+    ):  # otherwise the type next to the branches excludes null
         other_keywords["nullable"] = True
     if len(non_null_branches) == 1 and isinstance(non_null_branches[0], dict) and "$ref" not in non_null_branches[0]:
         return Change(node={**non_null_branches[0], **other_keywords})
@@ -835,12 +835,12 @@ def _without_marks(keyword: str, value: Any) -> Any:
 
 
 def say_formats_but(*formats: str) -> Rule:
-    """Return a rule that moves a format to the description, unless the provider knows the format (``formats``)."""
+    """Return a rule that moves ``format`` to the description, except the ``formats`` that the provider knows."""
     return say_instead("format", unless=lambda _, value: value in formats)
 
 
 def drop(*keywords: str) -> Rule:
-    """Return a rule that drops the given keywords, which a provider rejects and which do not constrain values."""
+    """Return a rule that drops keywords that do not constrain values, for providers that reject these keywords."""
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         dropped_keywords = [key for key in keywords if key in node]
@@ -879,7 +879,7 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 
 
 def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Move a ``$ref`` with siblings into an ``anyOf`` of one branch, for providers that reject siblings."""
+    """Move a ``$ref`` with siblings into an ``anyOf`` with one branch, for providers that reject siblings."""
     siblings = {key: value for key, value in node.items() if key != "$ref"}
     if "$ref" not in node or not set(siblings) - MARKS:
         return None
@@ -887,7 +887,7 @@ def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG0
 
 
 def only_keywords(*allowed: str) -> Rule:
-    """Return a rule that moves constraints that are not ``allowed`` to the description, and drops other annotations."""
+    """Return a rule that keeps ``allowed`` keywords, describes other constraints, and drops other annotations."""
     known = frozenset(allowed)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:

@@ -152,7 +152,7 @@ def matches(pattern: Any, value: str) -> bool:
 
 
 def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
-    """Whether it is certain that no value fits both schemas; false if a decision would take too long."""
+    """Whether it is certain that no value fits both schemas; false if the comparison would take too long."""
     return _BranchPair(resolve).are_disjoint(one, other, depth)
 
 

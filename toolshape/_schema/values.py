@@ -88,7 +88,7 @@ class WrittenSet(list[Any]):
 
 
 class WrittenText(str):
-    """The text for a value that JSON cannot represent (for example, a Decimal); ``value`` is the value itself.
+    """The string that represents a value without a JSON form (for example, a Decimal); ``value`` is the value itself.
 
     A copy or a pickle is a plain string.
     """
@@ -310,7 +310,7 @@ def _is_same_object(one: Any, other: Any) -> bool:
         if type(one) is type(other) and _has_no_equality(type(one)):
             return bool(_attributes(one) == _attributes(other))
         return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN of Decimal
-    except Exception:  # a user's ``__eq__`` may raise anything
+    except Exception:  # a user's ``__eq__`` may raise any exception
         return False
 
 
@@ -332,7 +332,7 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 _READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _parse_datetime, time: _parse_time}
-"""Parsers for types whose values are written as text, and for which different texts may mean the same value."""
+"""Parsers for types that are written as strings, if different strings may mean the same value."""
 
 
 def _read_with(read: Callable[[str], Any], text: str) -> Any:
@@ -355,7 +355,7 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
 
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
-    """Remove an item equal to ``item`` from the remaining items; return whether there was such an item."""
+    """Remove an item that equals ``item`` from the remaining items; return whether such an item was found."""
     for items in itertools.chain([left.get(_group_key(item), [])], left.values()):  # the item's own group first
         for number, candidate in enumerate(items):
             if is_same_value(item, candidate):
@@ -456,4 +456,4 @@ _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
 )
 _SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_reject_constant), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
-"""The decoders are built once: ``json.loads`` would build one for each text, which takes as long as a short parse."""
+"""The decoders are built once: building one for each text, as ``json.loads`` would, takes as long as a short parse."""

@@ -49,7 +49,7 @@ def _clean_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
 def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) -> bool:
     """Whether a part of the value may be at a place that the schema marks as secret.
 
-    Also true if the value is nested too deeply to search.
+    It also returns true if the value is nested too deeply to search.
     """
     if is_secret(node) or not depth:
         return True
@@ -67,14 +67,14 @@ _LOOKED_THROUGH = (
 
 
 def _is_marked_in(node: Any) -> bool:
-    """Whether a subschema is marked as secret anywhere; used if the part of the value that it describes is unknown."""
+    """Whether any part of a subschema is marked as secret; used if the subschema may describe any part of a value."""
     if isinstance(node, dict):
         return is_secret(node) or any(map(_is_marked_in, node.values()))
     return any(map(_is_marked_in, node)) if isinstance(node, list) else False
 
 
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
-    """Yield the parts of a value with their schemas; with a reference or branch, yield the value itself."""
+    """Yield the parts of a value with their schemas; for a reference or a branch, the part is the whole value."""
     if isinstance(node.get("$ref"), str):
         yield value, definitions.get(definition_name(node["$ref"]))
     for keyword in ("anyOf", "oneOf", "allOf"):

@@ -10,9 +10,9 @@ from toolshape._schema.values import WrittenFloat, copy_json
 from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, propose
 from toolshape._validation.faults import Fault, Location, path_of
 
-_MOST_ROUNDS = 6  # JSON text may contain more JSON text: each round coerces one layer
+_MOST_ROUNDS = 6  # JSON text may contain JSON text in its strings: each round coerces one layer
 _MOST_WORK = 1_000_000  # units of about 0.2 microseconds; the limit protects against values with very many faults
-_WORK_OF_TRYING = 200  # for each union branch, whatever the size of the value
+_WORK_OF_TRYING = 200  # for each union branch, in addition to the work for the size of the value
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
 _ABSENT = object()
@@ -26,9 +26,9 @@ class InvalidError(Exception):
     """A value is invalid.
 
     ``faults`` are the faults to coerce, and ``explained`` returns the faults to report to the model. ``value`` is the
-    value after the coercions that succeeded. ``work`` is the cost of finding the faults. ``has_only_integral_floats`` is true
-    if every fault is a number such as ``3.0`` where the schema expects an integer. Then the value counts as valid if
-    the rule ``integral_float`` is on and no coercion applies.
+    value after the coercions that succeeded. ``work`` is the cost of finding the faults. ``has_only_integral_floats`` is
+    true if every fault is a number such as ``3.0`` where the schema expects an integer. In that case, if ``integral_float``
+    is on and no coercion can be made, the value is accepted as it is.
     """
 
     def __init__(
@@ -51,8 +51,9 @@ class Checker(NamedTuple):
     """A validator, and a lookup of what its schema expects.
 
     ``check`` returns the validated value or raises ``InvalidError``. ``expected`` returns what the schema expects at
-    the place of a fault, or ``None`` if that is unknown. ``slowness`` is the factor by which ``check`` is slower than
-    pydantic. If ``expected`` does not know a place, ``of_node`` returns what the violated part of the schema expects.
+    the place of a fault, or ``None`` if that is unknown. ``slowness`` is the time that ``check`` takes, as a multiple
+    of pydantic's time. If ``expected`` does not know a place, ``of_node`` returns what the violated part of the schema
+    expects.
     """
 
     check: Callable[[Any], Any]
@@ -71,7 +72,7 @@ class Checker(NamedTuple):
 class Coercer:
     """Holds the coercion rules that are on, the parser for JSON text, and the work budget for a payload.
 
-    ``read`` parses JSON text, and repairs it if its second argument is true.
+    ``read`` parses JSON text. If its second argument is true, it also repairs the text.
     """
 
     __slots__ = ("_read", "_work", "parse", "rules")
@@ -110,7 +111,7 @@ def coerce_scalars(
 
     Args:
         value: A JSON value that this function may change in place.
-        refused: The places that a validator rejects, and the values there.
+        refused: Pairs of a place that a validator rejects and the value at this place.
         expected: The lookup of what the schema expects at a place.
         rules: The rules that are on.
         parse: The parser for JSON text.
@@ -185,7 +186,7 @@ def coerce_until_valid(
 def _coerce_faults(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
-    """Coerce the value at the place of each fault, but coerce each place only once."""
+    """Coerce the value at the place of each fault; if several faults are at one place, coerce it only once."""
     coercions: list[Coercion] = []
     coerced_locations: set[Location] = set()
     for fault in faults:
@@ -212,7 +213,7 @@ def _drop_unknown(holder: list[Any], name: str, expected: Expected, coercer: Coe
     if "ignore_extra" not in coercer.at(expected).rules or not isinstance(parent, dict) or name not in parent:
         return []
     fields = list(expected.fields())
-    if fields and parent.keys().isdisjoint(fields):  # no field is known, so the object was meant for another schema
+    if fields and parent.keys().isdisjoint(fields):  # no known field: the object is for another schema
         return []
     if is_misspelt(name, (field for field in fields if field not in parent)):
         return []
@@ -222,7 +223,7 @@ def _drop_unknown(holder: list[Any], name: str, expected: Expected, coercer: Coe
 def _coerce_place(
     holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
 ) -> list[Coercion]:
-    """Coerce a place with the first rule that applies; in a union, use the value on which the branches agree."""
+    """Coerce a place with the first rule that applies. For a union, coerce its tag, or let its branches decide."""
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if proposed := propose(found, expected, coercer.rules, coercer.parse, item):
@@ -283,16 +284,16 @@ def value_at(value: Any, location: Location) -> Any:
 
 
 def are_alike(one: Any, other: Any) -> bool:
-    """Return whether a value is the value that the validator saw; a user validator may have passed on another value.
+    """Return whether a value equals the value that the validator saw; a user validator may have replaced the value.
 
-    Two objects or two arrays always count as alike, because only their types are compared.
+    Two objects or two arrays always count as equal, because only their types are compared.
     """
     if type(one) is str and type(other) is str:
         return one == other
     for kind in (dict, list, float):
         if isinstance(one, kind) and isinstance(other, kind):
             return kind is not float or bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - NaN
-    if isinstance(one, WrittenFloat) and isinstance(other, str):  # a Decimal is read from the text of a number
+    if isinstance(one, WrittenFloat) and isinstance(other, str):  # for a Decimal, the validator saw the number as text
         return one.text == other
     return type(one) is type(other) and bool(one == other)
 
@@ -305,7 +306,7 @@ def has_step(value: Any, step: int | str) -> bool:
 
 
 def _can_be_removed(value: Any, location: Location) -> bool:
-    """Return whether removing a value moves no other value: true for any field, but only for the last array item."""
+    """Return whether a value can be removed without moving other values: any field, but only the last array item."""
     container = value_at(value, location[:-1])
     return not isinstance(container, list) or location[-1] == len(container) - 1
 

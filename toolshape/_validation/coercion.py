@@ -31,7 +31,7 @@ RULES: Mapping[str, bool] = {
 _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 
 Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
-"""A parser for JSON text: it returns the value and whether the text was repaired, or raises ``ValueError``."""
+"""A parser for JSON text: it returns the value and whether it repaired the text, or raises ``ValueError``."""
 Proposal: TypeAlias = tuple[str, Any]
 """The name of a rule, and the coerced value."""
 
@@ -59,10 +59,10 @@ class Expected(NamedTuple):
     ``decimal``, ``json`` (a string that contains JSON) and ``text`` (a string in a fixed format, such as a date).
     ``switched`` are the rules that the author switched on or off with ``Coerce``, at this place or around it.
     ``fields`` returns an object's field names. ``tags`` are the names of a union's discriminator; if
-    ``has_optional_tag`` is true, the tag may be omitted. ``steps`` is how many steps of a fault's location lead to this
-    place. ``part`` compiles a checker for this place alone, and ``content`` compiles a checker for the JSON in a
-    string. ``is_scalar``: the fault is exactly at this place, the schema expects a scalar, and neither strict mode nor
-    ``Coerce`` applies. ``default`` returns, as JSON, the value that the function gets if the field is omitted.
+    ``has_optional_tag`` is true, the tag may be omitted. ``steps`` is the number of steps in a fault's location that
+    lead to this place. ``part`` compiles a checker for this place alone, and ``content`` compiles a checker for the
+    JSON in a string. ``is_scalar``: the fault is exactly at this place, the schema expects a scalar, and neither strict
+    mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the function gets if the field is omitted.
     """
 
     location: Location = ()
@@ -89,7 +89,7 @@ class Expected(NamedTuple):
         return None if self.default is None else self.default()
 
     def tag_in(self, found: Any) -> str | None:
-        """Return the name of the discriminator that a value has or should have; ``None`` without a discriminator."""
+        """Return the name of the discriminator that a value has or should have; ``None`` if no discriminator exists."""
         present_tags = (name for name in self.tags if isinstance(found, dict) and name in found)
         return next(present_tags, self.tags[-1] if self.tags else None)
 
@@ -105,8 +105,8 @@ class Coerce:
     Write ``Annotated[bool, Coerce("bool_text")]``, for example.
 
     Args:
-        *on: Rules to switch on.
-        **switched: Rules to switch on or off: ``Coerce(number_text=False)``.
+        *on: The names of rules to switch on.
+        **switched: Rules to switch on or off by name, such as ``Coerce(number_text=False)``.
 
     Raises:
         ValueError: A rule is unknown, or a value is not a bool.
@@ -134,7 +134,8 @@ COERCE = "toolshape_coerce"
 def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """Return the rules that are on: start from the defaults, and apply each layer in order.
 
-    A mapping switches single rules. ``False`` switches all rules off, and ``True`` restores the defaults.
+    A mapping switches the rules that it names on or off. ``False`` switches all rules off, and ``True`` restores the
+    defaults.
 
     Raises:
         ValueError: A layer names an unknown rule, or is neither a mapping nor a bool.
@@ -195,7 +196,7 @@ def propose(
         expected: What the schema expects in its place.
         rules: The coercion rules that are on.
         parse: The parser for JSON text, which repairs the text if the rules allow repairs.
-        item: If the schema expects a list, what it expects for each item.
+        item: What the schema expects for each item, if it expects a list at this place.
     """
     for candidate in _propose_from_null(expected) if found is None else _propose_from_any(found, expected, parse, item):
         if candidate[0] in rules:
@@ -282,7 +283,7 @@ def _integers(choices: Iterable[Any]) -> list[int]:
 
 
 def _integral(value: float) -> int | None:
-    """Return a number as an integer, according to its digits as written; ``None`` if the number is not integral."""
+    """Convert a number to an integer by its digits as written; return ``None`` if the number is not integral."""
     try:
         number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
     except ArithmeticError:  # the exponent is too large for a Decimal

@@ -48,7 +48,7 @@ _LONGEST_STEP = 100
 class _Unwrapped:
     """A core schema node without its wrappers, and the options that the wrappers set.
 
-    ``behind`` is the node inside the user validators.
+    ``behind`` is the node that the user validators wrap.
     """
 
     __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
@@ -73,7 +73,7 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         compile_part: A function that compiles a ``Checker`` from a part of the schema and the config for this part.
     """
     find = _ExpectedPlaces(schema, compile_part)
-    cache: dict[Location, Expected] = {}  # coerced calls look up the same places again and again
+    cache: dict[Location, Expected] = {}  # calls that need coercion look up the same places repeatedly
 
     def expected(location: Location) -> Expected | None:
         place = cache.get(location)
@@ -148,7 +148,7 @@ class _ExpectedPlaces:
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
-        """Return the default of a field as JSON; ``None`` if the field has no default, or a function creates it."""
+        """Return a field's default as JSON data; ``None`` if the field has no default, or if a function creates it."""
         node = unwrapped.default
         return None if node is None else write_default(node, self.definitions, unwrapped.config)
 
@@ -173,7 +173,7 @@ def _build_expected(
     if kind == "function-plain":
         if listed_choices is None:
             return None
-        # If an ``enum.Flag`` has too many combinations to list, it has no choices, and accepts any integer of its bits.
+        # An ``enum.Flag`` with too many combinations to list has no choices here. It accepts any integer of its bits.
         kinds, choices = frozenset({"choice" if listed_choices else "integer"}), listed_choices
     if kind == "union":
         kinds = frozenset({"union"})
@@ -280,7 +280,7 @@ def named_fields(node: Node) -> list[tuple[str, Node]]:
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
-    """Return the field whose Python name is ``step``, or that has ``step`` as one of several aliases."""
+    """Return the field that has ``step`` as its Python name or as one of several aliases."""
     fields = node.get("fields", {})
     items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)

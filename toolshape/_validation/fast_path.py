@@ -1,4 +1,4 @@
-"""Validates arguments in one strict parse, and passes invalid arguments and repeated keys to the slow path."""
+"""Validates arguments in one strict parse. Invalid arguments and arguments with repeated keys take the slow path."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -96,7 +96,7 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
                     return slow_path(arguments)
             else:
                 model = validate_json(to_json(canonical), strict=True)
-        except ValueError as error:  # pydantic raises this also for text that is not JSON or not UTF-8
+        except ValueError as error:  # pydantic also raises ``ValueError`` for text that is not JSON or not UTF-8
             return slow_path(arguments, error)
         if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
             return slow_path(arguments)
@@ -106,7 +106,7 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
 
 
 def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
-    """Return a validator with minimal overhead for JSON text, which is what nearly all providers send."""
+    """Return a validator with minimal overhead for JSON text, because nearly all providers send JSON text."""
     validate_json = traits.model.__pydantic_validator__.validate_json
     is_flat = count_keys is count_of_flat
 
@@ -118,7 +118,7 @@ def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPat
         except ValueError as error:
             return slow_path(arguments, error)
         keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
-        if arguments.count(":") != keys and repeats_key(arguments):  # a colon follows every key
+        if arguments.count(":") != keys and repeats_key(arguments):  # each key has a colon
             return slow_path(arguments)
         return model, ()
 

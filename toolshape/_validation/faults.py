@@ -11,8 +11,8 @@ class Fault(NamedTuple):
 
     ``at`` is the location as the validator names it. ``location`` is the location in the JSON value, and ``found`` is
     the value there. ``rule`` is the validator's name for the violated rule; toolshape adds the names ``missing`` and
-    ``unknown``, for fields. ``message`` is reported unchanged. ``otherwise`` is reported only if the schema gives no
-    better wording. ``node`` is the violated part of the schema, if the validator knows it.
+    ``unknown``, for fields. ``message`` is reported unchanged. ``otherwise`` is the wording to report if the schema
+    gives no better wording. ``node`` is the violated part of the schema, if the validator knows it.
     """
 
     at: Location

@@ -1,4 +1,4 @@
-"""Writes feedback for the model on invalid arguments: the path, what the schema expects, and what the model sent.
+"""Writes the feedback on invalid arguments that the model reads: the path, the expected value, and the sent value.
 
 The feedback has a limited length, and shows no secrets.
 """
@@ -122,12 +122,12 @@ _INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), an
 
 
 def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
-    """Convert faults to problems, one for each place, in the order of the schema's fields.
+    """Convert faults to problems: one problem for each place, in the order of the schema's fields.
 
     In each object, unknown fields come after known fields.
 
     Args:
-        faults: The faults that a validator found; the first fault at a place is reported.
+        faults: The faults that a validator found. Of several faults at one place, only the first is reported.
         schema: The canonical schema of the arguments.
 
     Returns:
@@ -223,7 +223,7 @@ def faults_of_meant_branch(branches: Iterable[Sequence[Fault]], place: Location)
 
 
 def _is_of_another_kind(fault: Fault, place: Location) -> bool:
-    """Return whether a fault shows that its branch was not meant, because the value has another type or tag."""
+    """Return whether a fault rules out its branch, because the value has a different type or tag."""
     if fault.location == place:
         return not fault.message
     return len(fault.location) == len(place) + 1 and fault.rule in ("literal_error", "const")
@@ -238,7 +238,7 @@ _LONGEST_TEXT = 4_000
 
 
 def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
-    """Return the arguments as JSON with a comment at each fault; omit secrets and long parts without faults.
+    """Return the arguments as JSON text with a comment at each fault; omit secrets, and long parts without faults.
 
     Args:
         value: The parsed arguments.
@@ -262,7 +262,7 @@ def _lines(value: Any, at: Location, comments: Mapping[str, str], secrets: Secre
     inner_places = [
         place for place in comments if place != path and (not path or place.startswith((f"{path}.", f"{path}[")))
     ]
-    if inner_places and not isinstance(value, (dict, list)):  # the value is a string that contains JSON
+    if inner_places and not isinstance(value, (dict, list)):  # the value is a string that contains JSON text
         comment = "  // " + "; ".join(f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inner_places)
     if not isinstance(value, (dict, list)) or not inner_places:
         text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)

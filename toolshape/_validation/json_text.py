@@ -12,7 +12,7 @@ Repair: TypeAlias = Callable[[str, type[float]], Any]
 
 
 def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
-    """Parse JSON text and keep numbers as written; return the value, and whether the text was repaired.
+    """Parse JSON text, and keep each number as it is written; return the value, and whether the text was repaired.
 
     Args:
         text: The text; an empty string is not JSON.
@@ -51,7 +51,7 @@ _PLAIN_WORDS = {
     "unexpected end of hex escape": "half of a surrogate pair",
     "recursion limit exceeded": "nested too deeply",
 }
-"""The parser's messages, each with a plainer wording that the model or a developer reads."""
+"""The parser's messages, each with a plainer wording for the model and for developers."""
 
 
 def _plain_wording(message: str) -> str:
@@ -94,7 +94,7 @@ def keys_in(value: Any) -> int:
 def has_every_key(text: str | bytes, keys: int) -> bool:
     """Return whether JSON text certainly repeats no key, if a parser read ``keys`` keys from it.
 
-    In the text, a colon follows every key, and a parser drops repeated keys. If there are as many colons as ``keys``,
-    the parser dropped no key.
+    In the text, a colon follows every key, and a parser drops repeated keys. So if the number of colons equals
+    ``keys``, the parser dropped no key.
     """
     return (text.count(":") if isinstance(text, str) else text.count(b":")) == keys

@@ -18,7 +18,7 @@ _DEEPEST = 16  # nested unions and references at one place
 
 
 def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
-    """Return the schema's nodes for a place in a value: several nodes if the place is a union, or inside a union."""
+    """Return the schema's nodes for a place in a value; a place that is a union or inside a union has several nodes."""
     return nodes_at_steps(schema, location)[-1]
 
 
@@ -80,7 +80,7 @@ def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
 class Secrets:
     """Finds the places in a value that may hold a secret, according to a schema.
 
-    Such a place is marked ``writeOnly`` or as a password, or contains a marked place.
+    Such a place is marked as ``writeOnly`` or as a password, or contains a place that is marked.
     """
 
     def __init__(self, schema: JsonSchema) -> None:
@@ -89,7 +89,7 @@ class Secrets:
         self.are_there = '"writeOnly"' in text or '"password"' in text
 
     def may_be_at(self, location: Location) -> bool:
-        """Return whether to hide the value at a location: if a schema has secrets, only unmarked scalars are shown."""
+        """Return whether a value must be hidden: if the schema has any secret, only unmarked scalars may be shown."""
         if not self.are_there:
             return False
         nodes_along = nodes_at_steps(self.schema, location)

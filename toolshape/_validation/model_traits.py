@@ -14,10 +14,10 @@ from toolshape._schema.backtracking import DEEPEST, may_backtrack, unions_recur
 class ModelTraits(NamedTuple):
     """The traits of a pydantic model that decide how toolshape validates its arguments.
 
-    ``count_keys`` counts the JSON keys from which an instance was validated; ``None`` if the instance does not show
-    them. ``has_decimals``: a field or item expects a Decimal. ``lax``: the author made a field or item lax, or gave it
-    a before, wrap or plain validator. ``unions_recur``: a union contains itself. ``deepest`` is the maximum nesting
-    depth of the arguments, if the validator's work multiplies with each level.
+    ``count_keys`` takes an instance, and counts the JSON keys that it was validated from; ``None`` if an instance does
+    not show this. ``has_decimals``: a field or item expects a Decimal. ``lax``: the author made a field or item lax, or
+    gave it a before, wrap or plain validator. ``unions_recur``: a union contains itself. ``deepest`` is the limit on
+    the nesting depth of the arguments, if the validator's work multiplies with each level.
     """
 
     model: type[BaseModel]
@@ -49,4 +49,4 @@ _VALIDATOR_NODES = frozenset({"function-before", "function-wrap", "function-plai
 
 
 def _is_lax(node: Node) -> bool:
-    return node.get("strict") is False and node["type"] != "tagged-union"  # pydantic sets it for a tagged union
+    return node.get("strict") is False and node["type"] != "tagged-union"  # pydantic sets ``strict`` there

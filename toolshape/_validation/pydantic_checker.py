@@ -20,13 +20,13 @@ from toolshape._validation.settings import Validated, ValidationSettings
 from toolshape._validation.slow_path import validate_with_coercions
 
 _WORK_OF_STEP = 3
-_LONGEST_WITH_SCALARS = 10_000  # characters; longer text takes the path that bounds its work
+_LONGEST_WITH_SCALARS = 10_000  # characters; longer text takes the path with the work budget
 
 
 def compile_slow_path(
     traits: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, ValueError | None], Validated]:
-    """Compile the slow path: a function of the arguments as sent and the fast path's error (or ``None``)."""
+    """Compile the slow path: a function that takes the arguments as sent, and the fast path's error or ``None``."""
     checker = _checker_of(traits)
     needs_full_path = traits.lax or traits.has_decimals or traits.reserved or traits.count_keys is None
     is_plain = not (needs_full_path or settings.back or traits.deepest)
@@ -89,7 +89,7 @@ def _parse(text: str) -> tuple[Any, bool]:
 
 
 def _checker_of(traits: ModelTraits) -> Checker:
-    """Return a checker that validates arguments against the pydantic model, and says what the model expects."""
+    """Return a checker that validates arguments with the pydantic model, and looks up what its schema expects."""
     expected = _compile_expected_with_parts(traits.model.__pydantic_core_schema__)
     return Checker(functools.partial(_check, traits, expected), expected)
 
@@ -144,10 +144,10 @@ def _check(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
 def _check_laxly(
     traits: ModelTraits, strictly: ValidationError, text: bytes, value: Any, expected: ExpectedAt
 ) -> BaseModel:
-    """Validate laxly, for authors' validators that make strict mode expect Python objects such as dates.
+    """Validate in lax mode, because an author's validator can make strict mode expect Python objects such as dates.
 
     This function first validates each rejected place strictly, as JSON, against its own part of the schema. If all
-    these places pass, the function validates the whole value laxly.
+    these places pass, the function validates the whole value in lax mode.
 
     Raises:
         InvalidError: A rejected place or the whole value is invalid. The coercion rules may still fix the faults.

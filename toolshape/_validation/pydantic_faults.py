@@ -17,7 +17,7 @@ from toolshape._validation.feedback import faults_of_meant_branch
 KEY = "[key]"
 """The step in a pydantic location that marks an error about a key, not about the value under the key."""
 _MOST_ERRORS = 10_000  # including the errors from all union branches
-_MOST_STEPS = 500_000  # the total for the locations of all errors
+_MOST_STEPS = 500_000  # in the locations of all errors together
 _DEEPEST_TOLD = 8  # nested unions; deeper faults are reported for the union around them
 
 
@@ -31,8 +31,8 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) 
 def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
     """Return the faults to report to the language model: for a union, the faults of the branch that was probably meant.
 
-    A user validator may pass on another value. It may also validate with another pydantic model, and pydantic then adds
-    the errors of this model to the list. The feedback shows only values that the language model wrote. For an error
+    A user validator may replace the value. It may also validate with another pydantic model, and pydantic then adds the
+    errors from this other model to the list. The feedback shows only values that the language model wrote. For an error
     about any other value, the feedback says only that the value is rejected.
     """
     other_errors, unions = _split_by_union(errors, expected)
@@ -52,9 +52,10 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 def _split_by_union(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
 ) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
-    """Split errors into the errors outside unions and the errors of each union.
+    """Split errors into the errors outside unions and the errors in each union.
 
-    With each error outside a union, return the violated rule and what the schema expects.
+    For each error outside a union, also return the violated rule and what the schema expects. If a validator around a
+    union failed, its error is outside the union.
     """
     other_errors: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
@@ -62,7 +63,7 @@ def _split_by_union(
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
         place = expected(parent)
-        if place is not None and place.branches and place.steps < len(at):  # not if a validator around it failed
+        if place is not None and place.branches and place.steps < len(at):  # the error is in a union
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
             other_errors.append((error, rule, place))
@@ -141,7 +142,7 @@ def _is_of_model(
     found: Any,
     is_same_at: dict[Location, bool],
 ) -> bool:
-    """Return whether an error is about ``found``, the value that the language model wrote at the error's place."""
+    """Return whether an error is about ``found``: the value that the language model wrote at the error's place."""
     seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)
@@ -173,7 +174,7 @@ def _union_faults(place: Expected, errors: Sequence[ErrorDetails], value: Any, d
     union_fault = _union_fault(place, errors, value)
     branches: list[list[Fault]] = []
     groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
-    if len(groups) == len(place.branches):  # every branch has errors, and their locations name it
+    if len(groups) == len(place.branches):  # every branch has errors, and the location of each error names its branch
         for branch, group in zip(place.branches, groups, strict=True):
             branch_errors = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
             faults = explained_faults(branch_errors, union_fault.found, branch.expected, depth + 1)
@@ -217,7 +218,7 @@ _SAID_BY_SCHEMA = frozenset({
 def _message(error: ErrorDetails, rule: str) -> str:
     """Return the message to report for an error, or ``""`` if the schema can describe what is expected.
 
-    This is the author's message, or pydantic's message if no JSON Schema keyword expresses the rule.
+    The message is the author's own, or pydantic's if no JSON Schema keyword expresses the rule.
     """
     if rule in ("missing", "unknown", "inexact"):
         return ""

@@ -10,7 +10,7 @@ except ImportError as error:
     raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
 
 
-_LONGEST = 30_000  # characters: about as many as json5 parses in a second
+_LONGEST = 30_000  # characters: json5 parses about this many in a second
 _FENCE = "```"
 _TOKENS = re.compile(
     r"""("(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z))"""  # strings
@@ -28,7 +28,7 @@ class TruncatedError(ValueError):
 
 
 def read_repaired(text: str, number: type[float] = float) -> Any:
-    """Parse text with common deviations from JSON.
+    """Parse text that deviates from JSON in common ways.
 
     The parser accepts trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's
     ``True``, ``False`` and ``None``, and a Markdown fence around the text. JSON5's grammar decides what the text means:

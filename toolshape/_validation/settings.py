@@ -19,8 +19,8 @@ class ValidationSettings(NamedTuple):
 
     ``name`` is the tool's name as the model sees it, and ``rules`` are the coercion rules that are on. ``back`` maps
     arguments in a provider's wire form to canonical form; it is ``None`` if both forms are the same. If ``drops`` is
-    set, ``back`` only drops null fields from the objects that ``drops`` lists. If ``annotates`` is true, an error
-    quotes the model's own JSON, with comments.
+    set, ``back`` does one thing: it drops null fields from the objects that ``drops`` lists. If ``annotates`` is true,
+    an error quotes the model's own JSON, with comments.
     """
 
     name: str

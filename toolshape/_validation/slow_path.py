@@ -33,8 +33,8 @@ def validate_with_coercions(
         schema: The canonical schema of the arguments; the feedback uses its names and types.
         settings: How to validate the arguments.
         arguments: The payload as sent.
-        deepest: The maximum nesting depth, if the validator's work multiplies with each level.
-        refused: A function from the parsed arguments to the error that the fast path already raised for them.
+        deepest: The limit on the nesting depth, if the validator's work multiplies with each level.
+        refused: A function that takes the parsed arguments, and returns the error that the fast path already raised.
 
     Raises:
         CallError: The payload is not an object, or it is invalid and no rule applies.
@@ -100,7 +100,7 @@ class _PayloadReader:
         if value is None and "empty_as_no_arguments" in self.rules:
             self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
             value = {}
-        if isinstance(value, Mapping):  # parse a copy: the caller's own object must not change
+        if isinstance(value, Mapping):  # parse a copy, because the caller's object must not change
             return self.parsed(self.written(value)) if value is arguments else value
         problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=preview(value))
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])

@@ -56,7 +56,7 @@ def member(node: Any, name: str) -> Any:
 
 
 def to_plain_json(node: Any) -> Any:
-    """Convert an SDK object (any pydantic model) to the JSON it came from; return JSON unchanged."""
+    """Convert an SDK object (any pydantic model) to the JSON data that it was made from; return JSON data unchanged."""
     if isinstance(node, list):
         return [to_plain_json(item) for item in node]
     dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
@@ -64,7 +64,7 @@ def to_plain_json(node: Any) -> Any:
 
 
 def result_json(result: Result) -> Any:
-    """Return the value of a result as JSON, for providers that accept more than text as a result."""
+    """Return the value of a result as JSON data (not as JSON text), for providers whose results can hold such data."""
     is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
     if is_text:
         return result.text

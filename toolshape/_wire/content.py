@@ -27,7 +27,7 @@ _READ_KEYS = frozenset(
         "uri", "value",
     }
 )  # fmt: skip
-"""The keys of texts, media, calls and results that toolshape reads and converts for other families."""
+"""The keys that toolshape reads in text, media, call and result blocks, and converts for other families."""
 _DATA_KEYS = frozenset({"input", "arguments", "args", "data", "json", "response", "output", "result"})
 """The keys whose values a model or a tool wrote. The keys inside these values are not a provider's keys."""
 _BLOCKS = frozenset(
@@ -140,10 +140,10 @@ def is_empty(value: Any) -> bool:
 
 
 def unread_keys(raw: Any) -> list[str]:
-    """Return the keys that toolshape does not read in a text, medium, call or result, such as ``citations``.
+    """Return the keys that toolshape does not read in a text, media, call or result block, such as ``citations``.
 
-    Keys with an empty value do not count. The keys may be nested: in the source of a document, or in the blocks of a
-    result.
+    Keys with an empty value do not count. Keys in the source of a document, or in the blocks of a result,
+    count too.
     """
     if not isinstance(raw, dict):
         return []
@@ -185,7 +185,7 @@ def search_result_text(found: JsonObject) -> str:
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:
-    """Return content that is a list or a tuple as a list; return an empty list for ``None``.
+    """Convert content, which is a list, a tuple or ``None``, to a list; ``None`` becomes an empty list.
 
     Raises:
         ValueError: The content has another type, so the messages have the form of another provider.
@@ -214,10 +214,13 @@ def _as_json_text(part: MessagePart) -> str:
 
 
 def split_error_mark(text: str) -> tuple[str, str | None]:
-    """Return a result's text without its error mark, and the code in the mark, for families without an error flag."""
+    """Return a result's text without its error mark, and the code in the mark, or ``None`` if there is no mark.
+
+    Families without an error flag use the mark.
+    """
     if mark := _ERROR_MARK.match(text):
         return text[mark.end() :], mark[1]
-    # ``marked_text`` writes a space before a value that looks like a mark: remove that space again.
+    # ``add_error_mark`` writes a space before a value that looks like a mark: remove that space again.
     return (text[1:] if _MOVED_MARK.match(text) else text), None
 
 
@@ -289,9 +292,9 @@ def result_text(part: ToolResultPart) -> str:
 
 
 def stored_json(part: ToolResultPart) -> Any:
-    """Return a stored result as JSON, for providers that accept more than text as a result.
+    """Return a stored result as JSON data, for providers whose results can hold more than text.
 
-    If the result's message did not mark it as JSON, it stays text: "3.10" may be a version, not a number.
+    Parse the text only if it is known to be JSON (``is_text`` is ``False``): "3.10" may be a version, not a number.
     """
     text = result_text(part)
     return text if part.is_text is not False else as_plain_json(text)
@@ -316,5 +319,5 @@ def write_blocks(
 
 
 def with_id_at(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
-    """Return the object for a call or a result with ``call_id`` at ``key``, or without the key for ``None``."""
+    """Return the object for a call or a result with ``call_id`` at ``key``; for ``None``, leave out the key."""
     return {**raw, key: call_id} if call_id is not None else {name: raw[name] for name in raw if name != key}

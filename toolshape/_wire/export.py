@@ -24,12 +24,13 @@ class WireTool(NamedTuple):
     notes: tuple[Loss | Finding, ...] = ()
 
 
-# The keywords that "auto" may change: toolshape fully reverses the change in calls, or the keyword constrains nothing.
+# The keywords that "auto" may change: either toolshape fully reverses the change when it reads a call, or the keyword
+# constrains nothing.
 _HARMLESS = frozenset(
     {"required", "enum", "const", "default", "title", "examples", "deprecated", "description", "$schema"}
 )
 
-_MAX_GROWTH = 4  # The rewritten schema may be this many times as long as the original.
+_MAX_GROWTH = 4  # The rewritten schema may be at most this many times as long as the original.
 
 
 def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> WireTool:
@@ -39,7 +40,8 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         provider: The provider that receives the tool.
         spec: The tool.
         strict: Whether the provider constrains the arguments. ``"auto"`` chooses strict if the provider documents the
-            schemas that it supports, and if the rewrite changes only names, omitted fields (to null) and enums.
+            schemas that it supports, and if the rewrite only changes names and enums, or sends null for omitted
+            fields.
 
     Raises:
         ExportError: The provider would refuse the tool, or ``strict`` is ``True`` and the provider has no strict form.
@@ -221,7 +223,7 @@ def _mark_deferred(provider: Provider, spec: Spec, payload: JsonObject) -> tuple
 
 
 def _move_overflow(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
-    """Move the part of a description that exceeds the limit to the first parameter."""
+    """Move the part of a description that exceeds the limit into the description of the first parameter."""
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
     first_parameter = next(iter([*spec.parameters.get("required", ()), *properties]), None)
     if first_parameter is None or not isinstance(properties.get(first_parameter), dict):
@@ -256,7 +258,10 @@ def _split_description(text: str, longest: int) -> tuple[str, str]:
 
 
 def _merge_author_keys(provider: Provider, spec: Spec, payload: JsonObject, lens: Lens) -> JsonObject:
-    """Merge the keys that the author wrote for this provider into the entry; rewrite their examples like arguments."""
+    """Merge the keys that the author wrote for this provider into the entry.
+
+    If the keys include examples, rewrite the examples in the same way as arguments.
+    """
     base = provider.name.partition(":")[0]
     for name in dict.fromkeys((base, provider.name)):
         keys = spec.keys.get(name, {})

@@ -73,14 +73,14 @@ class Histories:
     """How to read and write a provider's messages.
 
     Args:
-        key: The keyword of a request that holds the messages.
-        model_key: The keyword of a request that holds the model.
+        key: The request's keyword for the messages.
+        model_key: The request's keyword for the model.
         read: Converts one wire message and its path to a ``Message``; unknown parts become ``ProviderPart``.
         read_system: Reads the system prompts of a request, if the provider takes them beside the messages.
         write: Converts a ``Message`` to wire messages; a part with a ``raw`` is written as its ``raw``.
         system: Writes system prompts as keywords of a request; ``None`` if they are among the messages.
-        is_system_first: Whether ``system`` takes only the system prompts before the first other message; later ones
-            stay among the messages.
+        is_system_first: Whether ``system`` takes only the system prompts before the first other message; later
+            system prompts stay among the messages.
         joins: Whether the provider wants all calls of a turn in one message, and all their results in another.
         is_items: Whether each part is a separate wire message.
         input_kinds: The media that a user's message can hold: ``"image"``, ``"audio"``, ``"video"`` and ``"file"``
@@ -89,9 +89,9 @@ class Histories:
         has_call_ids: Whether a call is written with its id.
         opaque_keys: The keys of a part whose values only the model that wrote them can read, such as signatures.
         write_unsigned: Writes a call in the form that the provider accepts without the model's signature.
-        with_id: Returns the ``raw`` of a call or a result with another id, or without an id; ``None`` if its form has
-            no field for an id. Without this function, a part that gets another id loses its ``raw``, and is written
-            like another provider's part.
+        with_id: Returns the ``raw`` of a call or a result with another id, or without an id; ``None`` if this
+            ``raw`` has no field for an id. Without this function, a part that gets another id loses its ``raw``, and is
+            written like another provider's part.
         item_ids: The prefixes of the ids that the provider gives to items, by the type of the item.
         continued_by: The keys or item kinds by which a request continues from state that the provider keeps.
         rules: The rules by which the provider refuses a history.

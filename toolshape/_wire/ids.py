@@ -20,14 +20,14 @@ def with_call_ids(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Give an id to each call without a plain id. Set it in the call and in the item that is sent back to the provider.
+    """Give an id to each call without a plain id. Set it both in the call and in the item to send back.
 
     Args:
         items: The blocks, items or calls of the message that is sent back.
         calls: The calls among the items, in the same order.
         is_call: Returns whether an item is a call.
         named: Takes an item and an id, and returns the item with this id.
-        leaves_out: Whether a call that came without an id gets no id.
+        leaves_out: If ``True``, a call that came without an id stays without an id.
     """
     if all(is_plain_id(call.id) for call in calls):
         return list(items), list(calls)

@@ -19,10 +19,10 @@ class OutputSpec(NamedTuple):
 
 
 class WireOutput(NamedTuple):
-    """An output in the form in which a request asks a provider for it.
+    """An output, written as part of a request to one provider.
 
     ``keywords`` are keyword arguments of a request. ``tool`` is the wire name of the tool that the model must call, or
-    ``None`` if the answer is the text of the response. A report lists the ``notes`` besides the losses of the lens.
+    ``None`` if the answer is the text of the response. A report lists the losses of the lens and the ``notes``.
     """
 
     keywords: JsonObject
@@ -73,7 +73,7 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
 def _excludes_values(loss: Loss) -> bool:
     """Return whether the strict form excludes a value that the schema allows.
 
-    A value that only changes its form does not count. A rule that only toolshape checks does not count either.
+    A loss does not count if a value only changes its form, or if only toolshape checks a rule.
     """
     return loss.kind == "narrowed"
 

@@ -165,8 +165,8 @@ class SchemaRules:
     """Which parameter schemas a provider accepts, and how toolshape rewrites other schemas for it.
 
     Args:
-        refuses: Checks that find the faults for which the provider rejects any schema.
-        refuses_strict: Checks that find the faults for which the provider rejects only strict schemas.
+        refuses: Checks for faults that make the provider reject a schema, strict or lenient.
+        refuses_strict: Checks for faults that the provider rejects in strict schemas only.
         lenient: The default rewrites, in this order.
         strict: The rewrites for constrained decoding; ``None`` if the provider has no strict form.
         is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict schemas that it
@@ -194,11 +194,12 @@ class RequestForm:
         gather: Combines the entries of all tools into the SDK's list of tools.
         keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a choice that the
             provider does not support.
-        deferral: How to defer tools; ``None`` if the provider has no tool search: then all tools are sent alike.
+        deferral: How to defer tools. If the provider has no tool search, this is ``None``, and deferred tools are sent
+            like all other tools.
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
-        examples: Where the entry holds examples of arguments: under this key, or for ``"schema"`` in the JSON Schema
-            keyword ``examples``.
+        examples: The key of the entry that holds examples of arguments. ``"schema"`` means that the keyword
+            ``examples`` of the JSON Schema holds them.
         lacks: Keys of an entry that other providers of the family accept, but this provider does not.
         advertises_output: Whether entries contain the output schema. Clients then validate results against it, so
             toolshape validates them before it sends them.
@@ -306,7 +307,7 @@ class SentOutput(NamedTuple):
 
 
 class NotBesideTools(NamedTuple):
-    """Why toolshape does not ask for an answer that fits a schema in a request with tools, with dated evidence.
+    """Why toolshape does not ask for a structured answer if the request also has tools, with dated evidence.
 
     ``refused_by`` is a pattern for the models that refuse such a request. ``None``: all models accept the request, but
     then call no tool.
@@ -328,7 +329,7 @@ class OutputForm:
         takes_any_root: Whether the root of the schema may be of any type; the parameters of a tool must be an object.
         has_description: Whether the request has a field for the description beside the schema.
         is_always_strict: Whether the provider constrains every answer. If it does, ``strict=False`` is an error.
-        not_beside_tools: Why toolshape does not send the schema in a request with tools; ``None`` if the provider
+        not_beside_tools: Why toolshape does not send the schema if the request also has tools; ``None`` if the provider
             accepts both.
         sent: Reads the schema from a request's body, as the server does; ``None`` if no fake server reads it.
         evidence: The source of this form, with its date.
@@ -354,8 +355,8 @@ class Provider:
         name: The name that users write.
         family: The wire family, by the name of its default provider. All providers of one family send responses of the
             same form.
-        form: The provider whose tool entries have the same form. Two providers with the same form accept the same
-            definitions.
+        form: The name of the form of tool entries: the name of one provider that uses it. Two providers with the same
+            form accept the same definitions.
         names: The rule for tool names.
         schema: Which schemas the provider accepts, and how to rewrite other schemas.
         request: How to write tools into a request.
@@ -364,7 +365,8 @@ class Provider:
         histories: How to read and write messages; ``None`` if toolshape cannot continue its conversations.
         server: How the server reads and answers a request; ``None`` if the provider has no HTTP API, or if toolshape
             does not describe this API.
-        output: How to ask for an answer that fits a schema; ``None``: with a tool that the model must call.
+        output: How to ask for an answer that fits a schema. ``None`` means that toolshape asks with a tool that the
+            model must call.
         facts: Phrases for the provider table in the documentation.
     """
 

@@ -28,7 +28,7 @@ def tools_not_empty(request: RequestRead) -> Iterator[RequestFault]:
 
 
 def choice_has_tools(field: str) -> RequestCheck:
-    """Return a check: a request with a tool choice in this field must also have tools."""
+    """Return a check that a request with a tool choice in this field also has tools."""
 
     def choice_without_tools(request: RequestRead) -> Iterator[RequestFault]:
         if request.body.get(field) is not None and not request.tools and not request.native:
@@ -87,7 +87,7 @@ def entry_keys(inner: str, *known: str) -> RequestCheck:
 
 
 def no_foreign_keys(read: Callable[[JsonObject], list[Any]], path: str, *foreign: str) -> RequestCheck:
-    """Return a check that no entry of the list of tools has a key that only other providers' entries have.
+    """Return a check that no entry in the list of tools has a key that only other providers' entries have.
 
     Args:
         read: Returns the list of tools in a request.

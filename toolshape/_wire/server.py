@@ -107,7 +107,7 @@ class RequestFault(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A provider's error response: ``code`` is the provider's word for the error, ``param`` the path of the fault."""
+    """A provider's error response: ``code`` is the provider's error code, ``param`` is the fault's path."""
 
     status: int
     message: str
@@ -150,7 +150,7 @@ def request_rules(evidence: str, *checks: RequestCheck) -> tuple[RequestRule, ..
 
 
 class RequestProbe(NamedTuple):
-    """Changes to a request's body that make a rule refuse it, and changes that make an accepted twin.
+    """Changes to a request's body that make a rule refuse it, and similar changes that the rule accepts.
 
     A value of ``None`` removes a field.
     """
@@ -188,7 +188,7 @@ class Server:
         error: Writes a refusal as the headers and the body of an error response.
         wordings: The recorded error messages, by rule. A key that ends in ``:missing`` applies if the request lacks the
             subject of the rule. A key that begins with ``output:`` applies to the answer's schema.
-        probes: Requests that one rule refuses, each with a twin, for rules that no generated request breaks.
+        probes: Requests that one rule refuses, each with an accepted twin, for rules that no generated request breaks.
         models: For each rule that holds for some models only, the name of one of these models.
         body_of: Converts the keywords of the SDK's call to a request's body; ``None`` if they are the body.
         address: The URL of the API; ``None`` if requests are signed, or if each account has a separate URL.

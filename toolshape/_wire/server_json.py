@@ -28,7 +28,7 @@ def strings_in(nodes: Iterable[Any]) -> tuple[str, ...]:
 
 
 def mode_for_word(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
-    """Return the mode that a provider's word means, or ``None``. ``words`` maps each mode to the word."""
+    """Return the mode that a provider's word means, or ``None``. ``words`` maps each mode to its word."""
     return next((mode for mode, written in words.items() if written == word), None)
 
 

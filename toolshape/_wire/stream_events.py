@@ -51,7 +51,7 @@ class Decoder:
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """At the end of a stream, yield an event that no blank line has ended. Drop an event that was cut off."""
+        """At the end of a stream, yield the last event even if no blank line follows it. Drop a cut-off event."""
         try:
             yield from self._decode_text(self._bytes.decode(b"", final=True) + "\n\n")
         except ResponseError:
@@ -97,7 +97,7 @@ class Decoder:
 
 
 class PieceDecoder:
-    """Decodes chunks of a model's text: a string becomes an event with this text, a client's event stays as it is."""
+    """Decodes chunks of a model's text: a string becomes an event with this text; a client's event is unchanged."""
 
     __slots__ = ("_bytes",)
 

@@ -1,4 +1,4 @@
-"""Runs a call that a framework delivers: plans it, requests approval through the framework, returns the result."""
+"""Runs a call that a framework delivers: plans it, requests approval through the framework, and returns the result."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ class BridgeOptions(TypedDict, total=False):
 
     - ``inject``: The values for injected parameters, by name, or a function that takes the framework's context and
       returns these values. A parameter whose type is the framework's context needs no value.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so that no call runs twice.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call runs twice.
       Tools that write and need approval require a ledger, because a framework may deliver an approval twice.
     - ``scope``: The namespace for the call ids, if the ids are not globally unique: a string, or a function that takes
       the framework's context and returns a string.
@@ -51,7 +51,8 @@ class BridgeOptions(TypedDict, total=False):
 class Definition(NamedTuple):
     """A tool definition to pass to a framework, in one provider's form.
 
-    ``may_wait``: its calls may need approval. ``runs_alone``: the tool writes, so its calls run alone and in order.
+    ``may_wait`` is true if calls to the tool may need approval. ``runs_alone`` is true if the tool writes: its calls
+    then run alone and in order.
     ``contexts`` maps the parameters that are typed as a framework's context to their annotations.
     """
 

@@ -38,7 +38,7 @@ def import_tool(
 
 
 def part_at(url: str, kind: Callable[..., P]) -> P:
-    """Return the image or file at a URL, and decode a base64 data URL."""
+    """Return the image or file at a URL. If the URL is a base64 data URL, decode its content."""
     head, comma, data = url.partition(",")
     if not (head.startswith("data:") and head.endswith(";base64") and comma):
         return kind(url=url)

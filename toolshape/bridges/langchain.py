@@ -152,7 +152,7 @@ async def _run_call(
 
 
 def _runtime_outside_graph(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[Any, Any]:
-    """Return the runtime of a call outside a graph."""
+    """Return the runtime for a call that runs outside a graph."""
     return ToolRuntime(
         state={}, context=None, config=config, stream_writer=lambda _: None, tool_call_id=tool_call_id, store=None
     )
@@ -207,7 +207,7 @@ _Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
 def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     """Interrupt the graph to ask for approval; return the decision once the graph is resumed.
 
-    LangGraph matches answers to the interrupts of a task by their order. So a call interrupts each time that its node
+    LangGraph matches answers to a task's interrupts by their order. So a call interrupts each time that its node
     runs, even if the ledger has recorded the call. If one task runs several calls at the same time, this function
     denies them.
     """

@@ -124,7 +124,7 @@ def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "U
 
     Args:
         tool: The tool.
-        context: The value of ``context`` in the function's ``ToolContext``, which is not part of an agent run.
+        context: The value of ``context`` in the function's ``ToolContext``. This object is not part of an agent run.
         **options: See ``toolshape.tool``.
 
     Raises:

@@ -42,7 +42,7 @@ _RENAMED = {
     "read_lock": "load_lock",
     "written_lock": "dump_lock",
 }
-"""Maps each deprecated name, which 0.2 removes, to the name that replaces it."""
+"""Maps each deprecated name to its replacement. Version 0.2 removes the deprecated names."""
 
 
 if not typing.TYPE_CHECKING:  # hidden from type checkers: they must report misspelt and deprecated names

@@ -1,4 +1,4 @@
-"""Compares two contracts: lists the changes, and finds a call that each breaking change breaks."""
+"""Compares two contracts: lists the changes, and for each breaking change finds a call that it breaks."""
 
 import contextlib
 import difflib
@@ -34,8 +34,8 @@ _ALIKE = 0.6  # two strings count as similar if their ``difflib`` ratio is at le
 def find_renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
     """Map the old name of each renamed tool to its new name.
 
-    An old and a new tool count as one renamed tool if they have the same description. They also count as one if they
-    have the same arguments, and a similar name and description.
+    An old and a new tool count as one renamed tool if they have the same description. They also count as one if their
+    arguments are the same and both their names and their descriptions are similar.
     """
     names: dict[str, str] = {}
     unmatched = list(come)
@@ -115,7 +115,7 @@ def _parent_path(path: str) -> str:
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
-"""Takes arguments, and returns the paths at which the tool refuses them: no paths if the tool accepts them."""
+"""A function that takes arguments, and returns the paths at which a tool refuses them: no paths if it accepts them."""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
 _OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
 """If one of these keywords changed, the Python type may have changed. A type may refuse more than its schema does."""
@@ -256,9 +256,9 @@ def diff_contracts(
     Args:
         old: The earlier contract.
         new: The current contract.
-        refuses: Maps the names of tools in ``new`` to functions that return the paths at which the tool refuses
+        refuses: Maps the name of a tool in ``new`` to a function that returns the paths at which the tool refuses
             arguments. If a tool has no function here, its schema decides.
-        refuses_answer: Maps the names of outputs in ``new`` to functions of the same kind.
+        refuses_answer: Maps the name of an output in ``new`` to a function of the same kind.
     """
     changes = _changes("tool", old.tools, new.tools, refuses or {})
     changes += _changes("output", old.outputs, new.outputs, refuses_answer or {})
@@ -332,7 +332,7 @@ def _tool_changes(
 
 
 def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
-    """Return the change to coercion rules. If rules were removed, its level is ``unknown``: models may need them."""
+    """Return the change to coercion rules. If rules were removed, its level is ``unknown``: calls may need them."""
     rules = [sorted(choose_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
     level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
@@ -390,7 +390,7 @@ class _Trial:
     # example a string in the wrong format. Accepted calls prove nothing about other calls. So ``judged`` first looks
     # for a proof that the old schema with this difference alone admits every old call. Without a proof, ``_try_calls``
     # sends candidate calls to the tool, or to its new schema. A refusal counts only at the place of the difference:
-    # another difference causes refusals elsewhere. The difference is breaking only if the old tool certainly accepted
+    # a refusal elsewhere has another cause. The difference is breaking only if the old tool certainly accepted
     # the call. If a format makes that doubtful, the level is unknown.
 
     def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
@@ -418,7 +418,7 @@ class _Trial:
         return self._compile(schema, "certain")(value) and self._compile(schema, "open")(value)
 
     def _compile(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
-        """Return a compiled check for a schema, and cache the last check: a proof checks many values in a row."""
+        """Return a compiled check for a schema. Cache the last check, because a proof checks many values in a row."""
         cached = self._last.get(formats)
         if cached is None or cached[0] is not schema:
             cached = self._last[formats] = schema, compile_admission(schema, formats)
@@ -502,7 +502,7 @@ def _accepted_arguments(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObje
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
     """Return whether a change at a place may cause a problem at a path.
 
-    The path may equal the place, or lie above or below the place. With ``is_below``, it may not lie above the place.
+    The path may equal the place, or lie above or below the place. ``is_below`` excludes paths above the place.
     """
     steps, place_steps = _steps(path), _steps(place)
     if is_below and len(steps) < len(place_steps):

@@ -11,17 +11,18 @@ from toolshape._errors import UsageError
 from toolshape._wire.provider import Provider
 
 Count: TypeAlias = Callable[[JsonObject], int]
-"""Takes the keyword arguments of a request, without messages, and returns the number of input tokens."""
+"""A function that takes a request's keyword arguments, without messages, and returns the number of input tokens."""
 _PARTS = ("name", "description", "parameters: descriptions", "parameters: the rest", "the rest")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _QUESTION = "x"
 
 
 class ToolCost(NamedTuple):
-    """The cost of one tool. ``tokens`` is what the tool adds to a request, or ``None`` if nothing counted tokens.
+    """The cost of one tool in a request.
 
-    ``characters`` is the length of the tool's entry as JSON, ``share`` is its fraction of all entries, and ``parts``
-    has the number of characters of each part.
+    ``tokens`` is the number of tokens that the tool adds, or ``None`` if nothing counted tokens. ``characters`` is the
+    length of the tool's entry as JSON, and ``share`` is this length as a fraction of all entries. ``parts`` maps each
+    part of the entry to its number of characters.
     """
 
     tool: str
@@ -32,7 +33,10 @@ class ToolCost(NamedTuple):
 
 
 class RequestCost(NamedTuple):
-    """The cost of all tools in a request. ``tokens`` (``None``: not counted) includes tokens that the tools share."""
+    """The cost of all tools in a request.
+
+    ``tokens`` includes the tokens that the tools share. It is ``None`` if nothing counted tokens.
+    """
 
     costs: tuple[ToolCost, ...]
     tokens: int | None
@@ -168,7 +172,7 @@ def _parts(entry: Any) -> dict[str, int]:
 
 
 def _named_node(node: Any) -> JsonObject | None:
-    """Return the node of an entry that has a name and a schema, wherever a provider nests it."""
+    """Return the node that has a name and a schema. Each provider nests this node at a different place in an entry."""
     if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
         return node
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
@@ -185,7 +189,7 @@ def sent_schema(entry: Any) -> Any:
 
 
 def _description_size(node: Any, *, is_names: bool = False) -> int:
-    """Return the number of characters of all descriptions in a schema."""
+    """Return the total number of characters in the descriptions of a schema."""
     if isinstance(node, list):
         return sum(map(_description_size, node))
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Finds the differences between two schemas, each with a copy of the old schema that has only this difference."""
+"""Finds the differences between two schemas, and applies each difference alone to a copy of the old schema."""
 
 import copy
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
     ``alone`` is the old schema with only this difference, or ``None`` if the difference is in words that a model reads.
     ``is_new`` and ``is_gone`` mark words that were added or removed. ``place`` is the location in the old schema. If an
-    open object got an optional property, ``unnamed`` is the property's name, which the old contract does not cover.
+    optional property was added to an open object, ``unnamed`` is its name: the old contract does not cover this name.
     """
 
     path: str
@@ -67,10 +67,10 @@ class _Walk:
         if not (_reference(old) and _reference(new)):
             yield from self._compare(old, new, place, path)
             return
-        # The walk compares a pair of definitions at each place that refers to the pair, as the keywords around the
+        # The walk compares a pair of definitions at each place that refers to the pair, because the keywords around the
         # reference decide what the difference breaks. If the pair occurs inside itself (``_open``), the walk does not
-        # compare it again, or the walk would not end. If definitions share definitions, there are exponentially many
-        # places. Beyond the limits, the walk therefore yields only word differences for a pair that it has seen before.
+        # compare it again, because the walk would never end. If definitions share definitions, there are exponentially
+        # many places. So beyond the limits, the walk yields only word differences for a pair that it has seen before.
         pair = canonical_json(_without_annotations(old)), canonical_json(_without_annotations(new))
         self._visited += 1
         is_over_limit = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
@@ -220,7 +220,7 @@ class _Walk:
         return {**wrapper["root"], "$defs": {**self._old.get("$defs", {}), **definitions}}
 
     def _rename_references(self, node: Any) -> Any:
-        """Return a node of the new schema with its references changed to the prefixed definitions."""
+        """Return a node of the new schema, with references that point to the prefixed definitions."""
         if isinstance(node, list):
             return [self._rename_references(item) for item in node]
         if not isinstance(node, dict):
@@ -296,7 +296,7 @@ def _resolve(node: Any, root: JsonSchema) -> Any:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not isinstance(target, dict):
             return siblings
-        if target.keys() & siblings.keys() - ANNOTATIONS:  # both have a keyword, and both values apply
+        if target.keys() & siblings.keys() - ANNOTATIONS:  # they share a keyword, and both of its values apply
             return {**siblings, "allOf": [*siblings.get("allOf", []), {"$ref": reference}]}
         node = {**target, **siblings}
     return node
@@ -318,7 +318,7 @@ def _without_annotations(node: Any, key: str = "") -> Any:
 
 
 def _word_differences(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
-    """Yield the differences in the words, and in the order of properties, that a model reads."""
+    """Yield the differences in the words that a model reads, and in the order of the properties."""
     for key in _SAID:
         if (key in before) != (key in after) or not is_same_json(before.get(key), after.get(key)):
             yield Step(path, key, before.get(key), after.get(key), None, key not in before, key not in after)

@@ -15,7 +15,7 @@ from toolshape._schema.references import at_pointer
 from toolshape._schema.union_branches import are_disjoint
 
 Admits: TypeAlias = Callable[[Any, Any], bool]
-"""Takes a schema and a value, and returns whether the schema admits the value."""
+"""A function that takes a schema and a value, and returns whether the schema admits the value."""
 ANNOTATIONS = frozenset(
     {"$comment", "$defs", "$id", "$schema", "default", "definitions", "deprecated", "description", "examples", "readOnly",
      "title", "writeOnly"}
@@ -99,7 +99,7 @@ class Proof:
         return all(self.includes(part, narrow) for part in (other_keywords, *parts))
 
     def _includes_intersection(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
-        """Return whether ``wide`` includes the intersection of the parts: including one of them is enough."""
+        """Return whether ``wide`` includes the intersection of the parts. It is enough that it includes one part."""
         other_keywords = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (other_keywords, *parts)):
             return True
@@ -316,9 +316,9 @@ def is_same_json(left: Any, right: Any) -> bool:
 def _has_same_keywords(
     wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False
 ) -> bool:
-    """Return whether ``narrow`` has equal values for the keywords that ``wide`` has.
+    """Return whether ``narrow`` has the same value as ``wide`` for each of the ``keywords`` that ``wide`` has.
 
-    With ``is_whole``, a keyword that only ``narrow`` has is a difference as well.
+    With ``is_whole``, return ``False`` as well if only ``narrow`` has one of the keywords.
     """
     return all(
         (key in wide) == (key in narrow) and is_same_json(wide.get(key), narrow.get(key))

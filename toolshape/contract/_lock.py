@@ -215,7 +215,7 @@ def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection
         if schema is not None:
             Draft202012Validator.check_schema(
                 schema, format_checker=FormatChecker(formats=())
-            )  # patterns may be in Rust's dialect
+            )  # the patterns may be in Rust's regex dialect
     if given.parameters.get("type") != "object":
         raise ValueError(f"{place}.parameters: the type is not object")
     if given.fingerprints.keys() != providers:

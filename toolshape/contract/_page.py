@@ -63,7 +63,7 @@ class _State(NamedTuple):
 
 
 _Sent: TypeAlias = tuple[str, Any]
-"""The name of a provider, and the entry that it receives: ``None`` if the provider would reject the tool."""
+"""The name of a provider, and the entry that the provider receives: ``None`` if the provider would reject the tool."""
 
 
 class _Group(NamedTuple):
@@ -160,7 +160,7 @@ def _bind(tools: Registry, provider: str) -> _At:
         report_by_tool.setdefault(entry.tool, []).append(entry)
     try:
         costs = {cost.tool: cost for cost in request_cost(bound, "").costs}
-    except ExportError:  # too many tools for one request, which ``refused`` reports
+    except ExportError:  # one request cannot hold so many tools: ``refused`` reports this
         costs = {}
     return _At(bound, refusals_by_tool, report_by_tool, costs)
 
@@ -306,7 +306,7 @@ def _render_entries(
 
 
 def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
-    """Return the most frequent outline of an entry for each provider."""
+    """Map each provider to the most frequent outline of its entries."""
     outlines: dict[str, Counter[str]] = {}
     for tool, tool_groups in zip(tools, groups, strict=True):
         for provider, entry in (provider_entry for group in tool_groups for provider_entry in group.sent):
@@ -316,7 +316,7 @@ def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str
 
 
 def _outlines(usual: Mapping[str, str]) -> str:
-    """Render the usual form of an entry for each provider."""
+    """Render the usual form of each provider's entries."""
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
     outline_table = table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
     return f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>" if rows else ""

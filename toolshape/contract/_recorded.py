@@ -1,4 +1,4 @@
-"""Counts the calls in a replayed trace that contract changes break, by tool and by change."""
+"""Counts the calls that contract changes break in a replayed trace, by tool and by change."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -56,7 +56,7 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
 
 
 def _source_location(tool: Tool[..., Any]) -> tuple[str, int] | None:
-    """Return the URI of a tool's source file and the line of its function, or ``None`` without a function.
+    """Return the URI of a tool's source file and the line of its function, or ``None`` if there is no function.
 
     If the file is below the working directory, the URI is relative.
     """

@@ -246,7 +246,7 @@ class _Candidates:
             yield {name: self._generate(properties.get(name, additional)) for name in chosen}
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
-        """Yield each property that has dependents in ``wide``, with values for the dependents in ``narrow``."""
+        """Yield each property that has dependents in ``wide``, with values generated from ``narrow`` for them."""
         properties, additional = narrow.get("properties", {}), narrow.get("additionalProperties", True)
         for keyword in ("dependentRequired", "dependentSchemas"):
             for name, wide_value in (wide.get(keyword) or {}).items():

@@ -17,10 +17,10 @@ from toolshape.evals._verdict import Difference
 
 
 class ExpectAnswer:
-    """An expected answer: a value of the output's type, or canonical JSON that may contain matchers at any depth.
+    """An expected answer: a value of the output's type, or its canonical JSON, which may contain matchers at any depth.
 
-    ``match`` selects the fields of an object that are compared: all fields (``"exact"``), or only the fields that the
-    expected value names (``"subset"``).
+    If the answer is an object, ``match`` selects the fields to compare: all fields (``"exact"``), or only the fields
+    that the expected value names (``"subset"``).
     """
 
     __slots__ = ("match", "output", "value")
@@ -30,10 +30,10 @@ class ExpectAnswer:
         """Expect an answer.
 
         Args:
-            value: The expected value, or its JSON.
+            value: The expected value, or its JSON as Python data (dicts, lists, strings, numbers).
             output: The ``Output`` that the request asks for, or the output's type. The default is the type of
                 ``value``.
-            match: Which fields of an object are compared: ``"exact"`` or ``"subset"``.
+            match: Which fields of an object to compare: ``"exact"`` or ``"subset"``.
 
         Raises:
             UsageError: The value is not valid for the type, or ``match`` is neither ``"exact"`` nor ``"subset"``.
@@ -60,7 +60,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def judge_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
-    """Compare an expected answer with the answer in a response. ``None`` means that the response has no answer."""
+    """Compare an expected answer with the answer in a response. Pass ``None`` if the response has no answer."""
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
 
@@ -106,7 +106,7 @@ def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[P
 
 
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
-    """Return the share of right fields in an object. For any other answer, return 1 if it is right, else 0."""
+    """Return the share of right fields if the answer is an object. Otherwise, return 1 for a right answer, else 0."""
     wrong_fields = {place[0] for place in wrong if place}
     if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(wrong_fields) < len(set(wrong[:1])):
         return 0.0 if wrong else 1.0

@@ -1,14 +1,14 @@
-"""Assigns rows to columns of a score table, with the highest possible total score."""
+"""Assigns the rows of a score table to its columns so that the total score is as high as possible."""
 
 import math
 from collections.abc import Sequence
 
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs of an assignment with the maximal total score. Each row and column is used at most once.
+    """Return the (row, column) pairs with the highest total score. Each row and column is used at most once.
 
     Args:
-        scores: One row for each expected call, one column for each actual call.
+        scores: The score table: a row for each expected call, and a column for each actual call.
     """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     if rows > columns:
@@ -26,8 +26,8 @@ class _Search:
     The cost of a pair is its negated score. Every row and column has a potential (``of_rows``, ``of_columns``). The
     reduced cost of a pair is its cost minus both potentials. It is never negative, and is zero for assigned pairs. A
     new row may need a column that is taken. Then the row of that column moves to another column, and so on. The
-    cheapest chain of moves is a shortest path, which Dijkstra's algorithm finds on the reduced costs. After each added
-    row, the assignment is optimal for all rows so far. ``_gains`` relies on this.
+    cheapest chain of moves is a shortest path. Dijkstra's algorithm finds this path on the reduced costs. After each
+    added row, the assignment is optimal for all rows so far. ``_gains`` relies on this.
     """
 
     def __init__(self, scores: Sequence[Sequence[float]], columns: int) -> None:
@@ -73,8 +73,8 @@ class _Search:
 def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """Return the pairs of the best assignment that keeps the order: a later row gets a later column.
 
-    ``best[row][column]`` is the best sum for the rows from ``row`` on and the columns from ``column`` on. The table is
-    filled from the end. Then the pairs are read from the start.
+    ``best[row][column]`` is the highest total score for the rows from ``row`` on and the columns from ``column`` on.
+    The function fills this table from the end, and then reads the pairs from the start.
     """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -98,12 +98,12 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> list[tuple[int, int]]:
     """Return the pairs of the best assignment that keeps the order of steps. Within a step, columns have no order.
 
-    The rows are cut into one run for each step (a run may be empty). Each run is assigned to the columns of its step.
-    Dynamic programming finds the best cuts, from the last step to the first.
+    The function cuts the rows into consecutive groups, one for each step (a group may be empty). It assigns each group
+    to the columns of its step. Dynamic programming finds the best cuts, from the last step to the first.
 
     Args:
         scores: As for ``best_pairs``.
-        steps: The step of each column. The steps ascend.
+        steps: The step number of each column, in ascending order.
     """
     groups = [
         [column for column, column_step in enumerate(steps) if column_step == step] for step in dict.fromkeys(steps)
@@ -111,7 +111,7 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
     if all(len(group) == 1 for group in groups):
         return best_in_order(scores)
     rows = len(scores)
-    best = [0.0] * (rows + 1)  # best[first]: the best sum for the rows from ``first`` on, in the later steps.
+    best = [0.0] * (rows + 1)  # best[first]: the highest total score for the rows from ``first`` on, in later steps.
     cuts: list[list[int]] = []
     for group in reversed(groups):
         table = [[row[column] for column in group] for row in scores]
@@ -133,7 +133,7 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
 def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
     """Return the best total score for no rows, for the first row, for the first two rows, and so on."""
     columns = len(scores[0]) if scores else 0
-    # Extra columns with the score 0 ensure that every row gets a column.
+    # Extra columns with the score 0 guarantee a column for every row.
     padded = [[*row, *[0.0] * len(scores)] for row in scores]
     search = _Search(padded, columns + len(scores))
     sums = [0.0]

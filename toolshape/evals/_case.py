@@ -39,19 +39,19 @@ class Case:
     Args:
         name: The name in reports.
         messages: The question as a string, or a conversation that ends with the question.
-        expected: The expected and the forbidden calls. If no call is expected, the model should make no call. If
-            you compare sets of tools (tracks) with different names or arguments, pass a mapping from each track to its
-            calls.
+        expected: The expected calls, and the forbidden calls (``never``). If no call is expected, the model should make
+            no call. If you compare several sets of tools (tracks) whose tools have different names or arguments, pass
+            a mapping from each track to its calls.
         order: ``"any"`` ignores the order of the calls. ``"same"`` requires the order of ``expected``. Calls in one
             response are parallel and have no order.
         extra: Whether additional calls are wrong (``"none"``) or ignored (``"any"``).
-        answers: The results that the model receives, by tool. A result is a value, or a function that takes the tool's
-            arguments and returns a value or raises ``ToolError``. If you pass answers, ``evaluate`` asks the model
-            again until the model makes no call, or calls a tool without an answer. The verdict covers the calls of all
-            steps.
+        answers: A mapping from each tool to the result that the model receives for a call of the tool. A result is a
+            value, or a function that takes the tool's arguments and returns a value or raises ``ToolError``. If you
+            pass ``answers``, ``evaluate`` sends the results and asks the model again, until the model makes no call or
+            calls a tool without a result. The verdict covers the calls of all steps.
         most_steps: The maximal number of requests to the model.
-        answer: The expected answer. Each request then offers the tools and asks for the output of this answer. The case
-            ends when the model gives an answer.
+        answer: The expected structured answer. If you pass it, each request offers the tools and also asks for the
+            output of this answer. The case ends when the model gives an answer.
     """
 
     name: str
@@ -127,7 +127,7 @@ def expected_of(case: Case, track: str) -> Sequence[Expect]:
 
 
 def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = "") -> Verdict:
-    """Judge the calls of one response to a case, or of several consecutive responses.
+    """Judge the calls in one response to a case, or in several consecutive responses.
 
     Args:
         case: The case.
@@ -208,7 +208,7 @@ def _compare_calls(
 
 
 def _extra_difference(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
-    """Return the difference for a call without an expected call, or ``None`` if the case ignores extra calls."""
+    """Return the difference for an unpaired call, or ``None`` if the case ignores extra calls."""
     if made.call.name is None:
         return unknown_call(made, tools)
     return None if case.extra == "any" else difference_at("extra_call", made.call.name, made.tool, actual=made.given)
@@ -217,7 +217,7 @@ def _extra_difference(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]
 def _pairs(
     table: Sequence[Sequence[Pair]], wanted: Sequence[Expect], made: Sequence[Made], *, in_order: bool
 ) -> list[tuple[int, int]]:
-    """Pair expected calls with actual calls of the same tool, so that the sum of the scores is maximal."""
+    """Pair expected calls with actual calls of the same tool. The pairs have the highest total score."""
     in_order = in_order and len({call.step for call in made}) > 1
     power = 2 if in_order else 1  # If the order matters, one right call outweighs two half-right calls.
     scores = [

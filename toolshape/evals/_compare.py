@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
 
 def receive_call(call: Call, error: CallError | None, handlers: Handlers, step: int) -> Made:
-    """Return a planned call with the arguments that its function would receive, without running the function."""
+    """Return a planned call with the arguments that its function would receive. The function is not run."""
     handler = handlers.find(call.wire_name)
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
@@ -98,13 +98,13 @@ def difference_at(
     expected: Any = None,
     actual: Any = None,
 ) -> Difference:
-    """Return a difference that is safe to show: it holds plain JSON values, and secret values are masked.
+    """Build a difference that is safe to show: its values are plain JSON, and secrets are masked.
 
     Args:
         kind: The kind of difference.
         name: The tool's name.
         tool: The tool, if it exists.
-        place: The place of both values in the tool's arguments.
+        place: Where both values are in the tool's arguments.
         expected: The expected value.
         actual: The actual value.
     """
@@ -117,7 +117,7 @@ def difference_at(
 def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
     """Return the difference for a call of an unknown tool.
 
-    If any tool has secrets, the arguments are masked, because the call may have been meant for that tool.
+    If any tool has secrets, mask the arguments, because the model may have meant that tool.
     """
     shown_arguments = MASKED if has_secrets(tools.values()) else made.call.arguments_raw
     return Difference(kind="unknown_tool", tool=made.call.wire_name, actual=shown_arguments)
@@ -158,10 +158,10 @@ def path_of_place(place: Place) -> str:
 
 
 def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) -> None:
-    """Check that the expected and the forbidden calls are possible.
+    """Check that the tools accept the expected and the forbidden calls.
 
     Raises:
-        UsageError: A tool does not exist, does not have an expected argument, or rejects an expected value.
+        UsageError: A tool does not exist, lacks an expected argument, or rejects an expected value.
     """
     by_name = {tool.name: tool for tool in tools}
     for call in expected:
@@ -179,8 +179,8 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
 def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     """Check the expected arguments that are plain values.
 
-    The model supplies the values for matchers and for arguments that the case does not compare. So the check leaves out
-    these arguments, and ignores problems with them.
+    In a real call, the model supplies the arguments that have a matcher, and the arguments that the case does not name.
+    So the check leaves these arguments out, and ignores problems with them.
 
     Raises:
         UsageError: The tool rejects one of the values.
@@ -226,14 +226,14 @@ def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> Jso
     """Return the expected arguments as the function would receive them.
 
     The expected arguments are validated like actual arguments, so defaults and conversions apply to both. A matcher is
-    not a value, so the actual value takes the place of the matcher. If a subset is expected, the actual arguments also
-    supply the arguments that ``expected`` does not name.
+    not a value, so the actual value takes the place of the matcher. If ``match`` is ``"subset"``, the actual call also
+    supplies the arguments that ``expected`` does not name.
 
     Raises:
         UsageError: The tool rejects the expected arguments.
     """
     received, is_subset = made.received or {}, expected.match == "subset"
-    # Both attempts can fail. The model's own arguments may need a coercion, which is off here, and the validated
+    # Both attempts can fail. The model's own arguments may need a coercion, but coercions are off here. The validated
     # arguments may contain values that the validator does not accept as input.
     for actual_arguments in (made.given, received):
         filled = fill_matchers(expected.arguments, actual_arguments, received)
@@ -257,8 +257,8 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
     Args:
         expected: The arguments, or a part of them.
         came: The same part of the actual arguments, as the model wrote them or as the function would receive them.
-        received: The same part of the actual arguments, as the function would receive it. It shows which lists are
-            sets, whose items have no positions.
+        received: The same part of the actual arguments, as the function would receive them. Here a set is marked as a
+            ``WrittenSet``, because its items have no positions.
     """
     if isinstance(expected, Matcher):
         return came
@@ -290,7 +290,7 @@ def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
 
 
 def _is_match(expected: Any, received: Any) -> bool:
-    """Return whether an item matches an expected item. A missing member needs a matcher that allows it."""
+    """Return whether an item matches an expected item. A member may be missing only if its matcher allows this."""
     if isinstance(expected, Matcher):
         return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
@@ -303,7 +303,7 @@ def _is_match(expected: Any, received: Any) -> bool:
 
 
 def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield each place where received and expected arguments differ, with both values.
+    """Yield each place where the expected and the actual arguments differ, with both values.
 
     Args:
         arguments: Three values at one place. The first is the value in the case, perhaps a matcher. The second is the
@@ -339,7 +339,7 @@ def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
 def _find_item_differences(
     expected: list[Any], full: Any, received: list[Any], place: Place
 ) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield the differences in a list that contains matchers. A set differs as a whole: its items have no place."""
+    """Yield the differences in a list that contains matchers. For a set, yield one difference for the whole set."""
     if isinstance(received, WrittenSet):
         if _align_items(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received

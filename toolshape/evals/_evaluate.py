@@ -30,9 +30,9 @@ from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
 
 Ask: TypeAlias = Callable[[JsonObject, list[Any]], Awaitable[Any] | Any]
-"""A function that calls the application's client.
+"""A function that sends a request with the application's client.
 
-It takes the keywords and the messages of a request, and returns the response.
+It takes the request's keyword arguments and messages, and returns the response.
 """
 
 
@@ -41,9 +41,10 @@ class Model:
     """A model, and the function that calls it.
 
     Args:
-        provider: The provider of the API.
-        ask: Calls the client (sync or async) and returns its response: an SDK object, a dict, or JSON text.
-        name: The provider's name for the model. Requests contain this name, and rules for single models match it.
+        provider: The provider whose API serves the model.
+        ask: A sync or async function that calls the client and returns its response: an SDK object, a dict, or JSON
+            text.
+        name: The provider's name for the model. Requests contain it, and it selects the rules for single models.
         strict: Whether the provider must constrain arguments to the schema, as in ``Registry.bind``.
     """
 
@@ -66,12 +67,12 @@ async def evaluate(
     """Send each case to each model, and judge the calls that the model makes. No tool is run.
 
     Args:
-        tools: The tools for the models. To compare several sets of tools (*tracks*), pass a mapping from names to
-            sets. Each case is then sent with each set, and reports show the tracks side by side.
+        tools: A registry of tools for the models. To compare several sets of tools (*tracks*), pass a mapping from
+            names to registries. Each case is then sent with each set, and reports show the tracks side by side.
         cases: The cases. Each case needs ``messages``.
-        models: The models, by their names in reports.
+        models: A mapping from each model's name in reports to the model.
         trials: How many times to send each case to a model.
-        limit: The maximal number of concurrent cases.
+        limit: How many trials may run at the same time.
         record: An observer that receives every response, with its case, model, track, trial and label as notes.
             Observers of the registry receive the same responses and notes.
         on_verdict: A function to call with each verdict as soon as the verdict is known.
@@ -229,9 +230,9 @@ async def _await_value(value: Awaitable[Any]) -> Any:
 
 
 def _answer_calls(plan: Plan, case: Case) -> bool:
-    """Answer the calls in a plan with the answers from a case, and return whether to ask the model again.
+    """Give the calls in a plan the results in ``case.answers``, and return whether to ask the model again.
 
-    The model is asked again if the case has answers, the plan has calls, and every call that could run has an answer.
+    Return true if the case has answers, the plan has calls, and there is an answer for every call that could run.
     """
     answers = {tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()}
     results = plan.results

@@ -11,9 +11,10 @@ from toolshape._schema.values import WrittenText, is_same_value
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A condition on the value that a function would receive, as JSON. Differences show ``says``.
+    """A condition on a value that a function would receive. Differences show the text of ``says``.
 
-    If ``may_be_left_out`` is true, the model may omit the argument, even if the argument has no default.
+    ``accepts`` receives the value as JSON data (dicts, lists, strings, numbers). If ``may_be_left_out`` is true, the
+    model may omit the argument, even if the argument has no default.
     """
 
     says: str
@@ -25,7 +26,7 @@ class Matcher:
 
 
 def _number_in(value: Any) -> float | Decimal | None:
-    """Return the number that a function would receive, or ``None``. A number in a JSON string is a Decimal."""
+    """Return the number that a function would receive, or ``None``. A ``WrittenText`` holds a Decimal."""
     number = value.value if isinstance(value, WrittenText) else value
     return number if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool) else None
 
@@ -40,7 +41,8 @@ def one_of(*values: Any, left_out: bool = False) -> Matcher:
 
     Args:
         *values: The values.
-        left_out: Whether the model may also omit the argument, if the tool has no default for it.
+        left_out: Whether the model may also omit an argument that has no default. If the argument has a
+            default, the default must match.
     """
     return Matcher(
         f"one_of({', '.join(map(repr, values))})",
@@ -73,7 +75,7 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
 
 
 def matching(pattern: str) -> Matcher:
-    """Match a string that contains a match of a regular expression. ``(?i)`` in the pattern ignores case."""
+    """Match a string in which a regular expression finds a match. To ignore case, put ``(?i)`` into the pattern."""
     compiled = re.compile(pattern)
     return Matcher(
         f"matching({pattern!r})", lambda given: isinstance(given, str) and compiled.search(given) is not None
@@ -97,8 +99,8 @@ def where(predicate: Callable[[Any], bool], says: str = "") -> Matcher:
     """Match a value for which a function returns true. If the function raises an exception, the value does not match.
 
     Args:
-        predicate: The function. It takes the value as JSON.
-        says: The description in differences. The default is the function's name.
+        predicate: The function. It receives the value as JSON data (dicts, lists, strings, numbers), not as JSON text.
+        says: The text that differences show for this condition. The default is the function's name.
     """
 
     def accepts(given: Any) -> bool:

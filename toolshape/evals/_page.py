@@ -1,4 +1,4 @@
-"""Writes the HTML page for a run. The page loads no other files, and works without JavaScript."""
+"""Writes an HTML page that shows a run. The page loads no other files, and works without JavaScript."""
 
 import html
 from collections import Counter
@@ -80,7 +80,7 @@ def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column
 
 
 def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """Write the table of cases. A cell links to the first verdict that is not right, or else to the first verdict."""
+    """Write the table of cases. A cell links to its first verdict that is not right, or else to its first verdict."""
     head = ["<th>case", *(f'<th class="{keys[column]}">{name(column)}' for column in columns)]
     rows = []
     for case, entry_id in ids.items():
@@ -112,7 +112,7 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
 
 
 def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> str:
-    """Write a case with its verdicts. Verdicts that are not right come first. They also expand the case."""
+    """Write a case with its verdicts. Verdicts that are not right come first. If there are any, expand the case."""
     verdicts_by_column = {column: cases[case] for column, cases in columns.items() if case in cases}
     counts = ", ".join(
         f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(numbered_verdicts))}</span>'

@@ -23,13 +23,13 @@ from toolshape.evals._verdict import (
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
-# Assume that 20 cases differ, each with a probability of 80 % in the same direction. Then the sign test finds a
-# difference in 80 % of comparisons.
+# Assume that the runs differ in 20 cases, and that each of these cases favours the better run with a probability of
+# 80 %. Then the sign test finds a difference in 80 % of comparisons.
 _ENOUGH_CASES = 20
 
 
 class Share(NamedTuple):
-    """The number of right trials, with the 95% confidence interval (``low`` to ``high``) of their share.
+    """The number of right trials, with a 95% confidence interval (``low`` to ``high``) for the share of right trials.
 
     ``every`` is the share of cases that were right in all of their trials (pass^k, with k = the number of trials).
     """
@@ -48,8 +48,8 @@ class Comparison(NamedTuple):
     """The comparison of two runs of the same cases.
 
     ``better`` counts the cases in which the first run is right more often. ``worse`` counts the cases in which the
-    first run is right less often. ``chance`` is the p-value of a two-sided sign test: the probability of a split at
-    least this uneven if both runs are equally good. ``cases`` is the number of cases that both runs have.
+    first run is right less often. ``chance`` is the p-value of a two-sided sign test: if both runs were equally good,
+    a split at least this uneven would have this probability. ``cases`` is the number of cases that both runs have.
     """
 
     better: int
@@ -68,7 +68,7 @@ class Comparison(NamedTuple):
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
-    """Return Wilson's 95% confidence interval for a share."""
+    """Return the 95% Wilson confidence interval for a share."""
     if not total:
         return 0.0, 1.0
     z = 1.959964
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The names of the sets of tools, in the order of the evaluation. Empty if ``evaluate`` got a registry."""
+        """The names of the sets of tools, in the order of the evaluation. Empty if ``evaluate`` got one registry."""
         return tuple(dict.fromkeys(verdict.track for verdict in self.verdicts if verdict.track))
 
     @property
@@ -109,7 +109,7 @@ class Run:
         """Return a run with the verdicts of one model, one track, or both.
 
         Args:
-            model: The model. The default is all models.
+            model: The name of a model. The default is all models.
             track: The name of a set of tools. The default is all sets.
         """
         selected = (
@@ -130,11 +130,12 @@ class Run:
         return Share(right, len(self.verdicts), low, high, every)
 
     def compare(self, other: "Run") -> Comparison:
-        """Compare with another run, case by case. Cases that only one run has are ignored.
+        """Compare this run with another run, case by case. Cases that only one run has are ignored.
 
         Args:
-            other: A run of the same models and tracks: cases are compared for each model and track. If each run has
-                only one model, for example ``run.of(model)``, the models may differ. The same applies to tracks.
+            other: A run with the same models and tracks. Each case is compared separately for each model and track. If
+                each run has only one model, for example ``run.of(model)``, the models may differ. The same applies to
+                tracks.
 
         Raises:
             UsageError: The runs have several models (or tracks), and their models (or tracks) differ.
@@ -149,10 +150,10 @@ class Run:
 
     @staticmethod
     def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Return whether to compare the cases for each model (or track) separately, because there are several.
+        """Return whether a run has several models (or tracks), so each case is compared separately for each of them.
 
         Raises:
-            UsageError: The models (or tracks) of the runs differ.
+            UsageError: A run has several models (or tracks), and the runs differ in their models (or tracks).
         """
         is_paired = len(mine) > 1 or len(theirs) > 1
         if is_paired and set(mine) != set(theirs):
@@ -232,7 +233,7 @@ def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
 
 
 def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdict]]) -> str:
-    """Describe the first verdict that is not right in one line. If all are right, return an empty string."""
+    """Return one line that describes the first verdict that is not right, or an empty string if all are right."""
     for _, verdict in own:
         if verdict.label not in RIGHT:
             fault = verdict.error or "; ".join(map(str, verdict.differences[:1]))
@@ -241,7 +242,7 @@ def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdic
 
 
 def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str, str], float]:
-    """Return the share of right trials for each case, separately for each model or track if requested."""
+    """Return the share of right trials for each case. On request, separate the shares by model or track."""
     trials: dict[tuple[str, str, str], list[bool]] = {}
     for verdict in run.verdicts:
         key = (verdict.case, verdict.model if by_model else "", verdict.track if by_track else "")
@@ -252,9 +253,9 @@ def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str,
 def _sign_test(better: int, worse: int) -> float:
     """Return the p-value of a two-sided sign test: twice the smaller tail of a binomial distribution with p = 1/2.
 
-    The terms of the tail are added from the largest on, until they no longer change the sum. Each term follows from the
-    term before it. Only the first term needs factorials. It is computed from the logarithms of these factorials,
-    which do not overflow for long runs.
+    The loop adds the terms of the tail, from the largest down, until they no longer change the sum. Each term follows
+    from the term before it, so only the first term needs factorials. The function works with their logarithms, because
+    the factorials would overflow for long runs.
     """
     number, least = better + worse, min(better, worse)
     if better == worse:
@@ -305,7 +306,7 @@ def _line(given: dict[str, Any]) -> str:
     text = json.dumps(given, ensure_ascii=False, default=str)
     try:
         text.encode()
-    except UnicodeEncodeError:  # The text contains half a surrogate pair.
+    except UnicodeEncodeError:  # The text contains a lone surrogate.
         text = json.dumps(given, default=str)
     return f"{text}\n"
 
@@ -380,7 +381,7 @@ def _check_members(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
 
 
 def _replace_matchers(value: Any) -> Any:
-    """Replace each matcher in a value with its text."""
+    """Replace each matcher in a value with the text that describes it."""
     if isinstance(value, dict):
         return {name: _replace_matchers(item) for name, item in value.items()}
     if isinstance(value, list):

@@ -59,7 +59,7 @@ class Sealing(NamedTuple):
 async def request_approval(
     plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing
 ) -> InputRequiredResult | None:
-    """Return a request to approve the call in a plan. If the user cannot be asked, deny the call; return ``None``."""
+    """Return a request to approve a plan's call. If the user cannot be asked, deny the call and return ``None``."""
     [pending_call] = plan.pending
     if not _can_ask(context):
         plan.deny(pending_call, "this call needs approval, and this client cannot ask its user")

@@ -90,7 +90,7 @@ class Connection:
             raise RuntimeError(f"Invalid structured content returned by tool {name}: {error}") from error
 
     def hear_malformed(self, error: Exception) -> None:
-        """Resolve the request that a malformed message answers: the SDK drops the message, and callers would wait.
+        """Resolve the request that a malformed message answers. The SDK drops the message, so the caller would wait.
 
         If the message is valid but nested too deeply for the SDK, this method reads the message itself. It ignores
         messages that do not answer a request, for example a line that a server prints.
@@ -171,7 +171,7 @@ class Connection:
         """Send a call to the server, and return its result.
 
         Raises:
-            ToolError: The server did not answer, or its answer is not a valid result of this tool.
+            ToolError: The server did not answer, or did not return a valid result for this tool.
         """
         if not self.is_open:
             raise self._lost_error(name)
@@ -202,7 +202,7 @@ class Connection:
 
 
 def _without_deep_tools(result: Any) -> Any:
-    """Drop tools that are nested too deeply for the SDK from a list of tools; return other results unchanged."""
+    """If a result is a list of tools, drop the tools nested too deeply for the SDK. Leave other results unchanged."""
     if not (isinstance(result, dict) and isinstance(result.get("tools"), list)):
         return result
     kept_tools = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]

@@ -37,7 +37,7 @@ _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
     ("destructiveHint", True): "destructive",
     ("openWorldHint", True): "open_world",
 }
-"""The effects for hints that only restrict a tool. These hints count even if the server is not trusted."""
+"""Maps each hint that only restricts a tool to an effect. These hints count even if the server is not trusted."""
 
 
 def connect(
@@ -148,7 +148,7 @@ def _announces_changes(client: Client) -> bool:
 def _make_handler(
     list_changed: asyncio.Event, next_handler: MessageHandlerFnT | None, connections: Sequence[Connection]
 ) -> MessageHandlerFnT:
-    """Return a message handler that reacts to a changed list (revisions before 2026-07-28) and malformed messages.
+    """Return a message handler that reacts to a changed list (revisions before 2026-07-28) and to malformed messages.
 
     The handler runs in the task that reads messages, where a request would block. ``_follow`` therefore requests the
     list.

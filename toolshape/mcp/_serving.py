@@ -151,7 +151,7 @@ def server(
     ledger: LedgerStore | None = None,
     **options: Any,
 ) -> "Server[Any]":
-    """Serve tools to MCP clients with a lowlevel ``Server`` from the official SDK, which has transports and auth.
+    """Serve tools to MCP clients with a lowlevel ``Server`` from the official SDK, which provides transports and auth.
 
     The server lists tools in the form of the revision that the client negotiated. It validates, coerces and runs calls
     like ``adispatch``: with hooks, limits and timeouts, and with plain tools in threads. If a hook is a plain ``def``,

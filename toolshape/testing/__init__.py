@@ -1,4 +1,4 @@
-"""Provides fake providers, checks of the lens laws for providers and tools, and typical malformed arguments of models.
+"""Provides fake providers, lens-law checks for providers and tools, and malformed arguments such as models write.
 
 The checks and ``values`` need the extra ``testing``. A fake needs no extra.
 """

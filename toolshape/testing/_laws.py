@@ -1,4 +1,4 @@
-"""Checks with generated values whether a provider or a tool keeps the lens laws, and names a law that it breaks.
+"""Checks with generated values whether a provider or a tool keeps the lens laws, and reports the law that it breaks.
 
 Needs the extra ``testing``.
 """
@@ -68,7 +68,7 @@ _LONG = 20
 
 
 class LawBrokenError(AssertionError):
-    """A provider or a tool breaks a law. The message names the ``law``, the tool, and a ``value`` that shows it."""
+    """A provider or a tool breaks a law. The message names the ``law``, the tool, and a ``value`` that breaks it."""
 
     def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
         self.law = law
@@ -83,7 +83,7 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     """Return a strategy for JSON values that are valid for a schema.
 
     Args:
-        schema: A JSON Schema as toolshape writes it: all of its references point into its own ``$defs``.
+        schema: A JSON Schema in the form that toolshape writes: each reference points into the schema's own ``$defs``.
     """
     validator = Draft202012Validator(in_2020_12(schema))
 
@@ -109,7 +109,7 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if node.get("allOf") and depth < _DEEPEST:
         with contextlib.suppress(
             UnsupportedError
-        ):  # then draw from the other keywords: ``values`` still drops values that allOf rejects
+        ):  # then use only the other keywords: ``values`` still drops the values that allOf rejects
             merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
             return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
@@ -216,13 +216,13 @@ _TYPED: Mapping[str, Callable[[JsonSchema, JsonSchema, int], st.SearchStrategy[A
 def check_provider(
     provider: AnyProvider, tools: Iterable[Tool[..., Any] | Callable[..., Any]], *, examples: int = 50
 ) -> None:
-    """Check that a provider keeps the laws for these tools, in lenient and in strict form.
+    """Check that a provider keeps the lens laws for these tools, in lenient and in strict form.
 
     ``back`` converts arguments from the wire form to the canonical form. *Sound*: if the sent schema admits a value,
     ``back`` converts the value to valid arguments. *Sayable*: every value that the function accepts has a wire form,
     and ``back`` restores the value. *Forgiving*: ``back`` leaves a call in canonical form unchanged. *Obedient*: the
-    sent schema is valid JSON Schema. *Still*: equal inputs give equal bytes. *Folding*: the stream events of a response
-    fold back into the same response. This law is checked only if the provider has a ``server``. A
+    sent schema is valid JSON Schema. *Still*: two exports of the same tool give equal bytes. *Folding*: the stream
+    events of a response fold back into the same response. This law is checked only if the provider has a ``server``. A
     provider may break a law only at a path for which a rewrite declares a loss.
 
     Args:
@@ -246,18 +246,19 @@ def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject,
     """Check that a tool is *true*: its canonical schema admits exactly the values that its pydantic model accepts.
 
     The check draws values from both sides: values that the schema admits, and values that the types in the pydantic
-    model may accept. Values of the second kind set each field under all of its names.
+    model may accept. Values of the second kind use every name of a field: its own name and its aliases.
 
-    JSON Schema cannot express some constraints: validators in code, and string forms that have no standard format. A
-    tool with such a constraint breaks this law, although the tool is not at fault.
+    JSON Schema cannot express some constraints: validators in code, and string forms without a standard format. If a
+    tool has such a constraint, the check can fail although the tool is correct.
 
     Args:
         tool: The tool, or a function.
         arguments: Valid arguments. The check also tries variants of these arguments, each with one place changed.
-        examples: The number of values to try for each side.
+        examples: The number of values to try from each side.
 
     Raises:
-        LawBrokenError: The schema admits a value that the pydantic model rejects, or the other way round.
+        LawBrokenError: The schema admits a value that the pydantic model rejects, or rejects a value that the pydantic
+            model accepts.
     """
     resolved_tool = as_tool(tool)
     canonical_tool = WireTool(
@@ -281,20 +282,20 @@ def check_slips(
     examples: int = 5,
     coerce: Mapping[str, bool] | bool | None = None,
 ) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
-    """Check that a tool never silently misreads the malformed arguments that ``slips`` derives from valid arguments.
+    """Check that a tool never silently misreads malformed arguments, which ``slips`` derives from valid arguments.
 
     Args:
         tool: The tool, or a function.
         *arguments: Valid arguments. If you pass none, the check generates arguments from the tool's schema.
-        examples: How many valid arguments to generate.
+        examples: How many sets of valid arguments to generate.
         coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take precedence.
 
     Returns:
-        The number of slips for each combination of kind, outcome, and rules that coerced the slip.
+        The number of slips for each combination of a kind, an outcome, and the rules that coerced the slip.
 
     Raises:
         SilentlyWrongError: The tool misread a slip, or refused a slip without naming the place of the mistake.
-        ValueError: The passed arguments are not valid without coercion.
+        ValueError: The arguments that you passed are not valid without coercion.
     """
     resolved_tool = as_tool(tool)
     counts: Counter[tuple[SlipKind, Outcome, tuple[str, ...]]] = Counter()
@@ -321,7 +322,7 @@ def check_slips(
 
 
 def _is_accepted(takes: Validate, value: Any) -> bool:
-    """Return whether the pydantic model accepts a value. Its validators check more than a schema can express."""
+    """Return whether the pydantic model accepts a value. Its validators may check more than a schema can express."""
     try:
         takes(value)
     except CallError:
@@ -330,7 +331,7 @@ def _is_accepted(takes: Validate, value: Any) -> bool:
 
 
 def _mutate(value: Any) -> st.SearchStrategy[Any]:
-    """Return a strategy for copies of a value in which one place is replaced, removed or added."""
+    """Return a strategy for copies of a value in which one part is replaced, removed or added."""
     inner: list[st.SearchStrategy[Any]] = [_ANYTHING]
     if isinstance(value, dict):
         for key, item in value.items():
@@ -375,7 +376,7 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
 
 
 def _calls_and_finish(reading: Read) -> Any:
-    """Return the calls of a reading and its finish reason."""
+    """Return the calls and the finish reason from a parsed response."""
     return [tuple(call)[:3] for call in reading[1]], reading[2]
 
 
@@ -421,9 +422,9 @@ def _check_laws(laws: "_Laws", again: WireTool, examples: int) -> None:
 def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 50) -> None:
     """Check that an output keeps the laws for a provider, in lenient and in strict form if the provider has both.
 
-    ``check_provider`` describes the laws. Here they apply to the answer instead of the arguments. *Folding*: if a
-    response contains an answer, the whole response and its stream give the same value. This law is checked only if the
-    provider has a ``server``.
+    ``check_provider`` describes the laws. Here the laws apply to the answer instead of the arguments. *Folding* means:
+    if a response contains an answer, reading the whole response or its stream gives the same value. This law is
+    checked only if the provider has a ``server``.
 
     Args:
         provider: The name of a provider, or your own ``Provider``.
@@ -464,7 +465,7 @@ def _read_answer(read: ReadAnswer, value: Any) -> Any:
 
 
 def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, laws: "_Laws", examples: int) -> None:
-    """Check that reading an answer gives back its value, from the whole response and from its stream."""
+    """Check that the value of an answer can be read back, both from the whole response and from its stream."""
     server, bound = provider.server, output.bind(provider, strict)
     if server is None:
         return
@@ -473,7 +474,7 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
     @given(values(laws.canonical))
     def law(value: Any) -> None:
         expected, sent = laws.read(value), laws.out(value)
-        if expected is None or laws.read(laws.back(sent)) != expected:  # the law *sayable* checks these values
+        if expected is None or laws.read(laws.back(sent)) != expected:  # left to the law *sayable*
             return
         written = json.dumps(sent)
         call = WireCall("call00001", bound.tool or "", json.loads(written))
@@ -560,7 +561,7 @@ class _Laws:
         expected = self.read(value)
         if expected is None:  # the pydantic model rejects the value for a reason that the schema cannot express
             return
-        if self.read(value) != expected:  # a default changes each time, for example the time of day
+        if self.read(value) != expected:  # a default differs each time, for example the time of day
             return
         wire_value = self.out(value)
         error = next(self.showable.iter_errors(wire_value), None)
@@ -607,7 +608,7 @@ def _covers(loss: str, path: str) -> bool:
 
 
 def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
-    """Yield the paths of a validation error, written like the paths of losses, so ``_covers`` can compare them."""
+    """Yield the paths of a validation error in the notation of loss paths, so ``_covers`` can compare both."""
     # The path of a loss starts either at the root of the schema or at the definition that contains the place. The path
     # of a jsonschema error omits the references on the way. Therefore this loop follows each reference: it yields the
     # path inside the current definition, and restarts ``short`` with the name of the next definition.

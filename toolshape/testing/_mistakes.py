@@ -19,11 +19,11 @@ SlipKind = Literal[
 Outcome = Literal["coerced", "refused"]
 _WRAPPERS = ("arguments", "input", "parameters", "args")
 _NOTE = "explanation"
-_SHORT = 3  # In letters. A name this short is not recognisable if a letter is missing.
+_SHORT = 3  # In letters. If a letter is missing from a name this short, the name is not recognisable.
 
 
 class Slip(NamedTuple):
-    """A malformed payload: the ``payload`` as sent, the arguments that the model ``intended``, and the kind of mistake.
+    """A malformed payload as a model might send it, the arguments that the model ``intended``, and the kind of mistake.
 
     If a tool refuses the payload, the error must name one of ``paths`` (written as in ``Problem.path``). If the whole
     payload is wrong, ``paths`` is empty.
@@ -48,7 +48,8 @@ class SilentlyWrongError(AssertionError):
 def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
     """Yield malformed variants of valid arguments: a few of each kind at every place, and every truncation.
 
-    A payload that the tool accepts without coercion is not a slip: nothing shows that the model meant another value.
+    If the tool accepts a payload without coercion, the payload is not a slip: nothing shows that the model meant
+    another value.
 
     Args:
         tool: The tool.
@@ -74,7 +75,7 @@ def _is_accepted(takes: Any, payload: Any) -> bool:
 def check_slip(
     tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Check that a tool coerces a slip to the intended arguments and records it, or refuses it and names the place.
+    """Check that a tool coerces a slip to the intended arguments and records this, or refuses it and names the place.
 
     Args:
         tool: The tool.
@@ -100,7 +101,7 @@ def check_slip(
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
     if _fields(validated) != expected_fields and repr(_fields(validated)) != repr(
         expected_fields
-    ):  # a default that is NaN does not equal itself
+    ):  # equal ``repr`` suffices: a default that is NaN does not equal itself
         raise SilentlyWrongError(
             tool.name, slip, f"coerced to {_fields(validated)!r} by {[coercion.rule for coercion in coercions]}"
         )
@@ -122,7 +123,7 @@ def _fields(validated: Any) -> Any:
 
 
 def _names_the_place(error: CallError, slip: Slip) -> bool:
-    """Return whether a problem in the error names the place of the slip, or a place inside or around that place.
+    """Return whether a problem in the error names the place of the slip, a place inside it, or a place around it.
 
     For truncated text, the error code is enough. For malformed text, and for a slip without paths, any problem is
     enough.
@@ -170,7 +171,7 @@ def _slips_at_place(arguments: JsonObject, location: Location, value: Any) -> It
 
 
 def _other_forms(value: Any) -> Iterator[tuple[SlipKind, Any]]:
-    """Yield other forms in which models write a value, although the schema does not ask for these forms."""
+    """Yield wrong forms in which models often write a value, although the schema does not ask for them."""
     yield "wrapped", [value]
     yield "wrapped", {"value": value}
     if isinstance(value, (dict, list)):
@@ -283,6 +284,6 @@ def _remove_at(value: Any, location: Location) -> Any:
 
 
 def _dump_with_text(value: Any, location: Location, text: str) -> str:
-    """Return a value as JSON, with ``text`` in place of the part at ``location``. It may contain duplicate keys."""
+    """Return a value as JSON, with ``text`` in place of the part at ``location``. ``text`` may hold duplicate keys."""
     mark = "\x00here\x00"
     return json.dumps(_replace_at(value, location, mark)).replace(json.dumps(mark), text)

@@ -1,7 +1,7 @@
 """Builds a Hypothesis strategy for JSON values that the validator of a pydantic core schema may accept.
 
-The values set each field under all of its names, and may omit tags that have a default. They also set fields with
-``init=False``. Needs the extra ``testing``.
+The values use every name of a field (its own name and its aliases), and may omit tags that have a default. They also
+set fields with ``init=False``. Needs the extra ``testing``.
 """
 
 import functools
@@ -40,7 +40,7 @@ _SAMPLES: Mapping[str, st.SearchStrategy[Any]] = {
 
 
 def values_for(core: Node) -> st.SearchStrategy[Any]:
-    """Return a strategy for values that a validator of this core schema may accept or, at times, reject."""
+    """Return a strategy for values that the validator of this core schema may accept. It rejects some of them."""
     return _Drawn(definitions_of(core)).of(core, 0)
 
 
@@ -104,7 +104,7 @@ class _Drawn:
         return st.tuples(*strategies).map(_merge)
 
     def field(self, name: str, field: Node, depth: int) -> st.SearchStrategy[Any]:
-        """Return a strategy for an object with only this field, under one of its names, or for ``{}``."""
+        """Return a strategy for objects with only this field, under one of its names, or ``{}`` if it is optional."""
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
         paths: list[Any] = [alias] if not isinstance(alias, list) else alias if isinstance(alias[0], list) else [alias]

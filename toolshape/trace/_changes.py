@@ -191,7 +191,7 @@ def _compare_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden 
 def _is_unknown(now: Stages, own: Hidden | None) -> bool:
     """Return whether the trace holds too little of the arguments to tell what changed.
 
-    The recorder replaced hidden values with stand-ins, which may be invalid. So if every problem of the replay is at a
+    The recorder replaced hidden values with stand-ins, which may be invalid. So if every problem in the replay is at a
     hidden or unknown place, the stand-ins may be the cause.
     """
     if now.is_whole:
@@ -228,7 +228,7 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
     paths = list(_find_differences(recorded_arguments, current_arguments))
-    if own is not None and not now.is_whole:  # The trace does not record names that the schema does not know.
+    if own is not None and not now.is_whole:  # The trace records only the names that the schema knows.
         paths = [path for path in paths if known_path(path, own)]
     if paths:
         return _Differing("other_value", recorded_arguments, current_arguments, paths)

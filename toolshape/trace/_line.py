@@ -40,7 +40,7 @@ _UNDECIDED = ("not_run", "pending")
 
 
 def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> bytes:
-    """Return the line for a response, including the line break.
+    """Return the trace line for a response, including the line break.
 
     Args:
         bound: The tools as sent to the model.

@@ -49,7 +49,7 @@ class Hidden:
         return self.secrets.are_there or bool(self.fields)
 
     def hides(self, place: Place) -> bool:
-        """Return whether a scalar here is hidden: marked as secret, redacted, or not expected by the schema."""
+        """Return whether a scalar at a place is hidden: marked as secret, redacted, or not expected by the schema."""
         if not self.is_needed:
             return False
         nodes = nodes_at(self.secrets.schema, place)

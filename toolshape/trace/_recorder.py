@@ -58,7 +58,7 @@ def record_to(
         keep: ``"failed"`` keeps unreadable responses, and responses with a call that was rejected or failed. In an
             evaluation, it also keeps the responses whose verdict is not right. ``"all"`` keeps every response.
         redact: Further places to leave out, for example ``"pay.card.number"``, or ``"*.email"`` for every tool with
-            this field. Leave out list items: a path holds only the names of fields.
+            this field. Omit list indexes: a path holds only the names of fields.
 
     Raises:
         UsageError: ``keep`` or a place in ``redact`` is invalid.
@@ -95,7 +95,7 @@ def _write_definitions(path: Path, bound: Bound) -> None:
 def _append(path: Path, line: bytes) -> None:
     """Append a line under a file lock.
 
-    If a process died while writing, the file ends in an incomplete line. Then write a line break before the new line.
+    If a process died while writing, the file ends in an incomplete line. In that case, write a line break first.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -87,8 +87,8 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
             again, and the lost spans are repeated.
 
     Raises:
-        UsageError: The file does not exist, none of its lines can be read, or the tools cannot be loaded. Or the
-            executor broke. If ``executor`` is a callable, the error is raised only after several breaks in a row.
+        UsageError: The file does not exist, none of its lines can be read, the tools cannot be loaded, or the executor
+            broke. If ``executor`` is a callable, the error is raised only after several executors in a row broke.
     """
     trace_file = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:

@@ -14,7 +14,7 @@ Executors: TypeAlias = Executor | Callable[[], Executor]
 If an executor breaks, ``process_spans`` can try again only with a callable.
 """
 R = TypeVar("R")
-_MOST_IN_TURN = 64  # The maximal number of spans in progress.
+_MOST_IN_TURN = 64  # The most spans that are in progress at once.
 _MOST_BREAKS = 3  # Give up after this many broken executors in a row, if no span was finished between them.
 
 
@@ -92,7 +92,7 @@ def process_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Ex
 
 
 class _LostError(Exception):
-    """An executor broke and lost the spans in progress. ``__cause__`` is its error."""
+    """An executor broke and lost the spans in progress. ``__cause__`` is the executor's error."""
 
 
 @contextlib.contextmanager

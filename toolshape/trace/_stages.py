@@ -56,7 +56,7 @@ class RecordedResponse(NamedTuple):
 class Stages:
     """The stages of one recorded call with the current tools, from the provider's call to the function's arguments.
 
-    ``raw``: the provider's whole call. ``read``: its arguments on the wire. ``resolved``: the tool. ``canonical``: the
+    ``raw``: the provider's whole call. ``read``: its arguments as received. ``resolved``: the tool. ``canonical``: the
     arguments converted to canonical form. ``refused``: the error, if the arguments are rejected. ``validated``: the
     arguments that the function would receive. ``coerced``: the coercions. ``result``: the recorded outcome. A stage
     that was not recorded is ``None``. ``is_whole``: whether the trace holds all arguments, with none hidden.

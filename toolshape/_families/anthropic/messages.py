@@ -250,7 +250,7 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block that a request accepts. Cut-off arguments are text: wrap this text in an object."""
+    """Return a block that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
     text = block.get("input")
     return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
 

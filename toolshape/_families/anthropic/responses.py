@@ -49,7 +49,7 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Until the stop event of a call's block, the input of the call is the text received so far."""
+    """Merge an event. The input of a call is the text received so far, until the stop event for its block arrives."""
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})

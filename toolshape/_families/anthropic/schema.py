@@ -118,8 +118,8 @@ DIALECT = cited(
     few_items,
     simple_pattern,
 )
-# Constraints that a strict schema cannot hold. "anthropic:described" also moves them to the descriptions of lenient
-# schemas, as the SDK's helper does.
+# Constraints that a strict schema cannot hold. "anthropic:described" moves them to the descriptions in lenient schemas
+# too, as the helper in Anthropic's SDK does.
 MOVED = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
     "minItems", "uniqueItems",

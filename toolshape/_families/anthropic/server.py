@@ -84,7 +84,7 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a message. If arguments are not an object, a stream holds them as text, a whole message holds ``{}``."""
+    """Write a message. If arguments are not an object, a stream holds their text, but a whole message holds ``{}``."""
     content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
     for call in said.calls:
         arguments = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}

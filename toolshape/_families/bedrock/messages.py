@@ -183,7 +183,8 @@ def write_result_piece(part: Part) -> JsonObject:
 def _write_piece(part: Part) -> JsonObject:
     """Write text, an image or a file as a block.
 
-    Bytes stay bytes, because the SDK encodes them. The API takes no URLs, so a file without bytes is named in text.
+    Bytes stay bytes, because the SDK encodes them. The API takes no URLs, so a file without bytes becomes text that
+    names it.
     """
     if isinstance(part, Text):
         return {"text": part.text}
@@ -301,7 +302,7 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 
 
 def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
-    """Write the block of a result. ``json`` accepts only objects (haystack#3766); other values are sent as text."""
+    """Write the block of a result. A ``json`` block holds only objects (haystack#3766); send other values as text."""
     # The server refuses a nested "__type" (bifrost#5762), so send a result that contains this key as text.
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]

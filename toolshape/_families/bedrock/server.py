@@ -91,7 +91,7 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response, without calls whose arguments are not objects."""
+    """Write a response, and leave out calls whose arguments are not objects."""
     calls, is_malformed = sent_calls(said)
     content: list[JsonObject] = [{"text": said.text}] if said.text else []
     content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]

@@ -12,8 +12,9 @@ from toolshape._schema import rewrites
 from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import Choice, unsupported
 
-# Structured outputs, 2025: no combinators, no bounds, no lengths, few formats; every object requires a field. The
-# documentation is about response schemas; toolshape assumes that the same rules hold for strict_tools.
+# Cohere's structured outputs documentation (2025) allows no combinators, bounds or lengths, and few formats. Every
+# object must have a required field. The documentation is about response schemas; toolshape assumes that the same rules
+# hold for strict_tools.
 FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = ("default", "description", "enum", "format", "items", "properties", "required", "title", "type")
 STRICT = (

@@ -236,7 +236,7 @@ VERTEX_HISTORIES = replace(
 
 
 def function_call(part: Any) -> Any:
-    """Return the call in a part, in the wire's or the SDK's spelling of the key, or ``None`` without a call."""
+    """Return the call in a part, or ``None`` if there is none. The key may have the wire's or the SDK's spelling."""
     call = member(part, "functionCall")
     call = member(part, "function_call") if call is None else call
     return call if isinstance(call, dict) or hasattr(call, "name") else None

@@ -1,7 +1,7 @@
 """Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent, and finds the structured answer.
 
-The types come from google-genai 3.6.1, read on 2026-11-25. A schema needs a media type with it, which the SDK does not
-add.
+The types come from google-genai 3.6.1, read on 2026-11-25. A request with a schema must also state a media type,
+which the SDK does not add.
 """
 
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ def read(body: Any) -> Reading | None:
     assistant: list[JsonObject] = (
         [{**to_plain_json(content), "role": "model"}] if content is not None and member(content, "parts") else []
     )
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call without an id gets no id
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a missing id stays missing
         sent_parts, calls = with_call_ids(
             assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
         )

@@ -15,7 +15,7 @@ from toolshape._wire.bodies import member
 from toolshape._wire.provider import Choice, unsupported
 
 MODES: dict[ChoiceMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-# FunctionDeclaration.parameters_json_schema restricts names to [A-Za-z_][A-Za-z0-9_]{0,63}, as Schema does.
+# FunctionDeclaration.parameters_json_schema restricts the names of properties to this pattern, and so does Schema.
 KEY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 KEYS = everywhere(rewrites.rename_keys(KEY))
 # The keywords that are documented for responseJsonSchema; Gemini ignores other keywords. References are inlined: a node
@@ -53,8 +53,8 @@ def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 
 
 # types.Schema is a subset of OpenAPI 3.0. If a schema has another keyword, the server answers "Cannot find field"
-# (zed#44875); for a list of types, "cannot start" (google_workspace_mcp#1099). Enums may hold only strings
-# (azure-devops-mcp#145).
+# (zed#44875). If ``type`` is a list, the server answers "cannot start" (google_workspace_mcp#1099). Enums may hold only
+# strings (azure-devops-mcp#145).
 OPENAPI_KEYWORDS = (
     "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
     "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
@@ -120,9 +120,10 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the config for a request. If the tools include Gemini's own tools and functions, add a required switch.
+    """Return the config for a request.
 
-    Without the switch, the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
+    If a request has both functions and Gemini's own tools, it needs a switch that allows this. Without the switch, the
+    server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
     """
     keywords = vertex_request(tools, choice)
     has_functions = {_has_functions(tool) for tool in tools}
@@ -138,8 +139,9 @@ def _has_functions(entry: Any) -> bool:
 def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the config for a request to Vertex AI.
 
-    In Gemini's strict mode, VALIDATED, the model writes text or a valid call. Vertex AI does not know the switch for
-    combining Gemini's own tools with functions (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
+    In Gemini's strict mode, VALIDATED, the model writes text or a valid call. Vertex AI does not know the switch that
+    ``request`` adds for functions beside Gemini's own tools (agent-framework#6954, strands-agents/harness-sdk#3646,
+    2026).
     """
     if choice.parallel is False:
         raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")

@@ -41,7 +41,7 @@ def read(body: Any) -> Reading | None:
     sent = openai_bodies.with_content(openai_bodies.as_assistant(to_plain_json(message)))
     if len(calls) < len(all_calls):
         sent = openai_bodies.without_strays(sent, all_calls)
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a call that came without an id gets no id
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a missing id stays missing
         items, calls = with_call_ids(
             to_plain_json(sent["tool_calls"]),
             calls,

@@ -30,7 +30,7 @@ CLIENT_KEYWORDS = frozenset({"type", "items", "description", "enum"})
 
 
 def plain_fields(node: JsonSchema, at: Place) -> Change | None:
-    """Turn parameters that are objects or unions into JSON text, for providers that send only scalars and arrays."""
+    """Turn parameters that are objects or unions into JSON text strings: the client sends only scalars and arrays."""
     if not at.is_root:
         return None
     changes = {

@@ -64,7 +64,7 @@ _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
 """The keys that hold a model's reasoning.
 
-The vendors that use them, key by key: DeepSeek and similar vendors; Groq and OpenRouter; OpenRouter; Cohere; Ollama.
+The vendors, in the order of the keys: DeepSeek and similar vendors; Groq and OpenRouter; OpenRouter; Cohere; Ollama.
 """
 
 
@@ -85,13 +85,16 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _read_other_members(item: JsonObject) -> list[MessagePart]:
-    """Read all other members of a message, except empty ones: some gateways send every key, even without a value."""
+    """Read the members that no other function reads, except empty members.
+
+    Some gateways send every key, even without a value.
+    """
     keys = [key for key in item if key not in _READ and key not in _REASONING and not is_empty(item[key])]
     return [_read_member(key, item[key]) for key in keys]
 
 
 def _read_member(key: str, value: Any) -> MessagePart:
-    """Read one of the other members. A refusal or a transcript of speech becomes the assistant's text."""
+    """Read a member. Refusals and transcripts of audio become the assistant's text; others become provider parts."""
     text = (
         value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
     )
@@ -101,7 +104,10 @@ def _read_member(key: str, value: Any) -> MessagePart:
 
 
 def _read_calls(item: JsonObject) -> list[MessagePart]:
-    """Read the calls of a message. A call without name and id, which some gateways send, becomes a provider part."""
+    """Read the calls of a message.
+
+    A call that has neither a name nor an id (some gateways send these) becomes a provider part.
+    """
     calls = item.get("tool_calls")
     if isinstance(calls, list) and calls:
         parts = [
@@ -145,7 +151,7 @@ def _read_piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=piece["text"], raw=piece, path=path)
     if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
         return TextPart(text=piece["refusal"], raw=piece, path=path)
-    if kind in ("thinking", "reasoning"):  # Mistral writes a list of texts, Cohere a single text
+    if kind in ("thinking", "reasoning"):  # Mistral writes a list of text parts, Cohere a single string
         return ReasoningPart(text=content_as_text(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
     media = read_media(piece)
     if media is not None:
@@ -235,7 +241,7 @@ def _result_text(content: Any) -> str:
 
 
 class VendorForm(NamedTuple):
-    """How a vendor writes the messages of this family, where it differs from OpenAI.
+    """How a vendor's messages differ from OpenAI's messages.
 
     ``name_key`` is the key that holds the tool's name in the message of a result. ``sends_made_up_ids``: if the model
     gave a call no id, the call and its result are sent with a generated id. ``shows_media``: the images and files of a
@@ -304,7 +310,7 @@ def _write_message(role: str, parts: Sequence[MessagePart], form: VendorForm) ->
 
 
 _SAID_BESIDE = ("refusal", "audio")
-"""The keys of a message that hold text beside its content."""
+"""The keys of a message that hold text in addition to its content."""
 
 
 def _is_content(part: MessagePart) -> bool:
@@ -314,7 +320,10 @@ def _is_content(part: MessagePart) -> bool:
 
 
 def _write_content(pieces: list[MessagePart], role: str) -> Any:
-    """Return a single text, or an assistant's joined texts, as a string, which all vendors accept; else parts."""
+    """Return the content as a string if possible, because all vendors accept a string; otherwise as a list of parts.
+
+    A single new text becomes a string. For the assistant, several new texts are joined into a string.
+    """
     if all(isinstance(part, TextPart) and part.raw is None for part in pieces) and (
         len(pieces) == 1 or role == "assistant"
     ):
@@ -379,7 +388,10 @@ HISTORIES = Histories(
 )
 _HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
 VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
-"""The form of other vendors' histories. Only OpenAI limits ids and images in results; others accepted both in 2026."""
+"""The form of other vendors' histories.
+
+Only OpenAI refuses long ids, and images in results. Other vendors accepted both in 2026.
+"""
 WITH_VIDEO = replace(
     VENDOR_HISTORIES,
     input_kinds=VENDOR_HISTORIES.input_kinds | {"video", "video_url"},
@@ -412,7 +424,7 @@ def read_call(call: Any) -> WireCall:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message for each result. They must directly follow the assistant's message: each call needs an answer.
+    """Write one message for each result: every call needs a result directly after the assistant's message.
 
     There is no error flag. A tool's message holds only text, so images and files follow in one user's message.
     """
@@ -468,7 +480,7 @@ def as_vendor_message(form: VendorForm, message: WireMessage, name: str, *, has_
 
 
 def _write_legacy_result(name: str, text: str) -> WireMessage:
-    """Write the message that answers a ``function_call`` of 2023; OpenAI matches the two by name."""
+    """Write the result of a ``function_call`` (the form of 2023). OpenAI matches the result to the call by name."""
     return {"role": "function", "name": name, "content": text}
 
 
@@ -500,7 +512,8 @@ _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 def add_error_mark(text: str, code: str | None) -> str:
     """Return the text of a result for families without an error flag: an error's text gets a mark at the beginning.
 
-    A value that looks like the mark gets a leading space. So the mark is reliable, and the value can be read back.
+    If a value begins like an error mark, it gets a leading space. So the mark is reliable, and the value can be read
+    back.
     """
     if code is not None:
         return f"Error [{code}]: {text}"

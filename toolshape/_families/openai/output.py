@@ -18,7 +18,7 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def named_schema(output: OutputSchema) -> JsonObject:
-    """Write a schema with its name; add its description and its strict flag if it has them."""
+    """Write a schema with its name. Add the description if there is one, and ``strict`` if the schema is strict."""
     fields: JsonObject = {"name": output.name, "schema": output.schema}
     if output.description:
         fields["description"] = output.description
@@ -28,7 +28,7 @@ def named_schema(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the last message, or its refusal."""
+    """Return the text of the last message, and the text of its refusal if there is one."""
     if not assistant:
         return AnswerText("")
     refusal = assistant[-1].get("refusal")

@@ -169,7 +169,7 @@ _WHOLE = ("role", "id", "name", "type")
 
 def _join_field(message: WireMessage, key: str, value: Any) -> None:
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
-        append_text(message, key, value)  # first: append_text copies a text that a variable refers to
+        append_text(message, key, value)  # before ``existing`` refers to the text, or append_text would copy it
         return
     existing = message.get(key)
     if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first

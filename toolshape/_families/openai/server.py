@@ -67,7 +67,7 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
 
     Args:
         body: The request.
-        words: The provider's words for a choice.
+        words: The provider's word for each mode of a choice.
     """
     entries = as_list(body.get("tools"))
     tools = [
@@ -98,7 +98,7 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
 
 
 def read_counted_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """Read a request as a server whose streams always report the token counts."""
+    """Read a request for a server whose streams always report the token counts, even if the request does not ask."""
     return read_request(body, words)._replace(wants_usage=True)
 
 
@@ -252,7 +252,7 @@ WORDINGS: dict[str, Wording] = {
 
 
 def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
-    """Return the wordings for the answer's schema: the wordings for a tool's schema with a different beginning."""
+    """Return the wordings for the answer's schema: the wordings for a tool's schema, but with a different beginning."""
     return {
         f"output:{rule}": Wording(
             wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "), code=code, param=param

@@ -1,4 +1,4 @@
-"""Defines how each vendor of OpenAI's Chat Completions accepts a schema for the answer, as differences from OpenAI.
+"""Defines how vendors that offer Chat Completions differ from OpenAI in accepting a schema for the answer.
 
 The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers that compile each
 schema to a grammar constrain every answer, with or without the flag ``strict``. They silently leave out constraints
@@ -17,7 +17,10 @@ from toolshape._schema.walk import everywhere
 from toolshape._wire.provider import NotBesideTools, SchemaRules
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrap_root_and_add_items,), strict=STRICT)
-"""The rules for vendors that document no dialect: OpenAI's strict form, the narrowest. No refusals are known."""
+"""The rules for vendors that document no dialect: schemas have OpenAI's strict form, which is the narrowest.
+
+toolshape knows of no schema that these vendors refuse.
+"""
 
 OPENROUTER = replace(
     OUTPUT,
@@ -56,8 +59,8 @@ FIREWORKS = replace(
 XAI = replace(
     OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="xAI's structured outputs documentation, 2026"
 )
-# Without the flag, the schema is only a hint. With the flag, it may have at most 5,000 characters, and no recursion,
-# patterns, formats or bounds on arrays.
+# At Cerebras, the schema is only a hint without the flag ``strict``. With the flag, a schema may have at most 5,000
+# characters, and no recursion, patterns, formats or bounds on arrays.
 _NOT_AT_CEREBRAS = ("pattern", "format", "minItems", "maxItems")
 CEREBRAS = replace(
     OUTPUT,

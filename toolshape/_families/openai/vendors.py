@@ -1,4 +1,4 @@
-"""Defines the vendors of OpenAI's Chat Completions by their differences, with evidence that was read on 2026-11-20."""
+"""Defines vendors that offer Chat Completions, and how they differ from OpenAI (evidence read on 2026-11-20)."""
 
 import re
 from collections.abc import Iterator
@@ -203,7 +203,7 @@ XAI = replace(
     ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
-# OpenRouter passes tools on: the model behind it sets the limits and the dialect (OpenRouter's documentation, 2026).
+# OpenRouter passes tools on to a model, which sets the limits and the dialect (OpenRouter's documentation, 2026).
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
@@ -288,7 +288,7 @@ LLAMA_CPP = replace(
     ),
     server=replace(VENDOR_SERVER, address=probes.address_of_chat("http://localhost:8080/v1")),
 )
-# "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
+# Moonshot refuses references: "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
 MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",

@@ -110,7 +110,7 @@ def _begin_part(item: JsonObject, event: JsonObject) -> None:
 
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
-    """Add a piece of text to a message: if the stream breaks, the text is kept. The finished item replaces the text."""
+    """Add a piece of text to a message, to keep it if the stream breaks. The finished item later replaces the text."""
     content, position = _part_at(item, event)
     if not isinstance(content[position].get(key), str):
         other_fields: JsonObject = {"annotations": []} if key == "text" else {}

@@ -33,7 +33,10 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
-    """Return a deferred function, or a group with only this function; ``merge_groups`` merges groups by name."""
+    """Return the entry as a deferred function, or, for a ``Namespace``, as a group with only this deferred function.
+
+    ``merge_groups`` merges groups with the same name.
+    """
     function = {**entry, "defer_loading": True}
     if not isinstance(where, Namespace):
         return function
@@ -41,7 +44,7 @@ def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
 
 
 def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
-    """Merge the groups of the same name; the merged group takes the place of the first group."""
+    """Merge the groups with the same name; the merged group takes the place of the first group."""
     groups: dict[str, JsonObject] = {}
     merged: list[JsonObject] = []
     for entry in entries:

@@ -21,7 +21,7 @@ FAMILY = "text"
 
 
 def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
-    """Return the schema unchanged, and report the values that calls in an untyped format cannot hold."""
+    """Return the schema unchanged, and report as losses the values that an untyped format cannot write."""
     properties = schema.get("properties", {})
     resolve = resolver(schema)
     closing_mark = text_format.layout.parameter.partition("{value}")[2].strip()
@@ -42,7 +42,7 @@ def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
 
 
 def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[WireMessage]:
-    """Write calls with arguments as objects, and with ids if the chat template or the format needs ids."""
+    """Write each call with its arguments as an object, and with an id if the chat template or the format needs one."""
     if text_format.id_form:
         calls = [
             call._replace(id=call.id or text_format.id_form.format(name=call.wire_name, number=number))

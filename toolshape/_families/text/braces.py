@@ -1,8 +1,8 @@
-"""Reads and writes values in braces whose strings have a mark on both sides, as Gemma writes arguments.
+"""Reads and writes arguments in Gemma's form: values in braces, and strings with a mark on both sides.
 
 ``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models
-sometimes leave out quotes. So a word that is neither quoted nor JSON is read as a string, and so is a value with only
-its closing quote (sglang#39240).
+sometimes leave out quotes. So the reader accepts two more forms as strings: a word that is neither quoted nor JSON, and
+a value with only its closing quote (sglang#39240).
 """
 
 import re
@@ -14,7 +14,7 @@ from toolshape._schema.values import as_json, object_of
 
 
 class _Patterns(NamedTuple):
-    """Patterns for a quoted string, for an object's key with its colon, and for a string without its opening quote."""
+    """Patterns for a quoted string, an object's key with its colon, and a string without its opening quote."""
 
     string: re.Pattern[str]
     key: re.Pattern[str]

@@ -18,7 +18,7 @@ _IDS = ("id", "tool_call_id", "call_id")
 
 
 def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -> tuple[TextCall, ...]:
-    """Return the calls in the fields; none if the fields are not a call, for example because a name is missing."""
+    """Return the calls in the fields, or ``()`` if the fields are not a call, for example because a name is missing."""
     calls: list[TextCall] = []
     is_bare = ("bare", "") in fields
     for field, text in fields:
@@ -42,8 +42,8 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
 def _add_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
-    Parameters are pairs of a key and a value. Until the value for a key arrives, the pair holds the function that will
-    read the value: the reader for the type that the model declared, or ``_keep``.
+    Each parameter is a pair of a key and a value. Until the value arrives, the pair holds a function in its place. This
+    function will read the value: it is the reader for the type that the model declared, or ``_keep``.
     """
     if field == "id":
         return call._replace(id=text.strip())
@@ -69,7 +69,7 @@ def _add_field(text_format: TextFormat, call: TextCall, field: str, text: str, *
 
 
 def _read_or_keep(read: Callable[[str], Any], text: str) -> Any:
-    """Read arguments; if they are malformed, return them as text, so toolshape asks the model to write them again."""
+    """Read arguments. If they are malformed, return their text: toolshape then asks the model to write them again."""
     try:
         return read(text)
     except ValueError:
@@ -130,7 +130,7 @@ def _calls_of_json(text_format: TextFormat, text: str, *, is_cut: bool, is_bare:
 
 
 def _are_by_name(text_format: TextFormat, items: Sequence[Any]) -> bool:
-    """Return whether the format uses the tool's name as the only key, and every item is an object of this form."""
+    """Return whether the format uses the tool's name as the only key of a call, and every item has this form."""
     return text_format.is_keyed_by_name and all(
         isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict) for item in items
     )
@@ -190,7 +190,7 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
 
 
 def _split_list(text: str) -> list[str]:
-    """Split malformed JSON that begins a list: return each object before the error, and then the rest as one string."""
+    """Split a malformed JSON list: return each object before the error, and then the rest as one string."""
     stripped = text.lstrip()
     if not stripped.startswith("["):
         return [text]
@@ -227,8 +227,8 @@ _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 def _parse_python(text: str) -> ast.expr:
     """Parse an expression; if that fails, repair the text and parse it again.
 
-    Models write line ends and other control characters into single-quoted and double-quoted strings, and numbers with
-    leading zeros, such as ``month=07``.
+    Models write line ends and other control characters inside single-quoted and double-quoted strings. They also write
+    numbers with leading zeros, such as ``month=07``.
     """
     text = _double_backslashes(text.strip())
     try:
@@ -253,7 +253,7 @@ def _call_of_node(node: ast.expr) -> TextCall:
         raise ValueError("not a call")  # noqa: TRY004 - ValueError, as for all malformed text
     name = ast.unparse(node.func)
     if node.args or any(keyword.arg is None for keyword in node.keywords):
-        return TextCall(name, ast.unparse(node))  # malformed: an argument without a parameter's name
+        return TextCall(name, ast.unparse(node))  # malformed: an argument has no parameter name
     pairs = [(str(keyword.arg), _read_literal(keyword.value)) for keyword in node.keywords]
     return TextCall(name, pairs)
 
@@ -309,7 +309,7 @@ _ESCAPE = re.compile(r"\\(?:[\\'\"abfnrtvxuUN\n0-3]|(.))", re.DOTALL)
 
 
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_DIGIT_AND_LETTER = re.compile(r"[0-9]\.?[A-Za-z_]")  # a cheap first test, which most text does not pass
+_DIGIT_AND_LETTER = re.compile(r"[0-9]\.?[A-Za-z_]")  # a cheap first test: most text does not match
 _NUMBER_AND_WORD = re.compile(r"(?<![\w.])\d[\d.]*(?![eE][+-]?\d)[A-Za-z_]")
 
 

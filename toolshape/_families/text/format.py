@@ -7,7 +7,7 @@ from toolshape._families.text.steps import Layout, Step
 
 Steps: TypeAlias = tuple[Step, ...]
 Fields: TypeAlias = list[tuple[str, str]]
-"""The fields that the steps of a call recorded: pairs of a field's name and its text, in the order of recording."""
+"""The fields that the steps of a call recorded, in order: pairs of a field's name and its text."""
 
 
 class TextCall(NamedTuple):
@@ -36,18 +36,19 @@ class TextFormat:
         is_keyed_by_name: Whether a call is an object with one key: the key is the tool's name, and its value holds the
             arguments.
         is_untyped: Whether arguments are strings without types; if so, the tool's schema defines their types.
-        quote: The mark on both sides of a string, if arguments are written in braces.
+        quote: The mark that comes before and after each string, if arguments are written in braces.
         has_entities: Whether names and keys are written as attributes, with the entities ``&amp;`` and ``&quot;``.
         wrappers: Names of parameters in which models put all arguments, although the tool has no such parameter.
         doubles_names: Whether models write ``pay.pay`` for the tool ``pay``.
         tag_mark: The mark before each tag, if arguments are written as nested elements.
         has_line_ends: Whether the chat template puts one line end on each side of an untyped argument.
         name_pattern: A pattern for the text that names a call; its group ``name`` is the tool's name.
-        id_form: The form of a call's id, with ``{name}`` and ``{number}``, if the text that names a call is also the
-            call's id; otherwise empty.
-        declared: Pairs of a string in a value's tag and the kind of value that it declares: ``"text"`` or ``"json"``.
+        id_form: If the model names a call by its id, the template of this id, such as ``functions.{name}:{number}``;
+            otherwise empty.
+        declared: Pairs of a string in a value's opening tag and the kind that this string declares: ``"text"`` or
+            ``"json"``.
         xml_style: xgrammar's name for the style of parameters in tags; empty if xgrammar has no style for the format.
-        names: The pattern for tool names that the format can hold.
+        names: The pattern for tool names that can be written in the format.
         needs_ids: Whether the chat template needs an id for each call, even if the model wrote no id.
         begins_in_reasoning: Whether the chat template writes the opening mark of the reasoning into the prompt. The
             model's text then lacks the mark, and the caller must put it before the text.

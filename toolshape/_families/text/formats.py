@@ -68,11 +68,11 @@ def _parameter_steps(
     kind_end: str = "",
     is_special: bool = False,
 ) -> Steps:
-    """Return the steps for a parameter in tags; a closing tag counts if a parameter or the end of the call follows.
+    """Return the steps for a parameter in tags; a closing tag counts only before a parameter or the call's end.
 
     Models sometimes leave out closing tags. Then the value ends before the next tag at the start of a line. If the tags
-    are special tokens, the value ends before the next tag anywhere. ``ends`` are the marks that end all calls, which
-    may also follow a parameter. If ``kind_end`` is given, the tag also declares the value's type before this mark.
+    are special tokens, the value ends before the next tag anywhere. ``ends`` are the marks that end all calls: such a
+    mark may also follow a parameter. If ``kind_end`` is given, the tag also declares the value's type before this mark.
     """
     kind_steps: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
     next_tags = followers if is_special else tuple(f"\n{follower}" for follower in followers)

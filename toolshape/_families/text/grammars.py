@@ -19,7 +19,7 @@ from toolshape._families.text.writing import kind_holes, write_spaced
 from toolshape._schema.references import resolver
 from toolshape._schema.values import kind_of
 
-# These placeholders mark the parts of a call that the model chooses. ``_PATTERNS`` are the patterns for some of them.
+# These placeholders mark the parts of a call that the model chooses. ``_PATTERNS`` has patterns for some placeholders.
 _HOLE, _ID_HOLE, _NUMBER_HOLE, _KEY_HOLE = "\x00", "\x01", "\x02", "\x03"
 _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-zA-Z0-9_.-]+"}
 
@@ -27,7 +27,7 @@ _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-
 def structural_tag(
     text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool
 ) -> JsonObject:
-    """Return a structural tag that admits text up to an opening mark, and then calls of the tools.
+    """Return a structural tag: the model may write text up to an opening mark, and then calls of the tools.
 
     Args:
         text_format: The format.
@@ -84,7 +84,7 @@ def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
 
 
 def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
-    """Return elements of a sequence for alternating strings and patterns; ``first`` is 0 if a pattern comes first."""
+    """Return the sequence elements for alternating strings and patterns; ``first`` is 0 if a pattern comes first."""
     return [
         {"type": "const_string", "value": piece} if position % 2 else {"type": "regex", "pattern": piece}
         for position, piece in enumerate(pieces, first)
@@ -92,7 +92,7 @@ def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
 
 
 def _split_around_arguments(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
-    """Return the parts before and after a call's arguments: each is a string, then alternating patterns and strings."""
+    """Return the parts before and after a call's arguments. Each list alternates strings and patterns, string first."""
     text = text_format.layout.call.format(
         name=name,
         id=_ID_HOLE,
@@ -189,7 +189,7 @@ def _quote(text: str) -> str:
 
 
 def _json_rule(schema: Any) -> str:
-    """Return the rule for a schema; it lets llguidance ignore unknown keywords, because toolshape validates anyway."""
+    """Return the rule for a schema. llguidance ignores unknown keywords here, because toolshape validates the call."""
     schema = schema if isinstance(schema, dict) else {}
     return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
 
@@ -215,7 +215,7 @@ def _arguments_expression(text_format: TextFormat, rule: str, schema: JsonSchema
 
 
 def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]) -> list[str]:
-    """Return the expressions for a parameter in tags: one for each type that the opening tag can declare.
+    """Return the expressions for a parameter in tags: one expression for each type that the opening tag can declare.
 
     Strings are not quoted, so a parameter that admits strings accepts any text up to the closing tag.
     """
@@ -242,7 +242,7 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
 
 
 def _choices(node: Any, kinds: Collection[str]) -> list[str]:
-    """Return those choices of a parameter that have one of the JSON types, as text; empty if it lists no choices."""
+    """Return the text of each choice with one of the JSON types; return an empty list if the schema has no choices."""
     if not isinstance(node, dict) or not ("const" in node or isinstance(node.get("enum"), list)):
         return []
     values = [node["const"]] if "const" in node else node["enum"]

@@ -1,19 +1,19 @@
-"""Finds calls that a server left in the text of its response."""
+"""Warns of calls that a server left unparsed in the text of its response."""
 
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import read_text
 from toolshape._results import ResponseWarning
 
-# Searching for each mark takes a fifth of the time that one pattern for all marks takes: most text contains no mark.
+# Most text contains no mark. To search for each mark in turn takes a fifth of the time of one pattern for all marks.
 _MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
 
 
 def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
     """Return a warning if the text contains the opening mark of a known format.
 
-    The model may only be quoting a call, so toolshape runs nothing. A caller who knows that the model writes calls
-    this way can bind with ``text_calls=``.
+    The model may only be quoting a call, so toolshape does not run it. If you know that the model writes its calls this
+    way, bind with ``text_calls=``.
 
     Args:
         text: The text of a response, or its reasoning.
@@ -23,7 +23,7 @@ def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) 
     positions = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
     if not positions:
         return ()
-    _, _, first_mark = min(positions)  # the longer mark, if two begin at one position
+    _, _, first_mark = min(positions)  # the longer mark, if two marks begin at the same position
     candidates = [text_format for text_format in FORMATS.values() if first_mark in text_format.marks]
     text_format = next((candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0])
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"

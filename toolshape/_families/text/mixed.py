@@ -1,4 +1,4 @@
-"""Reads calls that a server left in the text of its response, in addition to the calls that it parsed."""
+"""Reads the calls that a server left in the text of its response, and the calls that the server parsed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -36,7 +36,7 @@ def _form(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
 
 
 def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
-    """Read the calls in the text, then add the server's calls after them, because a model writes its text first."""
+    """Return the calls in the text, followed by the calls that the server parsed: a model writes its text first."""
     reading = base.read(body)
     if reading is None:
         return None
@@ -54,7 +54,7 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
         call._replace(arguments=written["function"]["arguments"])
         for call, written in zip(text_calls, text_message["tool_calls"], strict=True)
     ]
-    (wire_message,) = codec.write_calls(calls_with_objects)  # as the server writes its own calls
+    (wire_message,) = codec.write_calls(calls_with_objects)  # in the form in which the server writes its own calls
     written = wire_message["tool_calls"]
     text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
     text_call_count = len(text_calls)
@@ -73,8 +73,8 @@ def _fold(
 ) -> Iterable[Completed]:
     """Merge an event, and return the calls that it completes.
 
-    A call in the text is complete where it ends. The server's calls come after the calls in the text, so their
-    positions are known only when the response ends.
+    A call in the text is complete as soon as its text ends. The calls that the server parsed come after all calls in
+    the text, so their positions are known only when the response ends.
     """
     server_calls: list[Completed] = body.setdefault("x-server-calls", [])
     server_calls += base.fold(body, event)

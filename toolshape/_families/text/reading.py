@@ -22,7 +22,7 @@ class TextReading(NamedTuple):
 
 
 def make_scanner(text_format: TextFormat, schemas: Schemas) -> Scanner:
-    """Return a scanner for the format; if a tool's schema is known, the scanner converts arguments to its types."""
+    """Return a scanner for the format. If a tool's schema is known, its types decide how arguments are converted."""
 
     def calls_of(fields: Fields, is_cut: bool) -> tuple[TextCall, ...]:
         calls = calls_in(text_format, fields, is_cut=is_cut)
@@ -42,7 +42,7 @@ def _type_arguments(text_format: TextFormat, call: TextCall, schemas: Schemas) -
 
 
 def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None) -> TextReading:
-    """Read a whole text.
+    """Read the whole text of a model.
 
     Args:
         text_format: The format.

@@ -1,4 +1,4 @@
-"""Reads calls from a model's text, which comes as a string, a stream, a message, or the body of a server's response."""
+"""Reads calls from a model's text: a string, a stream, a message, or the body of a server's response."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolshape._families.text.scanner import Scanner
 
 PIECES = "text_pieces"
-"""The key for the pieces of text in the body of an assembled stream."""
+"""The key under which the body of an assembled stream holds the pieces of text."""
 
 
 def text_in(body: Any) -> tuple[str | None, Any, str | None]:
@@ -79,10 +79,10 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
 
 
 def as_message(text_format: TextFormat, found: TextReading, message: WireMessage) -> tuple[WireMessage, list[WireCall]]:
-    """Return an assistant message with the text, the reasoning and the calls, and return the calls in it.
+    """Return an assistant message with the text, the reasoning and the calls; also return these calls as a list.
 
-    The message suits chat templates: they need the arguments in ``tool_calls`` as objects, and fail if a message has
-    no content.
+    The message has the form that chat templates need. In ``tool_calls``, the arguments are objects. The message always
+    has content, because chat templates fail without content.
     """
     other_fields = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
     content = found.text.strip() if found.calls else found.text

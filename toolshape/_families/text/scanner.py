@@ -24,7 +24,7 @@ from toolshape._families.text.steps import (
 
 
 class Segment(NamedTuple):
-    """A part of a model's text: plain text, reasoning or calls; the last call may be cut off.
+    """A part of a model's text: plain text, reasoning, or calls. The last call may be cut off.
 
     For calls, ``text`` is exactly what the model wrote. For plain text and reasoning, it contains no marks.
     """
@@ -50,9 +50,10 @@ class Scanner:
     """Scans the text of one response in linear time, even if it arrives in many small pieces.
 
     The scan is a generator that yields when it needs a character that has not arrived. The result must depend only on
-    the characters, never on where a piece ends. So the scan searches the whole buffer for marks. If the end of the
-    buffer may be the beginning of a mark, the scan holds back this end. Inside a call, the scanner keeps every consumed
-    character. If the supposed call turns out not to be a call, these characters become text again.
+    the characters, never on where a piece ends. So the scan searches the whole buffer for marks. If the last characters
+    of the buffer may be the beginning of a mark, the scan holds them back until more text arrives. Inside a call, the
+    scanner keeps every consumed character. If the supposed call turns out not to be a call, these characters become
+    text again.
     """
 
     __slots__ = (
@@ -221,7 +222,7 @@ class Scanner:
             self._emit_text(text, "text")
 
     def _scan_steps(self, steps: Steps, fields: Fields) -> _Run:
-        """Run the steps of a call; if a step has fully arrived, handle it without a separate generator."""
+        """Run the steps of a call. If a step's text has fully arrived, run the step without a separate generator."""
         for step in steps:
             if isinstance(step, Mark):
                 if not self._skip(step.text):
@@ -270,7 +271,7 @@ class Scanner:
                 return
 
     def _follows(self, first: Step, *, may_be_cut: bool) -> Generator[None, None, bool]:
-        """Return whether optional steps follow: whether the next text fits the first step."""
+        """Return whether optional steps follow, that is, whether the next text fits the first of these steps."""
         if isinstance(first, PythonCall):
             while self._at == len(self._buffer) and not self._has_ended:
                 yield
@@ -308,7 +309,7 @@ class Scanner:
         return self._at < len(self._buffer) or self._has_ended
 
     def _take_text(self, step: TextUntil, fields: Fields) -> bool:
-        """Consume the text and the mark after it, if this mark certainly ends the text; return whether it did."""
+        """If a mark certainly ends the text, consume the text and the mark; return whether this happened."""
         marks = _compiled_marks(step.marks, step.excludes)
         match = marks.pattern.search(self._buffer, self._at)
         if match is None or match.end() == len(self._buffer) or _may_grow(match, marks):
@@ -381,7 +382,7 @@ class Scanner:
             if not self._has_ended and _may_grow(match, marks):
                 ends_text = None
             elif match[0] in step.excludes:
-                self._take(match.start() - self._at)  # as in a stream: every split must give the same result
+                self._take(match.start() - self._at)  # as a stream does, so every split gives the same result
                 raise _MissError
             elif step.only_before and match[0] not in step.leaves:
                 ends_text = self._is_before(step.only_before, match.end())
@@ -412,7 +413,7 @@ class Scanner:
         return None if any(text.startswith(next_text) for text in texts) else False
 
     def _scan_json(self, step: JsonValue, fields: Fields) -> _Run:
-        """Consume a JSON object or array; Python's parser finds its end, or else this method counts brackets."""
+        """Consume a JSON object or array. Python's parser finds its end; if the parser fails, count the brackets."""
         yield from self._wait_for(1)
         if self._buffer[self._at] not in "{[":
             raise _MissError
@@ -425,8 +426,8 @@ class Scanner:
     def _json_end(self) -> int | None:
         """Return where the JSON value at the current position ends; ``None`` if Python's parser finds no end.
 
-        Each error of the parser counts the lines of the buffer up to its position. Many errors would take quadratic
-        time, so the scanner stops using the parser after ``_MOST_JSON_ERRORS`` errors.
+        For each error, the parser counts the lines from the start of the buffer. Many errors would take quadratic time,
+        so the scanner stops using the parser after ``_MOST_JSON_ERRORS`` errors.
         """
         if self._json_errors < _MOST_JSON_ERRORS:
             try:
@@ -499,7 +500,7 @@ class Scanner:
     def _wait_for_python(self, pattern: re.Pattern[str]) -> _Run:
         """Wait for the first parenthesis of a call or of a list of calls, without consuming text."""
         yield from self._wait_for(1)
-        while True:  # text that is not a call may also begin with a list or a word
+        while True:  # a list or a word may also begin text that is not a call
             match = pattern.match(self._buffer, self._at)
             if match is None or match.end() - self._at > _MOST_BEFORE_BRACKET:
                 raise _MissError
@@ -513,8 +514,8 @@ class Scanner:
 class _Marks(NamedTuple):
     """Marks to search for, as a pattern.
 
-    ``ambiguous`` are the marks that are the beginning of another mark. ``prefixes`` are all incomplete beginnings of
-    marks. ``longest`` is the length of the longest mark.
+    ``ambiguous`` holds the marks that another mark begins with. ``prefixes`` are all incomplete beginnings of marks.
+    ``longest`` is the length of the longest mark.
     """
 
     pattern: re.Pattern[str]
@@ -524,7 +525,7 @@ class _Marks(NamedTuple):
 
 
 class _Brackets(NamedTuple):
-    """The marks to search for: ``outside`` strings, and ``inside`` a string, by the quote that opened the string.
+    """The marks to search for: ``outside`` for text outside strings, ``inside`` for each quote that opens a string.
 
     ``tokens`` matches a whole string, or a single bracket or quote. If ``before_quote`` is not empty, a quote opens a
     string only after one of these characters. Gemma leaves out opening quotes, and then the closing quote must not open
@@ -606,7 +607,7 @@ def _count_held_back(buffer: str, start: int, marks: _Marks) -> int:
 
 
 def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
-    """Return whether the mark that was found may be the beginning of a longer mark that has not fully arrived."""
+    """Return whether a found mark may be the beginning of a longer mark that has not fully arrived."""
     if found[0] not in marks.ambiguous:
         return False
     next_text = found.string[found.start() : found.start() + marks.longest]

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeAlias
 class Mark(NamedTuple):
     """A string that must come next.
 
-    ``or_before``: if ``text`` is missing, one of these strings must come instead, and is not consumed. This is needed
-    because models leave out the end mark of a call before the end mark of all calls.
+    ``or_before``: if ``text`` is missing, one of these strings must come instead, and the scanner does not consume it.
+    This is needed because models leave out a call's end mark if the end mark of all calls follows.
     """
 
     text: str
@@ -19,12 +19,13 @@ class Blank(NamedTuple):
 
 
 class TextUntil(NamedTuple):
-    """Text up to the first of some marks; the text becomes a field, and the mark is consumed.
+    """Text up to the first of ``marks``. The text becomes a field, and the scanner consumes the mark.
 
-    ``keeps_cut``: if the model's text ends before a mark, the field holds the text so far.
-    ``only_before``: a mark counts only if one of these strings follows, possibly after white space, or if the model's
-    text ends. So a value may quote the mark that ends it. ``excludes``: characters that the text cannot contain; if one
-    of them occurs, this is not a call. ``leaves``: those of ``marks`` that are not consumed, and that always count.
+    ``keeps_cut``: if the model's text ends before a mark, the field holds the text so far. ``only_before``: a mark
+    counts only if one of these strings follows, possibly after white space, or if the model's text ends. So a value may
+    contain the mark that ends values. ``excludes``: characters that the text cannot contain; if such a character
+    occurs, this is not a call. ``leaves``: the marks (a part of ``marks``) that always count, and that the scanner does
+    not consume.
     """
 
     marks: tuple[str, ...]
@@ -47,7 +48,7 @@ class JsonValue(NamedTuple):
 
 
 class Braces(NamedTuple):
-    """An object in braces whose strings have a mark on both sides, such as ``{city:<|"|>Rome<|"|>}``, kept as text."""
+    """An object in braces with a mark on both sides of each string, such as ``{city:<|"|>Rome<|"|>}``, kept as text."""
 
     field: str
     quote: str
@@ -89,7 +90,7 @@ Step: TypeAlias = (
 
 
 class Layout(NamedTuple):
-    """How calls are written: the text before, between and after all calls, and the text of one call.
+    """How calls are written: the text before all calls, between calls and after all calls, and the text of one call.
 
     In ``call``, ``{name}``, ``{id}``, ``{number}`` (from 0), ``{ordinal}`` (from 1) and ``{arguments}`` are the parts
     of a call, and ``{parameters}`` is the text of its parameters. ``parameter`` is the text of one parameter, with

@@ -74,8 +74,8 @@ class ValueRules:
     ) -> str:
         """Return an expression for members in a fixed order; a member may be missing if it is not required.
 
-        A separator comes only between members that are present. So each position needs two rules: one if no member
-        came before, and one if a member did. ``more`` is an expression for further members.
+        A separator comes only between members that are present. So each position needs two rules: one rule if no member
+        came before, and one rule if a member came before. ``more`` is an expression for further members.
         """
         later = f"({_quote(separator)} {more})*" if more else ""
         first = f"({more} {later})?" if more else ""
@@ -127,8 +127,8 @@ class ValueRules:
     def _any_content(self, closing: str) -> str:
         """Return an expression for any content of an element: text, or further elements.
 
-        llguidance ends the text at the first mark. So the rule for the text includes the mark, and the alternatives
-        come after the mark.
+        llguidance ends the text at the first mark. So the rule for the text includes this mark, and the alternatives
+        follow it.
         """
         mark = self._format.tag_mark
         element = f'{_TAG} {self._any_value(f"{mark}</")} {_TAG_NAME} ">"'

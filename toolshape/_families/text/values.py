@@ -15,11 +15,11 @@ _MOST_NESTED = 8  # how many nested unions and references to follow
 
 
 def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
-    """Convert each string to a type that its parameter admits: read as JSON if possible, else as a Python literal.
+    """Convert each string to a type that its parameter admits, by reading the string as JSON or as a Python literal.
 
     A parameter that admits only strings keeps its string, even if the string looks like a number. If a parameter admits
-    strings and other types, a string that can be read as another type is converted to this type. Without a schema, all
-    strings stay strings.
+    strings and other types, a string becomes a value of another type if it can be read as one of these types. Without a
+    schema, all strings stay strings.
     """
     if isinstance(arguments, Elements):
         if schema is None:
@@ -54,7 +54,7 @@ def unwrap(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str])
 
 
 def _convert_untyped(value: Any) -> Any:
-    """Return the content of an element without a schema; an empty element becomes an empty string."""
+    """Convert the content of an element that has no schema; an empty element becomes an empty string."""
     if not isinstance(value, Elements):
         return value
     if not value:
@@ -81,7 +81,7 @@ def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) ->
 
 
 def _merge_repeated(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
-    """Merge elements that share a name into one element with items, if the schema has an array under this name."""
+    """If ``is_array`` is true for a name, merge all elements with this name into one element with items."""
     names = [name for name, _ in elements]
     if len(set(names)) == len(names):
         return elements
@@ -108,7 +108,7 @@ def _convert_content(content: Any, node: Any, resolve: Resolve) -> Any:
 
 
 def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
-    """Return the branch of a schema that describes values of a JSON type, or the schema if no branch does."""
+    """Return the first branch of a schema that admits a JSON type, or the schema itself if no branch does."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
@@ -155,7 +155,7 @@ def kinds_of(node: Any, resolve: Resolve) -> frozenset[str]:
 
 
 def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
-    """Return whether a parameter admits strings and other types; some strings are then read as another type."""
+    """Return whether a parameter admits strings and other types: if it does, some strings are read as another type."""
     kinds, _ = _admitted_kinds(node, resolve, 0)
     return "string" in kinds and len(kinds) > 1
 

@@ -16,15 +16,15 @@ from toolshape._schema.values import is_same_text, kind_of, write_json
 def write_calls(
     text_format: TextFormat, calls: Sequence[TextCall], schemas: Schemas | None = None, *, checks: bool = True
 ) -> str:
-    """Write calls as a model that uses the format writes them.
+    """Write calls in the form in which a model with this format writes them.
 
     Args:
         text_format: The format.
         calls: The calls, with arguments as objects.
         schemas: The parameter schemas of the tools. When the text is read back, they define the types of untyped
             arguments.
-        checks: Whether to reject calls that would be read back differently; pass ``False`` to write like a model, which
-            does not check this.
+        checks: Whether to reject calls that would be read back differently. A model does not check this: pass ``False``
+            to write like a model.
 
     Raises:
         UsageError: Reading the text back would give other calls. For example, a value contains a mark of the format, or
@@ -78,7 +78,7 @@ def as_attribute(text_format: TextFormat, text: str) -> str:
 
 
 def kind_holes(kind: str) -> dict[str, str]:
-    """Return the layout fields that declare a value's JSON type: ``is_text`` and ``kind`` (``number`` for integers)."""
+    """Return the layout fields ``is_text`` and ``kind``, which declare a value's type (``number`` for integers)."""
     return {
         "is_text": "true" if kind == "string" else "false",
         "kind": "number" if kind == "integer" else kind,

@@ -151,6 +151,6 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
-    """Write a result as a message, which can hold only text. It has no error flag, so the text marks an error."""
+    """Write a result as a message, which can hold only text. It has no error flag, so errors get a mark in the text."""
     content = [{"text": openai_messages.add_error_mark(text, code)}]
     return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

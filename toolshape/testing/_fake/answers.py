@@ -1,4 +1,4 @@
-"""Builds the fake's answer to a request: the completion of a scripted or generated turn, and the HTTP reply."""
+"""Builds the fake's answer to a request: the completion for a scripted or generated turn, and the HTTP reply."""
 
 import binascii
 import contextlib
@@ -39,10 +39,10 @@ def frame_events(
     """Yield the bytes of each event, and then the bytes that end the stream.
 
     Args:
-        framing: How the stream separates its events.
+        framing: The format that separates the events of the stream, such as ``sse`` or ``ndjson``.
         events: The events, as JSON objects.
         is_done: Whether the stream ends with ``[DONE]``.
-        name_key: The key under which an event holds its name. Only ``named-sse`` needs it.
+        name_key: The key of the event's name in its JSON object. Only ``named-sse`` needs this key.
     """
     separator = "["
     for event in events:
@@ -82,7 +82,7 @@ _CHARACTERS_A_TOKEN = 4
 
 
 class NoAnswerError(Exception):
-    """The fake has no answer: the script has ended, or it calls a tool that the request does not offer."""
+    """The fake cannot answer. For example, the script has ended, or it calls a tool that the request does not offer."""
 
 
 def completion_of(
@@ -94,7 +94,7 @@ def completion_of(
     *,
     is_streamed: bool,
 ) -> Completion:
-    """Return the completion for a turn. Its calls are encoded in the form in which the request sent their tools.
+    """Return the completion for a turn. Each call is encoded in the form that the request uses for its tool.
 
     Args:
         turn: The turn.
@@ -180,9 +180,9 @@ def generate_turn(
 ) -> Turn:
     """Return a turn that calls one of the tools in the request, or a turn that holds only text.
 
-    The turn holds only text if the request allows no call. It also holds only text if the last message in the request
-    holds a result and no call is forced. If the request asks for structured output, the text is valid JSON for the
-    schema.
+    If the request allows no call, the turn holds only text. The same is true if the last message in the request holds
+    a result and the request does not force a call. If the request asks for structured output, the text is valid JSON
+    for the schema.
 
     Args:
         provider: The provider that the fake plays.
@@ -229,16 +229,17 @@ def _final_text(provider: Provider, request: RequestRead, chance: random.Random)
 
 
 def _ends_with_result(provider: Provider, request: RequestRead) -> bool:
-    """Return whether the last message holds a result."""
+    """Return whether the last message of the request holds the result of a call."""
     if provider.histories is None or not request.messages:
         return False
     return bool(results_in(provider.histories.read(request.messages[-1], "")))
 
 
 def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
-    """Generate arguments from the schema that was sent.
+    """Generate arguments from the schema in the request.
 
-    After half of the tries, use the tool's own schema instead, because the sent schema may lack constraints.
+    If half of the tries fail, use the tool's own schema instead, because the schema in the request may lack
+    constraints.
     """
     for attempt in range(_TRIES):
         with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again

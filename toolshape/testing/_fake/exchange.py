@@ -12,7 +12,7 @@ from toolshape.testing._fake.refusals import Refused
 
 
 class Reply(NamedTuple):
-    """An HTTP reply. With ``drop``, the fake closes the connection before it sends anything, or after the chunks."""
+    """An HTTP reply. If ``drop`` is set, the fake closes the connection before the reply or after the chunks."""
 
     status: int
     headers: dict[str, str]
@@ -25,10 +25,10 @@ class Reply(NamedTuple):
 class Exchange:
     """A request to a fake, and the answer.
 
-    ``request`` is the body as received, plus the model if the path named it. ``response`` is the whole body, even if
-    the fake sent a stream or an error. If the fake sent no response, ``response`` is ``None``. ``refused`` holds the
-    reasons why the fake rejected the request, and is empty if the fake accepted the request. If the fake could not
-    answer, ``expected`` describes the next scripted turn.
+    ``request`` is the body as received. If the path names the model, ``request`` also holds the model. ``response`` is
+    the whole body, even if the fake sent a stream or an error. If the fake sent no response, ``response`` is ``None``.
+    ``refused`` holds the reasons why the fake rejected the request, and is empty if the fake accepted the request. If
+    the fake could not answer, ``expected`` describes the next scripted turn.
     """
 
     provider: Provider = field(repr=False)
@@ -43,7 +43,7 @@ class Exchange:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages of the request, as records.
+        """The messages of the request, as ``Message`` objects.
 
         Raises:
             ResponseError: The body does not hold valid messages.
@@ -68,7 +68,7 @@ class Exchange:
     def _read_messages(self) -> list[Message]:
         try:
             return self.messages
-        except Exception:  # a description must not fail for any body
+        except Exception:  # a description must not fail, even for a malformed body
             return []
 
 

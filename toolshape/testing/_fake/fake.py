@@ -43,8 +43,8 @@ _NOT_FOUND = 404
 class ReceivedRequest(NamedTuple):
     """A request to the fake, parsed.
 
-    ``body`` includes the model, even if only the path named the model. ``framing`` is ``None`` if the request asks for
-    a whole response. If the HTTP request is invalid, ``refusal`` is the answer.
+    ``body`` includes the model, even if only the path named the model. ``framing`` is ``None`` if the request does not
+    ask for a stream. If the HTTP request is invalid, ``refusal`` is the error to send.
     """
 
     path: str
@@ -61,7 +61,7 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
         provider: The provider that the fake plays.
         method: The HTTP method.
         target: The path and the query.
-        raw: The bytes of the body.
+        raw: The body as received, in bytes.
     """
     endpoint, histories = server_of(provider).endpoint, provider.histories
     parts = urlsplit(target)
@@ -104,7 +104,7 @@ def import_library(name: Literal["httpx", "httpx2"]) -> Any:
 
 
 def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
-    """Return a transport for an HTTP library that sends every request to a fake, regardless of the address."""
+    """Return a transport for an HTTP library. It sends every request to a fake, regardless of the address."""
 
     def answer_request(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
         reply = handle(request.method, request.url.raw_path.decode(), raw)
@@ -150,12 +150,12 @@ class Fake:
 
     Args:
         provider: The provider to play.
-        tools: The tools that ``calls`` can name: a registry, or tools and functions. You can also pass a tool itself
-            to ``calls``.
+        tools: The tools that ``calls`` can find by name: a registry, or tools and functions. You can also
+            pass a tool itself to ``calls``.
         strict: Whether to refuse requests with a field that the provider's SDK does not define.
         text: The format in which the model writes calls into its text. The fake leaves the calls in the text, like a
-            server without the right parser: ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()`` lists the
-            formats.
+            server without the right parser. Example: ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()``
+            lists the formats.
 
     Raises:
         ExportError: The provider is unknown, its servers never leave calls in the text, or the text format is unknown.
@@ -210,7 +210,7 @@ class Fake:
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path. An access starts the server if it is not running."""
+        """The address of the server, without a path. If the server is not running, reading this property starts it."""
         with self._lock:
             if self._server is None:
                 self._server = HttpServer(self._handle)
@@ -220,8 +220,8 @@ class Fake:
     def env(self) -> dict[str, str]:
         """The environment variables that point the provider's SDK at this fake: add them to the process environment.
 
-        mistralai reads no address from the environment: pass ``client()`` to it. cohere reads the variables when it is
-        imported.
+        The SDK mistralai reads no address from the environment: pass ``client()`` to it. The SDK cohere reads the
+        variables when you import it.
         """
         return environment(self._wire.endpoint, self.url)
 
@@ -336,11 +336,11 @@ class Fake:
         return [reason for exchange in self.exchanges for reason in exchange.refused]
 
     def assert_done(self) -> None:
-        """Check that the requests used the whole script, and that the fake had an answer to every request.
+        """Check that the requests used the whole script, and that the fake could answer every request.
 
         Raises:
-            AssertionError: A scripted turn was not used, or the fake had no answer to a request. The message lists the
-                requests and the turns that were expected.
+            AssertionError: A scripted turn was not used, or the fake could not answer a request. The message lists the
+                requests and the expected turns.
         """
         __tracebackhide__ = True  # makes pytest point at the line in the test
         with self._lock:
@@ -364,7 +364,7 @@ class Fake:
             return self._answer_request(asked)
         except answers.NoAnswerError as error:
             return self._reply_missed(asked, str(error))
-        except Exception as error:  # raised by the function of ``answers``, or by a replayed body
+        except Exception as error:  # the function passed to ``answers``, or a replayed body, may cause any exception
             return self._reply_missed(asked, f"could not build an answer: {type(error).__name__}: {error}")
 
     def _answer_request(self, asked: ReceivedRequest) -> Reply:
@@ -373,8 +373,8 @@ class Fake:
         refusals = [refuse(provider, fault) for fault in faults(provider, request, asked.model, strict=self._is_strict)]
         if refusals:
             return self._reply_error(asked, refusals[0][0], tuple(reason for _, reason in refusals))
-        # One lock covers choosing the turn and building its reply. So no other thread gets the same turn, and the turn
-        # stays in the script if its reply cannot be built.
+        # Hold the lock while choosing the turn and building its reply. So no other thread gets the same turn, and the
+        # turn stays in the script if its reply cannot be built.
         with self._lock:
             is_scripted = self._said < len(self._script)
             turn = self._script[self._said] if is_scripted else None

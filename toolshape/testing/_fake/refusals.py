@@ -21,8 +21,8 @@ from toolshape.testing._fake.speaker import server_of
 class Refused:
     """Why a fake refused a request: the place, the rule, and the dated evidence that the provider has this rule.
 
-    ``status`` and ``message`` are the status and the message of the error. If ``as_recorded`` is true, the message has
-    the provider's own words, which were recorded. Otherwise toolshape worded the message, and the message says so.
+    ``status`` and ``message`` are the HTTP status and the message of the error. If ``as_recorded`` is true, the message
+    uses the provider's recorded wording. Otherwise toolshape worded the message, and the message says so.
     """
 
     rule: str
@@ -38,7 +38,7 @@ class Refused:
 
 
 def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[RequestFault]:
-    """Yield every fault for which a cited rule refuses the request, in the order of the checks.
+    """Yield each fault in a request that a cited rule refuses, in the order of the checks.
 
     Args:
         provider: The provider that the fake plays.
@@ -75,7 +75,7 @@ def _size(tool: SentTool) -> GrammarSize:
 
 
 def _rules_provider(provider: Provider, tool: SentTool) -> Provider:
-    """Return the provider whose rules apply to a tool's schema. A schema may be in the dialect of another provider."""
+    """Return the provider whose rules apply to a tool's schema. The schema may use another provider's dialect."""
     return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
 
 
@@ -149,7 +149,7 @@ def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited
 
 
 OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
-"""Rules about the root of a tool's parameters. Some providers accept any root in the schema for an answer."""
+"""The rules about the root of a tool's schema. For the schema of an answer, some providers accept any root."""
 
 
 def _output_faults(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
@@ -203,7 +203,7 @@ def _choice_faults(provider: Provider, request: RequestRead, model: str | None) 
         provider.request.keywords(entries, choice)
     except ExportError as error:
         for problem in error.problems:
-            if problem.evidence:  # without evidence, the provider ignores the field, because it has no such option
+            if problem.evidence:  # without evidence, the provider lacks this option and ignores the field
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
@@ -234,13 +234,13 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 def _subject(message: str) -> str:
-    """Return the subject of a message from toolshape: its first quoted string, or else its first word."""
+    """Return the name that a message is about: its first quoted string, or else its first word."""
     quoted = _QUOTED.search(message)
     return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
 
 
 def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
-    """Return the error for a fault, and the reason. If the provider's words were recorded, the error uses them."""
+    """Return the error to send for a fault, and its record. The error uses the provider's recorded wording, if any."""
     rule = f"output:{fault.rule}" if fault.is_of_output else fault.rule
     wordings = server_of(provider).wordings
     wording = wordings.get(rule if fault.given else f"{rule}:missing") or wordings.get(rule)
@@ -264,7 +264,7 @@ def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
 
 
 def _fields(fault: RequestFault) -> JsonObject:
-    """Return the values for the placeholders in a wording."""
+    """Return the values for the placeholders in the provider's recorded wording."""
     steps = [step for step in re.findall(r"[^.\[\]]+|\[\]", fault.place) if step]
     context: list[str] = []
     for step in steps:

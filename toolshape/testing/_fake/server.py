@@ -1,4 +1,4 @@
-"""Runs a loopback HTTP server that answers by calling a function. ``stop`` ends its threads and closes its sockets."""
+"""Runs a loopback HTTP server that answers with a function. ``stop`` ends the threads and closes the sockets."""
 
 import contextlib
 import http.server
@@ -16,12 +16,12 @@ _JOIN_SECONDS = 5.0
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
-    """Serves from its construction until ``stop``. Its threads are daemons, so a program can exit without ``stop``."""
+    """Serves from construction until ``stop``. Its threads are daemons: a program can exit without ``stop``."""
 
     # ``stop`` must end every connection, including idle connections that a client keeps alive. The server therefore
     # records each open socket with its thread, before the thread starts. Otherwise ``stop`` could miss a connection
-    # that was just accepted. ``_guard`` protects the record, because the accepting thread, the threads of connections
-    # and ``stop`` all use it.
+    # that was just accepted. ``_guard`` protects these records: the accepting thread, the connection threads and
+    # ``stop`` all use them.
 
     daemon_threads = True
     request_queue_size = 128

@@ -16,7 +16,7 @@ _WAYS: tuple[Strictness, ...] = ("auto", False, True)
 
 
 class Form(NamedTuple):
-    """A tool in one form that a provider accepts. ``takes`` returns whether arguments in this form are valid."""
+    """A tool in one of the forms that a provider accepts. ``takes`` tells whether arguments in this form are valid."""
 
     shape: Shape
     schema: Any
@@ -59,12 +59,12 @@ def sent_tool(request: RequestRead, names: set[str]) -> SentTool | None:
 
 
 def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
-    """Return the form in which a tool was sent, or ``None`` if toolshape did not write its schema."""
+    """Return the form in which a tool was sent, or ``None`` if its schema is not one that toolshape wrote."""
     return next((form for form in forms if form.schema == sent.schema), None)
 
 
 def write_arguments(form: Form | None, arguments: Any) -> Any:
-    """Encode canonical arguments in the form that was sent. If they cannot be encoded, return them unchanged."""
+    """Encode canonical arguments in the tool's sent form. If they cannot be encoded, return them unchanged."""
     if form is None or form.shape.out is None or not isinstance(arguments, dict):
         return arguments
     try:

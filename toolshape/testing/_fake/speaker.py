@@ -8,7 +8,7 @@ from toolshape._wire.server import Endpoint, Server
 
 
 def server_of(provider: Provider) -> Server:
-    """Return the server side of a provider, with which a fake answers.
+    """Return the server side of a provider, which a fake needs to answer requests.
 
     Raises:
         UsageError: The ``Provider`` has no ``server``.
@@ -19,7 +19,7 @@ def server_of(provider: Provider) -> Server:
 
 
 def environment(endpoint: Endpoint, url: str) -> dict[str, str]:
-    """Return the environment variables that point an SDK at a fake, bypassing any proxy."""
+    """Return the environment variables that make an SDK send its requests to a fake, without a proxy."""
     hosts = [host for host in os.environ.get("NO_PROXY", "").split(",") if host]
     variables = {name: value.format(url=url) for name, value in endpoint.variables.items()}
     return {**variables, "NO_PROXY": ",".join([*hosts, "127.0.0.1"])}

@@ -1,4 +1,4 @@
-"""Writes a value as the answer of a scripted turn, in the form that the request asks for."""
+"""Writes a value as the answer in a scripted turn, in the form that the request asks for."""
 
 import itertools
 from collections.abc import Iterator
@@ -26,14 +26,18 @@ class NoFormError(Exception):
 
 
 class SpokenValue(NamedTuple):
-    """The answer of a turn: the record of its output, and its value in canonical JSON."""
+    """The answer in a turn: the record of the ``Output``, and the value as canonical JSON data."""
 
     record: OutputRecord
     canonical: Any
 
 
 class SpokenAnswer(NamedTuple):
-    """An answer as the fake sends it: ``written`` becomes the text as JSON, or the arguments of a call of ``tool``."""
+    """An answer as the fake sends it.
+
+    If ``tool`` is set, the fake sends ``written`` as the arguments of a call of this tool. Otherwise it sends
+    ``written`` as JSON text.
+    """
 
     written: Any
     tool: str | None
@@ -47,11 +51,11 @@ class _Form(NamedTuple):
 
 
 def validate_answer(value: Any, output: Any) -> SpokenValue:
-    """Validate a value, and return it as the answer of a turn.
+    """Validate a value, and return it as the answer in a turn.
 
     Args:
         value: The value.
-        output: The output, or its type. ``None`` means the type of the value.
+        output: The ``Output``, or its type. If ``None``, the type of the value is used.
 
     Raises:
         UsageError: The value is not valid for the output's type.
@@ -87,14 +91,14 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
 
 
 def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
-    """Write a value in the form of the schema that was sent.
+    """Write a value in the form of the schema in the request.
 
     If toolshape wrote the schema, the lens of that schema gives the form. Otherwise an SDK may have changed the schema
-    on the way, as ollama's SDK does. Then the function tries the canonical form and all other forms, and returns the
-    first form that is valid for the schema.
+    before sending it, as ollama's SDK does. In that case, the function tries the canonical form and then all other
+    forms, and returns the first that is valid for the schema.
 
     Raises:
-        NoFormError: The value does not fit the schema that was sent.
+        NoFormError: The value does not fit the schema in the request.
     """
     candidates = [(form.schema, canonical if form.lens.out is None else form.lens.out(canonical)) for form in forms]
     for known_schema, value in candidates:

@@ -25,8 +25,8 @@ _MESSAGES = {
 class ScriptedCall(NamedTuple):
     """A scripted call.
 
-    ``arguments`` are in canonical form, or are the payload of a slip. If ``is_raw`` is true, they are sent unchanged.
-    If ``is_invented`` is true, the model makes the name up. Otherwise the request must offer the tool.
+    ``arguments`` are in canonical form, or are the malformed payload of a ``Slip``. If ``is_raw`` is true, the fake
+    sends them unchanged. If ``is_invented`` is true, no such tool exists. Otherwise the request must offer the tool.
     """
 
     name: str
@@ -39,8 +39,8 @@ class ScriptedCall(NamedTuple):
 class Turn:
     """One response, built step by step: text and calls, an error, a recorded body, or a response that breaks off.
 
-    ``tools`` are the tools that ``calls`` finds by name. If a function passed to ``Fake.answers`` returns a turn, the
-    turn also finds the tools of the fake.
+    ``tools`` are the tools that ``calls`` can find by name. If a function passed to ``Fake.answers`` returns a turn,
+    the fake also looks up the names among its own tools.
     """
 
     __slots__ = ("_tools", "answer", "body", "cut", "failure", "is_truncated", "scripted", "text")
@@ -53,7 +53,7 @@ class Turn:
         self.failure: Refusal | None = None
         self.body: JsonObject | None = None
         self.answer: SpokenValue | None = None
-        self.is_truncated = False  # a slip has already cut off one of its calls
+        self.is_truncated = False  # a slip has already truncated a call in this turn
 
     def __repr__(self) -> str:
         return f"Turn({self})"
@@ -75,9 +75,9 @@ class Turn:
         """Append text, or add an answer in the form that the request asks for.
 
         Args:
-            answer: Text, or a value such as an instance of a pydantic model. The fake writes the value in the form of
+            answer: Text, or a value such as an instance of a pydantic model. The fake writes the value so that it fits
                 the schema in the request.
-            output: The ``Output`` that the value answers, or its type. The default is the type of the value.
+            output: The ``Output`` of the value, or the output's type. The default is the type of the value.
 
         Raises:
             UsageError: The value is not valid for the output's type, or the turn already has an answer.
@@ -106,7 +106,7 @@ class Turn:
         Args:
             tool: A tool or its name.
             given: Arguments as a mapping, for example if an argument is named ``slip`` or ``raw``.
-            slip: A kind of mistake that models often make. The call gets the arguments with this mistake.
+            slip: A kind of mistake that models often make. The fake puts this mistake into the arguments.
             raw: Arguments, as an object or as text, to send unchanged and without validation. Use ``raw`` for values
                 that toolshape coerces or rejects, such as ``{"days": "2"}``.
             **arguments: Valid arguments, in canonical form.
@@ -172,9 +172,9 @@ class Turn:
 
         Args:
             status: The HTTP status.
-            retry_after: How many seconds the client should wait before it tries again, in the ``retry-after`` header.
+            retry_after: The ``retry-after`` header: how many seconds the client should wait before a retry.
             message: The error message.
-            code: The provider's error code, if the provider's errors have a code.
+            code: The error code, for providers whose errors have a code.
 
         Raises:
             UsageError: The status is not an error status.
