@@ -216,7 +216,9 @@ class Conversation:
             raise UsageError(f"+= takes Results, such as plan.results, not {type(raw_results).__name__}")
         if self._open is None or self._open.results is not results:
             if id(results) in self._added:
-                raise UsageError("these results are already in the conversation: dispatch appends them")
+                raise UsageError(
+                    "these results are already in the conversation: dispatch, or an earlier +=, appended them"
+                )
             self._begin_turn("+=", results, self._messages_of_response(results, None))
         self._close_if_done()
         return self
@@ -642,7 +644,9 @@ class Conversation:
         return self._bound_for(None, provider).collector()
 
     def plan(self, response: Any = None, *, provider: AnyProvider | None = None) -> Plan:
-        """Read and validate the calls of a response without running them. ``+= plan.results`` appends the response.
+        """Read and validate the calls of a response without running them.
+
+        ``conversation += plan.results`` then appends the response and its results.
 
         Args:
             response: The response, as for ``dispatch``. Without a response, the plan has the calls of the open

@@ -70,7 +70,7 @@ def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
     """Check that these injected values suffice for every tool: if a tool lacks a value, every call to it fails.
 
     Raises:
-        TargetError: A value that a tool needs is missing, or no tool uses one of the values.
+        TargetError: A value that a tool needs is missing, or a value is given that no tool uses.
     """
     declared: set[str] = set()
     for tool in tools:

@@ -48,7 +48,7 @@ def rebuild(
     left_alone: frozenset[str] = NOT_SCHEMAS,
     config: Node | None = None,
 ) -> Any:
-    """Rebuild a core schema with every node changed, innermost first; unchanged parts are shared with the original.
+    """Rebuild a core schema by passing every node to ``change``, innermost first; parts that stay equal are shared.
 
     Args:
         schema: A core schema, or a part of one.

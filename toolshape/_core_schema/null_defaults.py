@@ -30,7 +30,7 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
     Args:
         core: The core schema.
-        dropped: The fields of each object that the lens drops if they are null. If the core schema would drop other
+        dropped: For each object, the fields that the lens drops if they are null. If the core schema would drop other
             fields, the result is ``None``.
 
     Returns:

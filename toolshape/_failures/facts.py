@@ -97,8 +97,8 @@ def _chain(error: Any) -> list[Any]:
     chain: list[Any] = []
     while error is not None and not any(error is link for link in chain) and len(chain) < _DEEPEST:
         chain.append(error)
-        is_sdk_error = isinstance(error, BaseException) and type(error).__module__ != "builtins"
-        context = error.__context__ if is_sdk_error else None  # A built-in error may have an unrelated context.
+        is_not_builtin = isinstance(error, BaseException) and type(error).__module__ != "builtins"
+        context = error.__context__ if is_not_builtin else None  # A built-in error may have an unrelated context.
         error = (error.__cause__ or context) if isinstance(error, BaseException) else None
     return chain
 

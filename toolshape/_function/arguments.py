@@ -406,12 +406,12 @@ def _root_writer(cls: type[Any], write: _Write) -> _Write:
 
 
 def _secret_writer(write: _Write) -> _Write:
-    def write_unless_secret(value: Any, form: ParameterForm) -> Any:
+    def write_or_mask(value: Any, form: ParameterForm) -> Any:
         if callable(reveal := getattr(value, "get_secret_value", None)):
             return write(reveal(), form) if form.reveals else _keep_value(value, _write_leaf(value), form)
         return write(value, form)
 
-    return write_unless_secret
+    return write_or_mask
 
 
 def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one line per type

@@ -77,9 +77,12 @@ def _nesting_depth(schema: JsonSchema) -> int:
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
-    for name, inner in (("", {key: value for key, value in schema.items() if key != "$defs"}), *definitions.items()):
+    for name, definition in (
+        ("", {key: value for key, value in schema.items() if key != "$defs"}),
+        *definitions.items(),
+    ):
         own[name], references[name] = 0, []
-        for node, at in nodes_of(inner if isinstance(inner, dict) else {}):
+        for node, at in nodes_of(definition if isinstance(definition, dict) else {}):
             own[name] = max(own[name], at.depth)
             if isinstance(node.get("$ref"), str):
                 references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))

@@ -261,8 +261,8 @@ def _item(node: Node, step: int | str) -> Node | None:
         return None
     if node["type"] != "tuple" or items is None:
         return items
-    variadic = node.get("variadic_item_index")
-    position = step if variadic is None else min(step, variadic)
+    variadic_index = node.get("variadic_item_index")
+    position = step if variadic_index is None else min(step, variadic_index)
     return items[position] if position < len(items) else None
 
 

@@ -126,7 +126,9 @@ class _PayloadReader:
         try:
             return to_json(value)
         except ValueError as error:
-            problem = Problem(path="", rule="not_json", message=f"{type(error).__name__}: not a JSON value")
+            problem = Problem(
+                path="", rule="not_json", message=f"a value cannot be written as JSON ({type(error).__name__})"
+            )
             raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
 
 

@@ -100,7 +100,7 @@ def where(predicate: Callable[[Any], bool], says: str = "") -> Matcher:
 
     Args:
         predicate: The function. It receives the value as JSON data (dicts, lists, strings, numbers), not as JSON text.
-        says: The text that differences show for this condition. The default is the function's name.
+        says: The text that describes this condition in a reported ``Difference``. The default is the function's name.
     """
 
     def accepts(given: Any) -> bool:

@@ -231,7 +231,7 @@ def check_provider(
         examples: The number of values to try for each law and tool.
 
     Raises:
-        LawBrokenError: A law is broken. The message names the law, the tool and a minimal value.
+        LawBrokenError: A law is broken. The message names the law, the tool, and a minimal value that breaks it.
         ExportError: One of the tools cannot be exported to the provider.
     """
     resolved = get(provider)
@@ -432,7 +432,7 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
         examples: The number of values to try for each law.
 
     Raises:
-        LawBrokenError: A law is broken. The message names the law, the output and a minimal value.
+        LawBrokenError: A law is broken. The message names the law, the output, and a minimal value that breaks it.
         ExportError: The output cannot be exported to the provider.
     """
     resolved, record = get(provider), record_of_output(output)

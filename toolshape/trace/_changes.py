@@ -44,7 +44,7 @@ class Change:
 
     @property
     def is_regression(self) -> bool:
-        """Whether a call that worked now fails or works differently."""
+        """Whether a call that used to work now fails or works differently."""
         return self.kind in _REGRESSIONS
 
     def __str__(self) -> str:

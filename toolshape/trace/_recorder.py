@@ -47,7 +47,7 @@ def record_to(
 
     Each response becomes one line of JSON: the body, provider, model, request id, strictness, and the fingerprint of
     the tools. The folder ``<path>.tools`` holds each set of tool definitions once. For each call, the line holds the
-    arguments that the function received, the coercions, the error and the time. Injected values are never recorded.
+    arguments that the function received, the coercions, the error, and how long it took. Injected values are never recorded.
 
     Values that a schema marks as secret are left out. If any tool has secret values, the line holds the calls instead
     of the body: a model may repeat a secret in the text around a call. If the arguments of a tool with secret values

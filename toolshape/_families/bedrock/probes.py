@@ -19,7 +19,7 @@ def _with_call(given: Any) -> JsonObject:
     return {"toolConfig": {"tools": [_TOOL]}, "messages": messages}
 
 
-def _with_thinking(choice: str) -> JsonObject:
+def _thinking_request(choice: str) -> JsonObject:
     return {
         "toolConfig": {"tools": [_TOOL], "toolChoice": {choice: {}}},
         "additionalModelRequestFields": _BUDGET,
@@ -33,7 +33,7 @@ PROBES = (
         {"toolConfig": {"tools": [_TOOL]}},
     ),
     RequestProbe(_with_call("a"), _with_call({})),
-    RequestProbe(_with_thinking("any"), _with_thinking("auto")),
+    RequestProbe(_thinking_request("any"), _thinking_request("auto")),
     RequestProbe({"toolConfig": {"tools": []}}, {"toolConfig": {"tools": [_TOOL]}}),
 )
 MODELS = ("anthropic.claude-opus-5-5",)

@@ -175,7 +175,7 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
         if name_match is None:
             continue
         try:
-            value = json.loads(part, strict=False)
+            value: Any = json.loads(part, strict=False)
         except (ValueError, RecursionError):
             value = None
         parsed_call = _call_of_object(value)

@@ -122,10 +122,10 @@ def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
     if not isinstance(tool.schema, dict):
         return
     for problem in _problems(provider.schema, tool.schema, is_strict=tool.is_strict):
-        kind = tool.schema.get("type")
+        root_type = tool.schema.get("type")
         schema_fault = base_fault._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
         yield schema_fault._replace(
-            rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(kind or "")
+            rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(root_type or "")
         )
 
 
