@@ -216,7 +216,7 @@ def test_results_are_appended_once():
     conversation.user("Go.")
     conversation.request("openai")
     results = conversation.dispatch(openai_response(("call_1", "fails", "")))
-    with pytest.raises(UsageError, match="dispatch appends them"):
+    with pytest.raises(UsageError, match="appended them"):
         conversation += results
     plan = conversation.plan(openai_response(("call_2", "picture", '{"name": "x"}')))
     conversation += plan.run()
