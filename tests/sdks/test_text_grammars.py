@@ -134,3 +134,21 @@ def test_grammars_admit_the_calls_of_the_zoo(name: str, case: Any):
         except UsageError:
             continue
         assert admits(grammar, written), (written, grammar)
+
+
+@tool
+def column(nullable: bool, label: str | None, default: dict[str, bool]) -> str:
+    """Add a column."""
+    return "ok"
+
+
+@pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "pythonic", "gemma4", "minimax_m3"])
+def test_a_parameter_called_as_a_keyword_of_schemas(name: str):
+    """Null is admitted where the schema says so, and a field of that name stays a field."""
+    bound = Registry([column]).bind(f"text:{name}")
+    grammar = bound.grammar("lark", choice="required")
+    for nullable, label in ((True, None), (False, "x")):
+        arguments = {"nullable": nullable, "label": label, "default": {"nullable": True}}
+        assert admits(grammar, text.write(name, [("column", arguments)], schemas_of(bound)))
+    wrong = text.write(name, [("column", {"nullable": None, "label": "x", "default": {}})], schemas_of(bound))
+    assert not admits(grammar, wrong)

@@ -782,6 +782,14 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     return Change(node={**other_keywords, "anyOf": non_null_branches}) if non_null_branches else None
 
 
+def nullable_as_null(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Rewrite ``nullable`` as a null branch: the inverse of ``null_as_nullable``."""
+    if node.get("nullable") is not True:
+        return None
+    other_keywords = {key: value for key, value in node.items() if key != "nullable"}
+    return Change(node={"anyOf": [other_keywords, {"type": "null"}]})
+
+
 def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """If a union has only one branch besides null, add null to the type of this branch."""
     branches = node.get("anyOf", ())

@@ -20,7 +20,7 @@ from toolshape._families import get
 from toolshape._output import Output, record_of_output
 from toolshape._schema.lens import Change, Lens, Place, UnsupportedError
 from toolshape._schema.references import definition_name, resolver
-from toolshape._schema.rewrites import merge_all_of
+from toolshape._schema.rewrites import merge_all_of, nullable_as_null
 from toolshape._schema.values import UnreadableError, scalars
 from toolshape._schema.walk import everywhere
 from toolshape._tool import Tool, as_tool, record_of
@@ -518,12 +518,10 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
 def in_2020_12(schema: JsonSchema) -> JsonSchema:
     """Convert a schema from OpenAPI's dialect (upper-case types, ``nullable``) to JSON Schema 2020-12."""
 
-    def rule(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
+    def rule(node: JsonSchema, at: Place) -> Change | None:
         if isinstance(node.get("type"), str) and not node["type"].islower():
             node = {**node, "type": node["type"].lower()}
-        if node.get("nullable") is True:
-            return Change(node={"anyOf": [_drop_keys(node, "nullable"), {"type": "null"}]})
-        return Change(node=node)
+        return nullable_as_null(node, at) or Change(node=node)
 
     return everywhere(rule)(schema).schema
 

@@ -24,7 +24,7 @@ class _Patterns(NamedTuple):
 @lru_cache(16)
 def _patterns(quote: str) -> _Patterns:
     mark = re.escape(quote)
-    string = rf"{mark}(?P<string>.*?){mark}"
+    string = rf"{mark}(?P<string>(?:(?!{mark}).)*){mark}"
     return _Patterns(
         re.compile(string, re.DOTALL),
         re.compile(rf"(?:{string}|(?P<word>[^:,{{}}\[\]]+)):", re.DOTALL),

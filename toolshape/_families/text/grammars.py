@@ -17,7 +17,9 @@ from toolshape._families.text.value_grammars import ValueRules
 from toolshape._families.text.values import kinds_of
 from toolshape._families.text.writing import kind_holes, write_spaced
 from toolshape._schema.references import resolver
+from toolshape._schema.rewrites import nullable_as_null
 from toolshape._schema.values import kind_of
+from toolshape._schema.walk import everywhere
 
 # These placeholders mark the parts of a call that the model chooses. ``_PATTERNS`` has patterns for some placeholders.
 _HOLE, _ID_HOLE, _NUMBER_HOLE, _KEY_HOLE = "\x00", "\x01", "\x02", "\x03"
@@ -264,31 +266,9 @@ def grammar(
         raise UsageError(f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
     if not schemas:
         raise UsageError("a grammar needs at least one tool")
-    schemas = {name: _replace_nullable(schema) for name, schema in schemas.items()}
+    schemas = {name: everywhere(nullable_as_null)(schema).schema for name, schema in schemas.items()}
     if kind == "structural_tag":
         return structural_tag(text_format, schemas, forced=forced, parallel=parallel)
     if kind == "lark":
         return lark(text_format, schemas, forced=forced, parallel=parallel)
     raise UsageError(f'the kind of grammar must be "structural_tag" or "lark", not {kind!r}')
-
-
-def _replace_nullable(node: Any) -> Any:
-    """Replace ``nullable``, which chat templates show to models, with the JSON Schema type ``null``."""
-    if isinstance(node, list):
-        return [_replace_nullable(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    rewritten = {key: _replace_nullable(item) for key, item in node.items() if key != "nullable" or item is not True}
-    if node.get("nullable") is not True:
-        return rewritten
-    if isinstance(rewritten.get("enum"), list):
-        rewritten["enum"] = [*rewritten["enum"], None]
-    return (
-        {"anyOf": [rewritten, {"type": "null"}]}
-        if "type" not in rewritten
-        else {**rewritten, "type": _add_null(rewritten["type"])}
-    )
-
-
-def _add_null(kinds: Any) -> list[Any]:
-    return [*([kinds] if isinstance(kinds, str) else kinds), "null"]

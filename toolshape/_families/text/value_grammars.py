@@ -105,8 +105,6 @@ class ValueRules:
             return f"({' | '.join(self._value(branch, closing) for branch in branches)})"
         kinds = node.get("type", _ANY)
         kinds = [kinds] if isinstance(kinds, str) else list(kinds)
-        if node.get("nullable") is True:
-            kinds.append("null")
         if kinds == list(_ANY):
             return self._any_value(closing)
         return f"({' | '.join(self._kind(kind, node, closing) for kind in kinds)})"
