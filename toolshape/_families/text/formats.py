@@ -543,6 +543,16 @@ INVOKE = TextFormat(
     is_untyped=True,
 )
 
+_KEYS_AND_VALUES = Repeated(
+    (
+        Mark("<arg_key>"),
+        TextUntil(("</arg_key>",), "key", excludes="\n"),
+        Blank(),
+        Mark("<arg_value>"),
+        TextUntil(("</arg_value>",), "value", only_before=("<arg_key>", "</tool_call>")),
+        Blank(),
+    )
+)
 GLM45 = TextFormat(
     name="glm45",
     models=(r"glm-4\.[5-9]", r"glm-5", r"laguna", r"ling-3"),
@@ -556,16 +566,7 @@ GLM45 = TextFormat(
                     ("\n", "<arg_key>", "</tool_call>"), "name", excludes="{ ", leaves=("<arg_key>", "</tool_call>")
                 ),
                 Blank(),
-                Repeated(
-                    (
-                        Mark("<arg_key>"),
-                        TextUntil(("</arg_key>",), "key", excludes="\n"),
-                        Blank(),
-                        Mark("<arg_value>"),
-                        TextUntil(("</arg_value>",), "value", only_before=("<arg_key>", "</tool_call>")),
-                        Blank(),
-                    )
-                ),
+                _KEYS_AND_VALUES,
                 Mark("</tool_call>"),
             ),
         ),
@@ -592,16 +593,7 @@ HUNYUAN = TextFormat(
                 Blank(),
                 TextUntil(("<tool_sep>",), "name", excludes="{<\n"),
                 Blank(),
-                Repeated(
-                    (
-                        Mark("<arg_key>"),
-                        TextUntil(("</arg_key>",), "key", excludes="\n"),
-                        Blank(),
-                        Mark("<arg_value>"),
-                        TextUntil(("</arg_value>",), "value", only_before=("<arg_key>", "</tool_call>")),
-                        Blank(),
-                    )
-                ),
+                _KEYS_AND_VALUES,
                 Mark("</tool_call>"),
                 Blank(),
             ),

@@ -373,7 +373,7 @@ class Scanner:
                 held_count = 0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
                 parts.append(self._take(len(self._buffer) - held_count - self._at))
                 if self._has_ended:
-                    fields += [(step.field, "".join(parts))] * step.keeps_cut
+                    fields.extend([(step.field, "".join(parts))] if step.keeps_cut else ())
                     raise _CutError
                 yield
                 search_from = self._at

@@ -82,15 +82,18 @@ def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) ->
 
 def _merge_repeated(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
     """If ``is_array`` is true for a name, merge all elements with this name into one element with items."""
-    names = [name for name, _ in elements]
-    if len(set(names)) == len(names):
+    contents: dict[str, list[Any]] = {}
+    for name, content in elements:
+        contents.setdefault(name, []).append(content)
+    if len(contents) == len(elements):
         return elements
+    merged = {name for name, items in contents.items() if len(items) > 1 and is_array(name)}
     children = Elements()
     for name, content in elements:
-        if names.count(name) == 1 or not is_array(name):
+        if name not in merged:
             children.append((name, content))
-        elif name not in dict(children):
-            children.append((name, Elements([(ITEM, item) for element_name, item in elements if element_name == name])))
+        elif name in contents:  # its first element
+            children.append((name, Elements([(ITEM, item) for item in contents.pop(name)])))
     return children
 
 
