@@ -4,16 +4,16 @@
 each line with the calls and the shortest time in seconds.
 """
 
-import importlib.abc
-import importlib.machinery
+import importlib
 import json
 import logging
 import sys
 import time
 import types
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+from empty_modules import EmptyModule, Finder
 from pydantic import BaseModel
 
 EMPTY = {"torch", "transformers", "xgrammar", "openai", "triton", "numpy", "requests", "sglang"}
@@ -23,34 +23,9 @@ PACKAGES = (
 )  # fmt: skip
 
 
-class Empty(types.ModuleType):
-    """A module in which every name is an empty class."""
-
-    __path__: ClassVar[list[str]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        empty_class = type(name, (), {"__module__": self.__name__})
-        setattr(self, name, empty_class)
-        return empty_class
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds an empty module for each package in ``EMPTY`` that is not unpacked."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
-        return (
-            importlib.machinery.ModuleSpec(name, self, is_package=True)
-            if name.split(".", maxsplit=1)[0] in EMPTY
-            else None
-        )
-
-    def create_module(self, spec: Any) -> types.ModuleType:
-        return Empty(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
+def is_empty(name: str) -> bool:
+    """Return whether the detectors get an empty module in place of a module: those in ``EMPTY`` that are not unpacked."""
+    return name.split(".", maxsplit=1)[0] in EMPTY
 
 
 class Function(BaseModel):
@@ -79,8 +54,8 @@ def load(folder: Path) -> Any:
         module = types.ModuleType(name)
         module.__path__ = [str(folder / name.replace(".", "/"))]
         sys.modules[name] = module
-    sys.meta_path.append(Finder())
-    protocol = Empty("sglang.srt.entrypoints.openai.protocol")
+    sys.meta_path.append(Finder(is_empty))
+    protocol = EmptyModule("sglang.srt.entrypoints.openai.protocol")
     for model_class in (Function, Tool):
         setattr(protocol, model_class.__name__, model_class)
     sys.modules[protocol.__name__] = protocol

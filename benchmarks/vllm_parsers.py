@@ -13,8 +13,7 @@ separate step without text, with the token that ends a turn. With ``"end": "last
 """
 
 import functools
-import importlib.abc
-import importlib.machinery
+import importlib
 import itertools
 import json
 import logging
@@ -25,9 +24,9 @@ import types
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic_core import core_schema
+from empty_modules import EmptyModule, EmptyType, Finder
 
 END = "<|end_of_turn|>"
 DEEPSEEK = (
@@ -110,50 +109,11 @@ READ = (
 LEFT_OUT = ("vllm.parser.metrics", "vllm.tool_parsers.structural_tag_registry")
 
 
-class EmptyType(type):
-    """The type of an empty class, whose attributes are all empty classes."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        empty_class = make_empty_class(name, cls.__module__)
-        setattr(cls, name, empty_class)
-        return empty_class
-
-
-def make_empty_class(name: str, module: str) -> Any:
-    """Return an empty class, which pydantic accepts as a type that admits any value."""
-    schema = classmethod(lambda *_: core_schema.any_schema())
-    return EmptyType(name, (), {"__module__": module, "__get_pydantic_core_schema__": schema})
-
-
-class Empty(types.ModuleType):
-    """A module whose attributes are all empty classes."""
-
-    __path__: ClassVar[list[str]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        empty_class = make_empty_class(name, self.__name__)
-        setattr(self, name, empty_class)
-        return empty_class
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Provides an empty module in place of each module that the parsers do not need."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
-        top_package = name.split(".", maxsplit=1)[0]
-        is_left_out = not name.startswith(READ) or name in LEFT_OUT
-        is_empty = is_left_out if top_package == "vllm" else top_package in EMPTY
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if is_empty else None
-
-    def create_module(self, spec: Any) -> types.ModuleType:
-        return Empty(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
+def is_empty(name: str) -> bool:
+    """Return whether vLLM's parsers get an empty module in place of a module."""
+    top_package = name.split(".", maxsplit=1)[0]
+    is_left_out = not name.startswith(READ) or name in LEFT_OUT
+    return is_left_out if top_package == "vllm" else top_package in EMPTY
 
 
 class Logger(logging.Logger):
@@ -223,9 +183,9 @@ def load(folder: Path) -> None:
     logging.disable(logging.CRITICAL)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
-    sys.meta_path.insert(0, Finder())
+    sys.meta_path.insert(0, Finder(is_empty))
     for name in sorted(PACKAGES):
-        module = Empty(name)
+        module = EmptyModule(name)
         module.__path__ = [str(folder / name.replace(".", "/"))]  # type: ignore[misc]
         sys.modules[name] = module
     members_by_module: dict[str, dict[str, Any]] = {
@@ -236,7 +196,7 @@ def load(folder: Path) -> None:
         "vllm.renderers": {},
     }
     for name, members in members_by_module.items():
-        vars(sys.modules.setdefault(name, Empty(name))).update(members)
+        vars(sys.modules.setdefault(name, EmptyModule(name))).update(members)
     vars(sys.modules["vllm.renderers.chat_utils"]).update(
         vars(importlib.import_module("vllm.renderers.chat_utils.tool_call"))
     )
