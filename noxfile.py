@@ -17,9 +17,16 @@ EVERY = {"TOOLSHAPE_EVERY": "1", **ALL_INSTALLED}
 UNCLOSED = ["-W", "ignore:unclosed:ResourceWarning"]
 REAL_CODE = ["tests/corpora/test_real_functions.py", "tests/corpora/test_real_types.py"]
 WITHOUT_REAL_CODE = [f"--ignore={path}" for path in REAL_CODE]  # it needs the packages
-LANES = ["tests/laws", "tests/oracles", "tests/corpora", "tests/sdks", "tests/limits", "tests/unit/test_pages.py"]
+LANES = [
+    "tests/laws",
+    "tests/oracles",
+    "tests/corpora",
+    "tests/sdks",
+    "tests/limits",
+    "tests/unit/test_pages.py",
+]
 LOWEST = [
-    "pydantic==2.14.2", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
+    "pydantic==2.13.1", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
 ]  # fmt: skip
 PEERS = [
     "anthropic", "fastmcp", "google-genai", "langchain-core", "mcp", "mirascope", "openai-agents", "polytools",
@@ -37,8 +44,22 @@ FRAMEWORKS = {
 BRIDGES = {
     "pydantic_ai": ["pydantic-ai-slim[openai,mcp]"],
     "openai_agents": ["openai-agents"],
-    "langchain": ["langchain", "langchain-openai", "langchain-mcp-adapters", "langgraph-checkpoint-sqlite"],
+    "langchain": [
+        "langchain",
+        "langchain-openai",
+        "langchain-mcp-adapters",
+        "langgraph-checkpoint-sqlite",
+    ],
 }
+# What the attack scripts import besides the SDKs.
+ATTACKED = [
+    "langchain",
+    "langchain-openai",
+    "langgraph",
+    "openai-agents",
+    "pydantic-ai-slim[openai]",
+    "trio",
+]
 # The sessions that write tables of benchmarks/results, besides ``benchmarks``.
 TABLES = [
     "outputs",
@@ -70,7 +91,39 @@ REAL_SERVERS = {
     "git": ["mcp-server-git"],
     "sqlite": ["mcp-server-sqlite", "mcp<2"],
 }
+PYODIDE, PYODIDE_PLATFORM = "pyodide@314.0.7", "pyemscripten_2026_0_wasm32"
+WASM = [
+    "pydantic-core==2.50.5", "pydantic==2.14.4", "annotated-types", "attrs", "docstring-parser", "hypothesis==6.130.0",
+    "iniconfig", "json5", "jsonschema", "jsonschema-specifications", "packaging", "pluggy", "pygments", "pytest==9.2.0",
+    "referencing", "sortedcontainers", "typing-extensions", "typing-inspection",
+]  # fmt: skip
+WASM_TESTS = [
+    f"tests/unit/{name}"
+    for name in ("validation", "function", "answers", "plan", "schema", "test_zoo.py")
+]
 CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
+# What CI installs, by environment: the newest of everything on the day that ``nox -s pins`` wrote them. Where nothing
+# is named, an environment holds pins of its own, or is made for a table.
+PINS = Path("constraints").resolve()
+PINNED = {
+    "main": [
+        ".[test,sdks,types,lint,docs,mcp,verify]",
+        "atheris",
+        "dbos",
+        "distributed",
+        "playwright",
+        "scipy",
+        *ATTACKED,
+    ],
+    "fastmcp": [".[test,mcp]", "fastmcp>=4.1"],
+    "oldest": [".[test]", *LOWEST],
+    **{f"frameworks-{name}": [".[test]", *packages] for name, packages in FRAMEWORKS.items()},
+    **{
+        f"bridges-{name}": [".[test]", "toolschema==1.0.1", *packages]
+        for name, packages in BRIDGES.items()
+    },
+    **{f"server-{name}": packages for name, packages in REAL_SERVERS.items()},
+}
 # Packages whose functions are introspected: light ones, that install beside the pydantic of the day.
 PACKAGES = {
     "Babel",
@@ -112,16 +165,74 @@ PACKAGES = {
 }
 
 
+def install(session: nox.Session, *packages: str, pins: str = "main") -> None:
+    """Install by the pins of an environment; some releases of ``main`` need Python 3.11."""
+    is_older = pins == "main" and session.python == "3.10"
+    session.install(*([] if is_older else _pinned(pins)), *packages)
+
+
+def install_elsewhere(session: nox.Session, place: Path, *packages: str, pins: str) -> None:
+    """Make an environment beside that of the session, and install there."""
+    session.run("python", "-m", "venv", str(place))
+    pip = [str(place / "bin" / "pip"), "install", "--quiet"]
+    session.run(*pip, *_pinned(pins), *packages, external=True)
+
+
+def _pinned(pins: str) -> list[str]:
+    return ["--constraint", str(PINS / f"{pins}.txt")]
+
+
+@nox.session(venv_backend="none")
+def pins(session: nox.Session) -> None:
+    # Writes constraints/ anew: what pip chooses today for each environment of CI.
+    for name in session.posargs or PINNED:
+        python = "python3.10" if name == "oldest" else "python3.11"
+        place = Path(session.create_tmp(), name)
+        session.run(python, "-m", "venv", "--clear", str(place))
+        pip = str(place / "bin" / "pip")
+        session.run(pip, "install", "--quiet", *PINNED[name])
+        frozen = session.run(pip, "freeze", "--exclude", "toolshape", silent=True) or ""
+        (PINS / f"{name}.txt").write_text(frozen, encoding="utf-8")
+
+
+@nox.session(python="3.13")
+def newest(session: nox.Session) -> None:
+    # The unit tests and the SDKs with what was released today, without the pins: a release of others shows here first.
+    session.install("--editable", ".[test,sdks]")
+    session.run(
+        "python", "-m", "pytest", "tests/unit", "tests/sdks", *UNCLOSED, *session.posargs, env=FEW
+    )
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
-    session.install(".[lint]")
+    install(session, ".[lint]")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
 
 
 @nox.session
+def package(session: nox.Session) -> None:
+    # What would be published: built, read as the index reads it, and imported from the wheel alone.
+    session.install("build", "twine")
+    place = Path(session.create_tmp(), "dist")
+    shutil.rmtree(place, ignore_errors=True)
+    session.run("python", "-m", "build", "--outdir", str(place), silent=True)
+    session.run("twine", "check", "--strict", *map(str, place.iterdir()))
+    (wheel,) = place.glob("*.whl")
+    alone = Path(session.create_tmp(), "alone").resolve()
+    session.run("python", "-m", "venv", "--clear", str(alone))
+    python = str(alone / "bin" / "python")
+    session.run(python, "-m", "pip", "install", "--quiet", str(wheel), external=True)
+    code = "import toolshape; assert 'alone' in toolshape.__file__; toolshape.Registry().bind('openai').request()"
+    with session.chdir(alone):
+        session.run(python, "-I", "-c", code, external=True)
+
+
+@nox.session
 def types(session: nox.Session) -> None:
-    session.install(
+    install(
+        session,
         "--editable",
         ".[types]",
         "openai",
@@ -142,13 +253,13 @@ def types(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     # What the README's test command runs.
-    session.install("--editable", ".[test]")
+    install(session, "--editable", ".[test]")
     session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session(python="3.10")
 def lowest(session: nox.Session) -> None:
-    session.install("--editable", ".[test]", *LOWEST)
+    install(session, "--editable", ".[test]", *LOWEST, pins="oldest")
     session.run("python", "-m", "pytest", "tests/unit", *session.posargs)
 
 
@@ -162,7 +273,7 @@ def benchmarks(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def lanes(session: nox.Session) -> None:
     # All that needs SDKs, the corpora in ../shared or minutes; ``nox -s lanes-3.12 -- tests/sdks`` runs one folder.
-    session.install("--editable", ".[test,sdks]", "distributed", "scipy")
+    install(session, "--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     env = FEW | (ALL_INSTALLED if session.python == "3.11" else {})
     session.run("python", "-m", "pytest", *WITHOUT_REAL_CODE, *UNCLOSED, *tests, env=env)
@@ -173,7 +284,7 @@ def lanes(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def every(session: nox.Session) -> None:
     # The same with every case of each law, 200,000 bodies and 170,000 broken responses: an hour.
-    session.install("--editable", ".[test,sdks]", "distributed", "scipy")
+    install(session, "--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     session.run("python", "-m", "pytest", *WITHOUT_REAL_CODE, *UNCLOSED, *tests, env=EVERY)
 
@@ -181,22 +292,34 @@ def every(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def oracles(session: nox.Session) -> None:
     # The lanes with judges that are not our code, 5,000 cases each or as many as are given: ``nox -s oracles-3.12 -- 25000``.
-    session.install("--editable", ".[test,sdks]")
+    install(session, "--editable", ".[test,sdks]")
     cases, *others = session.posargs or ["5000"]
-    session.run("python", "-m", "pytest", *(others or ["tests/oracles"]), env={"TOOLSHAPE_CASES": cases})
+    session.run(
+        "python", "-m", "pytest", *(others or ["tests/oracles"]), env={"TOOLSHAPE_CASES": cases}
+    )
+
+
+@nox.session(python="3.11")
+def attacks(session: nox.Session) -> None:
+    # Every attack script of ../shared: fails where a case no longer holds that tests/attacks_that_hold.txt names.
+    install(session, "--editable", ".[test,sdks,verify]", *ATTACKED)
+    session.run("python", "tests/attacks.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
 @nox.session(python="3.11")
 def browser(session: nox.Session) -> None:
     # Each page that we write, opened and clicked in the distribution's Chromium (packages chromium and chromium-driver).
-    session.install("--editable", ".[test,docs,mcp]", "playwright", "openai", "anthropic", "google-genai")
+    packages = ["playwright", "openai", "anthropic", "google-genai"]
+    install(session, "--editable", ".[test,docs,mcp]", *packages)
     session.run("zensical", "build", "--strict", "--clean")
     env = {"TOOLSHAPE_SITE": str(Path("site").resolve())}
     if shutil.which("npm"):
         place = Path(session.create_tmp()).resolve()
         (place / "package.json").write_text("{}", encoding="utf-8")
         with session.chdir(place):
-            session.run("npm", "install", "--no-audit", "--no-fund", "--silent", "axe-core@4", external=True)
+            session.run(
+                "npm", "install", "--no-audit", "--no-fund", "--silent", "axe-core@4", external=True
+            )
         env["TOOLSHAPE_AXE"] = str(place)
     session.run("python", "-m", "pytest", "tests/browser", "-n0", *session.posargs, env=env)
 
@@ -204,19 +327,22 @@ def browser(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def servers(session: nox.Session) -> None:
     # MCP both ways: clients and servers of others, three real servers, and the official conformance tests where npm is.
-    session.install("--editable", ".[test,mcp]", "fastmcp>=4.1")
+    install(session, "--editable", ".[test,mcp]", "fastmcp>=4.1", pins="fastmcp")
     env = dict(ALL_INSTALLED)
     place = Path(session.create_tmp()).resolve()
     for name, packages in REAL_SERVERS.items():
-        session.run("python", "-m", "venv", str(place / name))
-        session.run(str(place / name / "bin" / "pip"), "install", "--quiet", *packages, external=True)
+        install_elsewhere(session, place / name, *packages, pins=f"server-{name}")
     env["TOOLSHAPE_SERVERS"] = str(place)
     if shutil.which("npm"):
         (place / "package.json").write_text("{}", encoding="utf-8")
         with session.chdir(place):
-            session.run("npm", "install", "--no-audit", "--no-fund", "--silent", *CONFORMANCE, external=True)
+            session.run(
+                "npm", "install", "--no-audit", "--no-fund", "--silent", *CONFORMANCE, external=True
+            )
         env["TOOLSHAPE_CONFORMANCE"] = str(place)
-    session.run("python", "-m", "pytest", *UNCLOSED, *(session.posargs or ["tests/servers"]), env=env)
+    session.run(
+        "python", "-m", "pytest", *UNCLOSED, *(session.posargs or ["tests/servers"]), env=env
+    )
 
 
 @nox.session(python="3.11")
@@ -228,10 +354,33 @@ def pages(session: nox.Session) -> None:
 
 
 @nox.session(python="3.11")
+def wasm(session: nox.Session) -> None:
+    # CPython 3.14, as WebAssembly in Node.js: what can run there of the unit tests; the others are skipped, and say why.
+    place = Path(session.create_tmp())
+    site, wheels = place / "site", place / "wheels"
+    session.run("npm", "install", "--silent", "--prefix", str(place), PYODIDE, external=True)
+    download = ("python", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:")
+    to = ("--python-version", "3.14", "--dest", str(wheels))
+    session.run(*download, *to, "--platform", PYODIDE_PLATFORM, "--abi", "cp314", WASM[0])
+    session.run(*download, *to, *WASM[1:])
+    for wheel in wheels.glob("*.whl"):
+        zipfile.ZipFile(wheel).extractall(site)
+    session.run(
+        "node", "tests/wasm/run.mjs", str(place / "node_modules"), str(Path.cwd()), str(site),
+        *(session.posargs or WASM_TESTS), external=True,
+    )  # fmt: skip
+
+
+@nox.session(python="3.11")
 def fuzz(session: nox.Session) -> None:
     # Cases chosen by coverage; ``nox -s fuzz -- -max_total_time=3600`` goes on for an hour.
-    session.install("--editable", ".[schema,repair]", "atheris")
-    session.run("python", "tests/fuzz_coverage.py", *(session.posargs or ["-runs=10000"]), env={"PYTHONPATH": "tests"})
+    install(session, "--editable", ".[schema,repair]", "atheris")
+    session.run(
+        "python",
+        "tests/fuzz_coverage.py",
+        *(session.posargs or ["-runs=10000"]),
+        env={"PYTHONPATH": "tests"},
+    )
 
 
 @nox.session(python="3.12")
@@ -240,21 +389,28 @@ def histories(session: nox.Session) -> None:
     session.install("--editable", ".[test]")
     many = session.posargs[0] if session.posargs else "100000"
     each = str(max(int(many) // 155, 1))  # five laws, for each provider that has histories
-    session.run("python", "-m", "pytest", "tests/laws/test_histories.py", env={"TOOLSHAPE_HISTORIES": each})
+    session.run(
+        "python", "-m", "pytest", "tests/laws/test_histories.py", env={"TOOLSHAPE_HISTORIES": each}
+    )
 
 
 @nox.session(python="3.11")
 def outputs(session: nox.Session) -> None:
     # Which types an answer may have, beside four ways of others, of which one does not install beside the rest.
     session.install("--editable", ".[test]", *OUTPUT_PEERS)
-    place, found = Path(session.create_tmp(), "pydantic-ai"), Path(session.create_tmp(), "found.json").resolve()
+    place, found = (
+        Path(session.create_tmp(), "pydantic-ai"),
+        Path(session.create_tmp(), "found.json").resolve(),
+    )
     session.run("python", "-m", "venv", str(place))
     packages = ["--editable", ".[test]", "pydantic-ai-slim[anthropic,google,openai]"]
     session.run(str(place / "bin" / "pip"), "install", "--quiet", *packages, external=True)
     python = str(place / "bin" / "python")
     newest = ["toolshape", "the SDK's helper", "pydantic-ai"]
     session.run(python, "benchmarks/outputs.py", *newest, "--to", str(found), external=True)
-    session.run("python", "benchmarks/outputs.py", "instructor", "langchain", "--others", str(found))
+    session.run(
+        "python", "benchmarks/outputs.py", "instructor", "langchain", "--others", str(found)
+    )
 
 
 @nox.session(python="3.11")
@@ -277,9 +433,11 @@ def history_peers(session: nox.Session) -> None:
 @nox.parametrize("name", ["agents", "litellm"])
 def frameworks(session: nox.Session, name: str) -> None:
     # Agents of other libraries on a fake; what they leave open at the end is theirs.
-    session.install("--editable", ".[test]", *FRAMEWORKS[name])
+    install(session, "--editable", ".[test]", *FRAMEWORKS[name], pins=f"frameworks-{name}")
     options = ["-n0", "-p", "no:unraisableexception", *session.posargs]
-    session.run("python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=ALL_INSTALLED)
+    session.run(
+        "python", "-m", "pytest", f"tests/frameworks/test_{name}.py", *options, env=ALL_INSTALLED
+    )
     if name == "agents":  # the same tool in these libraries and in ours
         blocks = ["tests/unit/test_pages.py", "-k", "blocks_run and coming-from", *options]
         session.run("python", "-m", "pytest", *blocks, env={"TOOLSHAPE_EVERY_BLOCK": "1"})
@@ -289,11 +447,15 @@ def frameworks(session: nox.Session, name: str) -> None:
 @nox.parametrize("name", list(BRIDGES))
 def bridges(session: nox.Session, name: str) -> None:
     # Tools in an agent of a framework, by our bridge and by others: ``nox -s bridges -- --write-table -n0`` writes the tables anew.
-    session.install("--editable", ".[test]", "toolschema==1.0.1", *BRIDGES[name])
+    packages = ["--editable", ".[test]", "toolschema==1.0.1", *BRIDGES[name]]
+    install(session, *packages, pins=f"bridges-{name}")
     place = Path(session.create_tmp(), "served").resolve()
-    session.run("python", "-m", "venv", str(place))
-    session.run(str(place / "bin" / "pip"), "install", "--quiet", "--editable", ".[cli,mcp]", external=True)
-    env = {**ALL_INSTALLED, "TOOLSHAPE_FRAMEWORK": name, "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python")}
+    install_elsewhere(session, place, "--editable", ".[cli,mcp]", pins="main")
+    env = {
+        **ALL_INSTALLED,
+        "TOOLSHAPE_FRAMEWORK": name,
+        "TOOLSHAPE_MCP_PYTHON": str(place / "bin" / "python"),
+    }
     options = ["-n2", "-p", "no:unraisableexception", *session.posargs]
     session.run(
         "python",
@@ -301,6 +463,7 @@ def bridges(session: nox.Session, name: str) -> None:
         "pytest",
         "tests/frameworks/test_bridges.py",
         "tests/frameworks/test_first_agents.py",
+        "tests/frameworks/test_hidden_parameters.py",
         *options,
         env=env,
     )
@@ -318,7 +481,7 @@ def bridges(session: nox.Session, name: str) -> None:
 @nox.session(python="3.11")
 def durable(session: nox.Session) -> None:
     # The recipe of docs/durable.md, in processes that are killed.
-    session.install("--editable", ".[test]", "dbos", "psycopg[binary]")
+    install(session, "--editable", ".[test]", "dbos", "psycopg[binary]")
     session.run("python", "-m", "pytest", "tests/durable", *session.posargs, env=ALL_INSTALLED)
 
 
@@ -329,7 +492,15 @@ def bfcl(session: nox.Session) -> None:
     place = Path(session.create_tmp(), "bfcl")
     session.run("python", "-m", "venv", str(place))
     parsers = ["tree_sitter==0.21.3", "tree-sitter-java==0.21.0", "tree-sitter-javascript==0.21.4"]
-    session.run(str(place / "bin" / "pip"), "install", "--quiet", "--no-deps", "bfcl_eval", *parsers, external=True)
+    session.run(
+        str(place / "bin" / "pip"),
+        "install",
+        "--quiet",
+        "--no-deps",
+        "bfcl_eval",
+        *parsers,
+        external=True,
+    )
     session.run("python", "benchmarks/bfcl.py", "--python", str(place / "bin" / "python"))
 
 
@@ -343,7 +514,9 @@ def mcp_servers(session: nox.Session) -> None:
 @nox.session(python="3.12")
 def controls(session: nox.Session) -> None:
     # What approval, a ledger and spans cost, beside approval in other libraries.
-    session.install(".[ledger,otel]", "opentelemetry-sdk", "langchain", "langgraph", "pydantic-ai-slim")
+    session.install(
+        ".[ledger,otel]", "opentelemetry-sdk", "langchain", "langgraph", "pydantic-ai-slim"
+    )
     session.run("python", "benchmarks/controls.py")
 
 
@@ -364,15 +537,35 @@ def fakes(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def open_text(session: nox.Session) -> None:
     # What reading calls in text costs, beside the parsers of SGLang and vLLM, which are taken out of their wheels.
-    session.install(".", "orjson", "partial-json-parser", "json_repair", "regex", "jinja2", "msgspec", *VLLM_IMPORTS)
+    session.install(
+        ".",
+        "orjson",
+        "partial-json-parser",
+        "json_repair",
+        "regex",
+        "jinja2",
+        "msgspec",
+        *VLLM_IMPORTS,
+    )
     place = Path(session.create_tmp())
     for package, version in (("sglang", "0.5.23"), ("vllm", "0.33.0")):
-        session.run("pip", "download", "--quiet", "--no-deps", "--dest", str(place), f"{package}=={version}")
+        session.run(
+            "pip", "download", "--quiet", "--no-deps", "--dest", str(place), f"{package}=={version}"
+        )
         (wheel,) = place.glob(f"{package}-*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(place / package, [name for name in archive.namelist() if name.endswith(".py")])
+            archive.extractall(
+                place / package, [name for name in archive.namelist() if name.endswith(".py")]
+            )
     folders = {package: str((place / package).resolve()) for package in ("sglang", "vllm")}
-    session.run("python", "benchmarks/open_text.py", "--sglang", folders["sglang"], "--vllm", folders["vllm"])
+    session.run(
+        "python",
+        "benchmarks/open_text.py",
+        "--sglang",
+        folders["sglang"],
+        "--vllm",
+        folders["vllm"],
+    )
 
 
 @nox.session(python="3.11")
@@ -400,7 +593,9 @@ def mutants(session: nox.Session) -> None:
 def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
-    pinned = {row["package"] for row in rows if row.get("package", "").partition("==")[0] in PACKAGES}
+    pinned = {
+        row["package"] for row in rows if row.get("package", "").partition("==")[0] in PACKAGES
+    }
     session.install("--editable", ".[test]", "numpy", "pandas", *sorted(pinned))
-    session.run("python", "-m", "pytest", "tests/unit/test_results_of_numpy.py", "-n0")
+    session.run("python", "-m", "pytest", "tests/unit/function/test_results_of_numpy.py", "-n0")
     session.run("python", "-m", "pytest", *REAL_CODE, "-s", "-n0", *session.posargs)

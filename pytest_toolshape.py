@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from toolshape import Registry, Tool
-    from toolshape._wire.provider import AnyProvider
+    from toolshape._families.wire.provider import AnyProvider
     from toolshape.testing import Fake
 
 __all__ = [
@@ -75,12 +75,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the command-line options and the ini option of the plugin."""
     group = parser.getgroup("toolshape")
     group.addoption(
-        "--toolshape-replay", action="append", default=[], metavar="TRACE", help="Replay a trace as one more test."
+        "--toolshape-replay",
+        action="append",
+        default=[],
+        metavar="TRACE",
+        help="Replay a trace as one more test.",
     )
     group.addoption(
-        "--toolshape-update", action="store_true", help="Update the lock files that assert_contract compares with."
+        "--toolshape-update",
+        action="store_true",
+        help="Update the lock files that assert_contract compares with.",
     )
-    group.addoption("--toolshape-tools", metavar="MODULE:NAME", help="The tools to replay traces with.")
+    group.addoption(
+        "--toolshape-tools", metavar="MODULE:NAME", help="The tools to replay traces with."
+    )
     parser.addini("toolshape_tools", "The tools to replay traces with, as MODULE:NAME.")
 
 
@@ -90,7 +98,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["TOOLSHAPE_UPDATE"] = "1"
 
 
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Add a test for each trace to replay."""
     traces: list[str] = config.getoption("toolshape_replay") or []
     target = config.getoption("toolshape_tools") or config.getini("toolshape_tools")
@@ -98,7 +108,10 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         raise pytest.UsageError(
             "--toolshape-replay needs --toolshape-tools=MODULE:NAME, or toolshape_tools in the ini-file"
         )
-    items += [ReplayItem.from_parent(session, name=f"replay of {trace}", trace=trace, tools=target) for trace in traces]
+    items += [
+        ReplayItem.from_parent(session, name=f"replay of {trace}", trace=trace, tools=target)
+        for trace in traces
+    ]
 
 
 class ReplayItem(pytest.Item):
@@ -139,4 +152,7 @@ def _told(fake: "Fake") -> str:
         fake.assert_done()
     except AssertionError as error:
         return str(error)
-    return "\n".join(f"{exchange} -> {exchange.status}" for exchange in fake.exchanges) or "no requests"
+    return (
+        "\n".join(f"{exchange} -> {exchange.status}" for exchange in fake.exchanges)
+        or "no requests"
+    )

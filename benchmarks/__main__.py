@@ -60,14 +60,23 @@ def measure(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> l
 
 def as_json(rows: Iterable[Row], before: Mapping[str, Any], commit: str) -> dict[str, Any]:
     """Return a run as JSON: versions, commits and rows. Parts that were not measured keep the rows of the saved run."""
-    core = {name: version(name) for name in ("toolshape", "pydantic", "pydantic-core", "docstring-parser")}
+    core = {
+        name: version(name)
+        for name in ("toolshape", "pydantic", "pydantic-core", "docstring-parser")
+    }
     measured_rows = [{**asdict(row), "is_reached": row.is_reached} for row in rows]
-    rows_by_part = {part: [row for row in before.get("rows", ()) if row["part"] == part] for part in PARTS}
+    rows_by_part = {
+        part: [row for row in before.get("rows", ()) if row["part"] == part] for part in PARTS
+    }
     rows_by_part |= {
-        row["part"]: [measured_row for measured_row in measured_rows if measured_row["part"] == row["part"]]
+        row["part"]: [
+            measured_row for measured_row in measured_rows if measured_row["part"] == row["part"]
+        ]
         for row in measured_rows
     }
-    commits = before.get("commits", {}) | dict.fromkeys((row["part"] for row in measured_rows), commit)
+    commits = before.get("commits", {}) | dict.fromkeys(
+        (row["part"] for row in measured_rows), commit
+    )
     return {
         "python": platform.python_version(),
         "versions": core | installed(),
@@ -91,15 +100,29 @@ def page(results: Iterable[Mapping[str, Any]]) -> str:
             for row in result["rows"]
         ]
         versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
-        lines += ["", f"## Python {result['python']}", "", f"{versions}.", *_commits_shown(result.get("commits", {}))]
+        lines += [
+            "",
+            f"## Python {result['python']}",
+            "",
+            f"{versions}.",
+            *_commits_shown(result.get("commits", {})),
+        ]
         lines += ["", as_markdown(rows).rstrip("\n")]
     return "\n".join(lines) + "\n"
 
 
 def _commits_shown(commits: Mapping[str, str]) -> list[str]:
-    parts_by_commit = {commit: [part for part in commits if commits[part] == commit] for commit in commits.values()}
+    parts_by_commit = {
+        commit: [part for part in commits if commits[part] == commit] for commit in commits.values()
+    }
     return (
-        ["", *(f"Measured at {commit}: {', '.join(parts)}." for commit, parts in parts_by_commit.items())]
+        [
+            "",
+            *(
+                f"Measured at {commit}: {', '.join(parts)}."
+                for commit, parts in parts_by_commit.items()
+            ),
+        ]
         if parts_by_commit
         else []
     )
@@ -108,25 +131,37 @@ def _commits_shown(commits: Mapping[str, str]) -> list[str]:
 def main() -> None:
     """Measure the parts, and save the tables."""
     parser = argparse.ArgumentParser(prog="python benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"which parts to measure: {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="see that everything is measured, in a minute")
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", help=f"which parts to measure: {', '.join(PARTS)}"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="see that everything is measured, in a minute"
+    )
     parser.add_argument("--alone", action="store_true", help="without the other libraries")
-    parser.add_argument("--to", type=Path, default=RESULTS, help="the folder that the tables are saved in")
+    parser.add_argument(
+        "--to", type=Path, default=RESULTS, help="the folder that the tables are saved in"
+    )
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     installed_names = [] if options.alone else installed()
     commit = commit_of(Path(toolshape.__file__))
     if commit.endswith(CHANGED) and options.to == RESULTS:
-        parser.error("the tables name a commit: commit the changes first, or save the tables elsewhere by --to")
+        parser.error(
+            "the tables name a commit: commit the changes first, or save the tables elsewhere by --to"
+        )
     peers = [peer for peer in PEERS if peer.name in installed_names]
     rows = measure(options.parts or PARTS, peers, is_quick=options.quick)
     print(as_markdown(rows))
     options.to.mkdir(parents=True, exist_ok=True)
     results_path = options.to / f"{'.'.join(platform.python_version_tuple()[:2])}.json"
     before = json.loads(results_path.read_text(encoding="utf-8")) if results_path.exists() else {}
-    results_path.write_text(json.dumps(as_json(rows, before, commit), indent=1) + "\n", encoding="utf-8")
-    saved_paths = sorted(options.to.glob("*.json"), key=lambda path: [int(part) for part in path.stem.split(".")])
+    results_path.write_text(
+        json.dumps(as_json(rows, before, commit), indent=1) + "\n", encoding="utf-8"
+    )
+    saved_paths = sorted(
+        options.to.glob("*.json"), key=lambda path: [int(part) for part in path.stem.split(".")]
+    )
     results = [json.loads(path.read_text(encoding="utf-8")) for path in saved_paths]
     (options.to / "README.md").write_text(page(results), encoding="utf-8")
 

@@ -91,23 +91,37 @@ def pairs(rows: list[dict[str, Any]], tools: dict[str, dict[str, Any]]) -> Itera
         yield Pair(row, row_tools, "other order of calls", "", row["calls"][::-1])
         for at, call in enumerate(row["calls"]):
 
-            def with_(arguments: dict[str, Any], at: int = at, row: dict[str, Any] = row) -> list[dict[str, Any]]:
+            def with_(
+                arguments: dict[str, Any], at: int = at, row: dict[str, Any] = row
+            ) -> list[dict[str, Any]]:
                 calls = copy.deepcopy(row["calls"])
                 calls[at]["arguments"] = arguments
                 return calls
 
-            yield Pair(row, row_tools, "an argument more", "", with_({**call["arguments"], "zz": 1}))
+            yield Pair(
+                row, row_tools, "an argument more", "", with_({**call["arguments"], "zz": 1})
+            )
             for name, value in call["arguments"].items():
-                other_arguments = {key: argument for key, argument in call["arguments"].items() if key != name}
+                other_arguments = {
+                    key: argument for key, argument in call["arguments"].items() if key != name
+                }
                 yield Pair(row, row_tools, "left out", name, with_(other_arguments))
                 yield Pair(row, row_tools, "null", name, with_({**other_arguments, name: None}))
                 for change, changed_value in changed_versions(value):
-                    yield Pair(row, row_tools, change, name, with_({**other_arguments, name: changed_value}))
+                    yield Pair(
+                        row,
+                        row_tools,
+                        change,
+                        name,
+                        with_({**other_arguments, name: changed_value}),
+                    )
 
 
 def expected_of(call: dict[str, Any]) -> Expect:
     """Return the expected call for a gold call, with all acceptable values."""
-    return Expect(call["name"], {name: acceptable(values) for name, values in call["acceptable"].items()})
+    return Expect(
+        call["name"], {name: acceptable(values) for name, values in call["acceptable"].items()}
+    )
 
 
 def acceptable(values: list[Any]) -> Any:
@@ -155,9 +169,15 @@ def their_verdicts(python: str, given: list[Pair]) -> list[bool | None]:
         calls = [{call["name"]: call["arguments"]} for call in pair.calls]
         gold = [{call["name"]: call["acceptable"]} for call in pair.row["calls"]]
         category = pair.row["set"].removeprefix("bfcl/")
-        lines.append(json.dumps({"tools": tools, "calls": calls, "gold": gold, "category": category}))
+        lines.append(
+            json.dumps({"tools": tools, "calls": calls, "gold": gold, "category": category})
+        )
     completed = subprocess.run(
-        [python, "-c", CHECKER], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+        [python, "-c", CHECKER],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [json.loads(line) for line in completed.stdout.splitlines()]
 
@@ -180,15 +200,22 @@ def main() -> None:
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
     unexplained = []
     for pair, (label, difference), valid in zip(
-        all_pairs, map(our_verdict, all_pairs), their_verdicts(options.python, all_pairs), strict=True
+        all_pairs,
+        map(our_verdict, all_pairs),
+        their_verdicts(options.python, all_pairs),
+        strict=True,
     ):
         agrees = (label == "right") is valid
         explanation = "" if agrees else reason(pair, label, difference, valid=valid)
         counts[pair.change, explanation] += 1
         if explanation is None:
-            unexplained.append(f"{pair.row['id']} {pair.change} {pair.at}: {label} ({difference}), theirs {valid}")
+            unexplained.append(
+                f"{pair.row['id']} {pair.change} {pair.at}: {label} ({difference}), theirs {valid}"
+            )
     if unexplained:
-        sys.exit("\n".join([*unexplained[:20], f"{len(unexplained)} disagreements without a reason"]))
+        sys.exit(
+            "\n".join([*unexplained[:20], f"{len(unexplained)} disagreements without a reason"])
+        )
     RESULTS.write_text(page(counts, options.python), encoding="utf-8")
     sys.stdout.write(RESULTS.read_text(encoding="utf-8"))
 
@@ -198,9 +225,16 @@ def reason(pair: Pair, label: str, difference: str, *, valid: bool | None) -> st
     if label != "right" and valid and pair.change in ("other letter case", "other punctuation"):
         return "letters"
     if label == "right" and not valid and pair.change == "left out":
-        defaults = [tool["schema"]["properties"].get(pair.at, {}).get("default") for tool in pair.tools.values()]
+        defaults = [
+            tool["schema"]["properties"].get(pair.at, {}).get("default")
+            for tool in pair.tools.values()
+        ]
         accepted_values = [call["acceptable"].get(pair.at, []) for call in pair.row["calls"]]
-        if any(default is not None and default in values for default in defaults for values in accepted_values):
+        if any(
+            default is not None and default in values
+            for default in defaults
+            for values in accepted_values
+        ):
             return "default"
     if label != "right" and valid and ": refused: " in difference:
         return "schema"
@@ -233,7 +267,10 @@ def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
     """Return the page: the table of the changes, and the table of the reasons."""
     command = [python, "-c", "import importlib.metadata as m; print(m.version('bfcl_eval'))"]
     version = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    total, agreements = sum(counts.values()), sum(number for (_, why), number in counts.items() if not why)
+    total, agreements = (
+        sum(counts.values()),
+        sum(number for (_, why), number in counts.items() if not why),
+    )
     lines = [
         "# Verdicts beside bfcl_eval's checker",
         "",
@@ -247,12 +284,20 @@ def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
         "|---|---|---|---|",
     ]
     for change in dict.fromkeys(change for change, _ in counts):
-        counts_by_reason = {why: number for (counted_change, why), number in counts.items() if counted_change == change}
+        counts_by_reason = {
+            why: number
+            for (counted_change, why), number in counts.items()
+            if counted_change == change
+        }
         differ = ", ".join(f"{number} {why}" for why, number in counts_by_reason.items() if why)
-        lines.append(f"| {change} | {sum(counts_by_reason.values())} | {counts_by_reason.get('', 0)} | {differ} |")
+        lines.append(
+            f"| {change} | {sum(counts_by_reason.values())} | {counts_by_reason.get('', 0)} | {differ} |"
+        )
     lines += ["", "| they differ | in what | who is right |", "|---|---|---|"]
     reasons_seen = {why for _, why in counts}
-    lines += [f"| {why} | {what} | {who} |" for why, (what, who) in REASONS.items() if why in reasons_seen]
+    lines += [
+        f"| {why} | {what} | {who} |" for why, (what, who) in REASONS.items() if why in reasons_seen
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from peers import Peer
 from rows import Row
-from subjects import SUBJECTS, Subject, anthropic_response, gemini_response, openai_response
+from subjects import (
+    SUBJECTS,
+    WITH_CODE,
+    Subject,
+    anthropic_response,
+    gemini_response,
+    openai_response,
+)
 from timing import Effort, seconds_of_each, spread_of
 
 from toolshape import Registry, tool
@@ -17,7 +24,11 @@ __all__ = ["call_rows", "ours"]
 
 _GOALS: Mapping[str, Mapping[str, float]] = {
     "dispatch, lenient": {"scalar": 4.5, "nested": 2.2, "twelve optional": 3.5},
-    "dispatch, strict, nulls for what is left out": {"scalar": 6, "nested": 3, "twelve optional": 5},
+    "dispatch, strict, nulls for what is left out": {
+        "scalar": 6,
+        "nested": 3,
+        "twelve optional": 5,
+    },
     "tool.call(text)": {"scalar": 1.6, "nested": 1.2, "twelve optional": 1.4},
     "dispatch with one coercion": {"scalar": 12, "nested": 6, "twelve optional": 10},
     "adispatch of an async tool": {"scalar": 6, "nested": 3, "twelve optional": 5},
@@ -27,7 +38,7 @@ _GOALS: Mapping[str, Mapping[str, float]] = {
 def call_rows(effort: Effort, peers: Sequence[Peer]) -> Iterator[Row]:
     """Time every way to make a call; all ways and peers take turns."""
     loop = asyncio.new_event_loop()
-    for subject in SUBJECTS:
+    for subject in (*SUBJECTS, *WITH_CODE):
         callables = {"floor": floor_of(subject), **ours(subject)}
         theirs = {_label(peer): _peer_call(peer, subject, loop) for peer in peers}
         callables |= {name: run for name, run in theirs.items() if run is not None}
@@ -71,7 +82,9 @@ def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
 
     ways: dict[str, Callable[[], Any]] = {
         "dispatch, lenient": lambda: lenient.dispatch(plain_response).messages,
-        "dispatch, strict, nulls for what is left out": lambda: strict.dispatch(nulled_response).messages,
+        "dispatch, strict, nulls for what is left out": lambda: (
+            strict.dispatch(nulled_response).messages
+        ),
         "tool.call(text)": lambda: sync_tool.call(text),
         "adispatch of an async tool": adispatch,
     }
@@ -80,9 +93,10 @@ def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
         assert bound.dispatch(body)[0].value == subject.wanted
         ways[f"dispatch, {provider}"] = lambda bound=bound, body=body: bound.dispatch(body).messages
     assert sync_tool.call(text) == subject.wanted
-    assert [strict.dispatch(nulled_response)[0].value, lenient.dispatch(plain_response)[0].value] == [
-        subject.wanted
-    ] * 2
+    assert [
+        strict.dispatch(nulled_response)[0].value,
+        lenient.dispatch(plain_response)[0].value,
+    ] == [subject.wanted] * 2
     if subject.slipped is not None:
         slipped_response = openai_response(sync_tool.name, subject.slipped)
         [result] = lenient.dispatch(slipped_response)
@@ -107,7 +121,9 @@ def _label(peer: Peer) -> str:
     return f"{peer.name}{', async tool' if peer.is_async else ''}{'' if peer.validates else ' (does not validate)'}"
 
 
-def _peer_call(peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop) -> Callable[[], Any] | None:
+def _peer_call(
+    peer: Peer, subject: Subject, loop: asyncio.AbstractEventLoop
+) -> Callable[[], Any] | None:
     """Return a function that calls a peer's tool; ``None`` if the call does not give the right value."""
     function = as_async(subject.function) if peer.is_async else subject.function
     try:

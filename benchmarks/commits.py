@@ -13,33 +13,33 @@ __all__ = ["MEASURED", "commit_of"]
 ROOT = Path(__file__).resolve().parents[1]
 CHANGED = ", with changes that are not committed"
 HOT_PATH = (
-    "toolshape/_bindings.py",
-    "toolshape/_registry.py",
-    "toolshape/_bound.py",
-    "toolshape/_results.py",
-    "toolshape/_dispatch/handler.py",
-    "toolshape/_dispatch/outcomes.py",
-    "toolshape/_dispatch/planning.py",
-    "toolshape/_dispatch/receive.py",
-    "toolshape/_dispatch/resolve.py",
-    "toolshape/_dispatch/running.py",
-    "toolshape/_dispatch/state.py",
-    "toolshape/_execution/aio.py",
-    "toolshape/_execution/run.py",
+    "toolshape/_bound/bindings.py",
+    "toolshape/_bound/registry.py",
+    "toolshape/_bound/bound.py",
+    "toolshape/_plan/results.py",
+    "toolshape/_tools/handler.py",
+    "toolshape/_plan/outcomes.py",
+    "toolshape/_plan/planning.py",
+    "toolshape/_families/receive.py",
+    "toolshape/_plan/resolve.py",
+    "toolshape/_plan/running.py",
+    "toolshape/_plan/state.py",
+    "toolshape/_function/calling/aio.py",
+    "toolshape/_function/calling/call.py",
     "toolshape/_function/invoke.py",
     "toolshape/_function/result_form.py",
     "toolshape/_families/__init__.py",
     "toolshape/_families/openai/messages.py",
     "toolshape/_families/openai/responses.py",  # the provider of the calls that are timed
     "toolshape/_validation/fast_path.py",
-    "toolshape/_wire/bodies.py",
-    "toolshape/_wire/ids.py",
+    "toolshape/_families/wire/bodies.py",
+    "toolshape/_families/wire/ids.py",
 )
 MEASURED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("3.10.json", "3.11.json", "3.12.json", "3.13.json"), HOT_PATH),
     "controls.md": (
-        "toolshape/_dispatch/approval.py", "toolshape/_dispatch/once.py", "toolshape/_dispatch/pausing.py",
-        "toolshape/_dispatch/resuming.py", "toolshape/ledger.py", "toolshape/otel.py",
+        "toolshape/_plan/approval.py", "toolshape/_plan/once.py", "toolshape/_plan/pausing.py",
+        "toolshape/_plan/resuming.py", "toolshape/ledger.py", "toolshape/otel.py",
     ),
     "mcp_servers.md": ("toolshape/mcp/_serving.py", "toolshape/_families/mcp.py"),
     "replay.md": ("toolshape/trace/_line.py", "toolshape/trace/_replay.py", "toolshape/trace/_stages.py"),
@@ -62,7 +62,9 @@ def commit_of(package: Path) -> str:
     """Return the commit of the imported toolshape, in the words of the tables."""
     try:
         head = _git("rev-parse", "HEAD").strip()
-        changed = _git("status", "--porcelain", "--", "toolshape", "benchmarks/*.py", "pyproject.toml").strip()
+        changed = _git(
+            "status", "--porcelain", "--", "toolshape", "benchmarks/*.py", "pyproject.toml"
+        ).strip()
     except (OSError, subprocess.CalledProcessError):  # no git, or no clone
         return "no commit, as there is no git"
     own_folder = ROOT / "toolshape"

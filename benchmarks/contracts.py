@@ -45,21 +45,47 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
         change(new["inputSchema"])
         return new
 
-    yield "an enum narrowed", "breaking", apply_change(lambda value: value["properties"]["how"].update(enum=["post"]))
-    yield "a default changed", "behaviour", apply_change(lambda value: value["properties"]["days"].update(default=5))
-    yield "a minimum raised", "breaking", apply_change(lambda value: value["properties"]["days"].update(minimum=2))
+    yield (
+        "an enum narrowed",
+        "breaking",
+        apply_change(lambda value: value["properties"]["how"].update(enum=["post"])),
+    )
+    yield (
+        "a default changed",
+        "behaviour",
+        apply_change(lambda value: value["properties"]["days"].update(default=5)),
+    )
+    yield (
+        "a minimum raised",
+        "breaking",
+        apply_change(lambda value: value["properties"]["days"].update(minimum=2)),
+    )
     yield (
         "required in a record",
         "breaking",
-        apply_change(lambda value: value["properties"]["address"].update(required=["street", "zip"])),
+        apply_change(
+            lambda value: value["properties"]["address"].update(required=["street", "zip"])
+        ),
     )
     yield (
         "a type in a record",
         "breaking",
-        apply_change(lambda value: value["properties"]["address"]["properties"].update(zip={"type": "integer"})),
+        apply_change(
+            lambda value: value["properties"]["address"]["properties"].update(
+                zip={"type": "integer"}
+            )
+        ),
     )
-    yield "null taken away", "breaking", apply_change(lambda value: value["properties"].update(note={"type": "string"}))
-    yield "an object closed", "breaking", apply_change(lambda value: value.update(additionalProperties=False))
+    yield (
+        "null taken away",
+        "breaking",
+        apply_change(lambda value: value["properties"].update(note={"type": "string"})),
+    )
+    yield (
+        "an object closed",
+        "breaking",
+        apply_change(lambda value: value.update(additionalProperties=False)),
+    )
     yield (
         "a union as a list of types",
         "compatible",
@@ -68,7 +94,9 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield (
         "a limit lifted by another type",
         "compatible",
-        apply_change(lambda value: value["properties"].update(days={"type": "number", "default": 3})),
+        apply_change(
+            lambda value: value["properties"].update(days={"type": "number", "default": 3})
+        ),
     )
 
 
@@ -95,7 +123,10 @@ def main() -> None:
         "",
         f"| | right | toolshape | mcp-diff {version} |",
         "|---|---|---|---|",
-        *(f"| {name} | {right} | {our_level(new)} | {their_severity(new)} |" for name, right, new in cases()),
+        *(
+            f"| {name} | {right} | {our_level(new)} | {their_severity(new)} |"
+            for name, right, new in cases()
+        ),
     ]
     text = "\n".join(lines) + "\n"
     print(text)

@@ -182,7 +182,10 @@ def langchain_rows() -> Iterator[Row]:
     model = Model(messages=iter(()))
     direct = create_agent(model, [pay], checkpointer=InMemorySaver())
     held = create_agent(
-        model, [pay], middleware=[HumanInTheLoopMiddleware(interrupt_on={"pay": True})], checkpointer=InMemorySaver()
+        model,
+        [pay],
+        middleware=[HumanInTheLoopMiddleware(interrupt_on={"pay": True})],
+        checkpointer=InMemorySaver(),
     )
     count = iter(range(10**9))
 

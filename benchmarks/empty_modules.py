@@ -32,7 +32,9 @@ def add_empty_class(owner: Any, name: str, module: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     schema = classmethod(lambda *_: core_schema.any_schema())
-    empty_class = EmptyType(name, (), {"__module__": module, "__get_pydantic_core_schema__": schema})
+    empty_class = EmptyType(
+        name, (), {"__module__": module, "__get_pydantic_core_schema__": schema}
+    )
     setattr(owner, name, empty_class)
     return empty_class
 
@@ -44,7 +46,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.is_empty = is_empty
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002 - the interface of importlib
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if self.is_empty(name) else None
+        return (
+            importlib.machinery.ModuleSpec(name, self, is_package=True)
+            if self.is_empty(name)
+            else None
+        )
 
     def create_module(self, spec: Any) -> types.ModuleType:
         return EmptyModule(spec.name)

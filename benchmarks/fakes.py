@@ -37,16 +37,23 @@ USER = [{"role": "user", "content": "How will it be in Bonn?"}]
 
 
 def _openai(http: Any, stream: bool) -> Callable[[], Any]:
-    client = importlib.import_module("openai").OpenAI(base_url=NOWHERE, api_key="k", http_client=http)
+    client = importlib.import_module("openai").OpenAI(
+        base_url=f"{NOWHERE}/v1", api_key="k", http_client=http
+    )
     request = TOOLS.request("openai")
-    return lambda: _consume(client.chat.completions.create(model="m", messages=USER, stream=stream, **request), stream)
+    return lambda: _consume(
+        client.chat.completions.create(model="m", messages=USER, stream=stream, **request), stream
+    )
 
 
 def _anthropic(http: Any, stream: bool) -> Callable[[], Any]:
-    client = importlib.import_module("anthropic").Anthropic(base_url=NOWHERE, api_key="k", http_client=http)
+    client = importlib.import_module("anthropic").Anthropic(
+        base_url=NOWHERE, api_key="k", http_client=http
+    )
     request = TOOLS.request("anthropic")
     return lambda: _consume(
-        client.messages.create(model="m", max_tokens=9, messages=USER, stream=stream, **request), stream
+        client.messages.create(model="m", max_tokens=9, messages=USER, stream=stream, **request),
+        stream,
     )
 
 
@@ -59,20 +66,30 @@ def _gemini(http: Any, stream: bool) -> Callable[[], Any]:
 
 
 def _mistral(http: Any, stream: bool) -> Callable[[], Any]:
-    client = importlib.import_module("mistralai.client").Mistral(server_url=NOWHERE, api_key="k", client=http)
+    client = importlib.import_module("mistralai.client").Mistral(
+        server_url=NOWHERE, api_key="k", client=http
+    )
     request = TOOLS.request("mistral")
     ask = client.chat.stream if stream else client.chat.complete
     return lambda: _consume(ask(model="m", messages=USER, **request), stream)
 
 
 def _cohere(http: Any, stream: bool) -> Callable[[], Any]:
-    client = importlib.import_module("cohere").ClientV2(api_key="k", base_url=NOWHERE, httpx_client=http)
+    client = importlib.import_module("cohere").ClientV2(
+        api_key="k", base_url=NOWHERE, httpx_client=http
+    )
     request = TOOLS.request("cohere")
     ask = client.chat_stream if stream else client.chat
     return lambda: _consume(ask(model="m", messages=USER, **request), stream)
 
 
-CLIENTS = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini, "mistral": _mistral, "cohere": _cohere}
+CLIENTS = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "mistral": _mistral,
+    "cohere": _cohere,
+}
 
 
 def _consume(response: Any, stream: bool) -> Any:
@@ -87,13 +104,19 @@ def _canned_client(fake: Fake, ask: Callable[[], Any], http: Any) -> Any:
     def keep(request: Any) -> Any:
         response = transport.handle_request(request)
         responses.append((response.status_code, dict(response.headers), response.read()))
-        return http.Response(response.status_code, headers=dict(response.headers), content=responses[-1][2])
+        return http.Response(
+            response.status_code, headers=dict(response.headers), content=responses[-1][2]
+        )
 
     client = http.Client(transport=http.MockTransport(keep))
     ask_once = ask(client)
     ask_once()
     status, headers, content = responses[-1]
-    return http.Client(transport=http.MockTransport(lambda _: http.Response(status, headers=headers, content=content)))
+    return http.Client(
+        transport=http.MockTransport(
+            lambda _: http.Response(status, headers=headers, content=content)
+        )
+    )
 
 
 def measure(provider: str, stream: bool) -> tuple[float, float]:
@@ -102,7 +125,10 @@ def measure(provider: str, stream: bool) -> tuple[float, float]:
     fake = Fake(provider, TOOLS)
     fake.answers(lambda _: Turn().calls(weather, city="Bonn", days=2))
     http = importlib.import_module("httpx" if provider == "cohere" else "httpx2")
-    ways = [make(fake.client(), stream), make(_canned_client(fake, lambda client: make(client, stream), http), stream)]
+    ways = [
+        make(fake.client(), stream),
+        make(_canned_client(fake, lambda client: make(client, stream), http), stream),
+    ]
     times: list[list[float]] = [[], []]
     for _ in range(20):
         for way in ways:

@@ -67,7 +67,9 @@ def assistant_message(text: str) -> JsonObject:
     return {"role": "assistant", "content": text}
 
 
-def call(identifier: str = _ID, city: str = "Paris", name: str = "weather", arguments: str = "") -> JsonObject:
+def call(
+    identifier: str = _ID, city: str = "Paris", name: str = "weather", arguments: str = ""
+) -> JsonObject:
     text = arguments or json.dumps({"city": city})
     return {"id": identifier, "type": "function", "function": {"name": name, "arguments": text}}
 
@@ -101,7 +103,11 @@ TOOL: JsonObject = {
     "function": {
         "name": "weather",
         "description": "Get the weather.",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
     },
 }
 """The tool of all cases, in OpenAI's form."""
@@ -117,7 +123,12 @@ CASES: Mapping[str, list[JsonObject]] = {
         ASK,
     ],
     "dangling call, then the user": [ASK, calls(call()), user("Never mind. What is 2 + 2?")],
-    "orphan result": [ASK, assistant_message("It is sunny."), result("sunny", _OTHER), user("And now?")],
+    "orphan result": [
+        ASK,
+        assistant_message("It is sunny."),
+        result("sunny", _OTHER),
+        user("And now?"),
+    ],
     "late result": [
         ASK,
         calls(call()),
@@ -143,10 +154,19 @@ CASES: Mapping[str, list[JsonObject]] = {
         result("sunny", "call|1"),
         result("rain", "call.1"),
     ],
-    "cut arguments": [ASK, calls(call(arguments='{"city": "Par')), result("error: no JSON"), user("Try again.")],
+    "cut arguments": [
+        ASK,
+        calls(call(arguments='{"city": "Par')),
+        result("error: no JSON"),
+        user("Try again."),
+    ],
     "blank text beside a call": [ASK, calls(call(), text="\n\n"), result()],
     "empty assistant message": [ASK, assistant_message(""), user("Hello?")],
-    "unknown tool, a dot in its name": [ASK, calls(call(name="files.read")), result("error: no such tool")],
+    "unknown tool, a dot in its name": [
+        ASK,
+        calls(call(name="files.read")),
+        result("error: no such tool"),
+    ],
     "image in a result": [ASK, calls(call()), result(SEEN)],
     "user right after a result": [ASK, calls(call()), result(), user("In French, please.")],
 }
@@ -251,7 +271,9 @@ def _converse_shape() -> Any:
     from botocore.model import ServiceModel
 
     service_description = Loader().load_service_model("bedrock-runtime", "service-2")
-    return ServiceModel(service_description, "bedrock-runtime").operation_model("Converse").input_shape
+    return (
+        ServiceModel(service_description, "bedrock-runtime").operation_model("Converse").input_shape
+    )
 
 
 def _check_with_botocore(request: JsonObject) -> Iterator[str]:
@@ -346,7 +368,10 @@ def _chat_turns(request: JsonObject) -> list[Turn]:
         elif content:
             parts += [Part(block.get("type", "text"), block.get("text"), block) for block in blocks]
         for tool_call in message.get("tool_calls") or []:
-            parts += [Part("call", tool_call["id"], tool_call), Part("name", tool_call["function"]["name"], tool_call)]
+            parts += [
+                Part("call", tool_call["id"], tool_call),
+                Part("name", tool_call["function"]["name"], tool_call),
+            ]
         turns.append(Turn(role=message["role"], parts=tuple(parts)))
     return _join(turns, "tool")
 
@@ -381,8 +406,12 @@ def _block_turns(request: JsonObject) -> list[Turn]:
     for message in request["messages"]:
         content, parts = message["content"], list[Part]()
         for block in [{"text": content}] if isinstance(content, str) else content:
-            call_block = block.get("toolUse") or (block if block.get("type") == "tool_use" else None)
-            result_block = block.get("toolResult") or (block if block.get("type") == "tool_result" else None)
+            call_block = block.get("toolUse") or (
+                block if block.get("type") == "tool_use" else None
+            )
+            result_block = block.get("toolResult") or (
+                block if block.get("type") == "tool_result" else None
+            )
             if call_block:
                 parts += [
                     Part("call", call_block.get("toolUseId", call_block.get("id")), call_block),
@@ -390,7 +419,11 @@ def _block_turns(request: JsonObject) -> list[Turn]:
                 ]
             elif result_block:
                 parts.append(
-                    Part("result", result_block.get("toolUseId", result_block.get("tool_use_id")), result_block)
+                    Part(
+                        "result",
+                        result_block.get("toolUseId", result_block.get("tool_use_id")),
+                        result_block,
+                    )
                 )
             else:
                 parts.append(Part("text" if "text" in block else "other", block.get("text"), block))
@@ -424,7 +457,9 @@ def _anthropic_rules(request: JsonObject) -> Iterator[str]:
     yield from _block_rules(turns)
     yield from _check_pattern("id", _values_of(turns, "call"), "[a-zA-Z0-9_-]+")
     yield from _check_names(turns, "[a-zA-Z0-9_-]{1,128}")
-    if duplicates := [item for item, count in Counter(_values_of(turns, "call")).items() if count > 1]:
+    if duplicates := [
+        item for item, count in Counter(_values_of(turns, "call")).items() if count > 1
+    ]:
         yield f"duplicate ids: {duplicates}"
 
 
@@ -437,7 +472,10 @@ def _bedrock_rules(request: JsonObject) -> Iterator[str]:
     if _values_of(turns, "call") and "toolConfig" not in request:
         yield "calls, and no toolConfig"
     raw_results = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
-    if any(raw_result.get("status") == "error" and not raw_result.get("content") for raw_result in raw_results):
+    if any(
+        raw_result.get("status") == "error" and not raw_result.get("content")
+        for raw_result in raw_results
+    ):
         yield "an error without content"
 
 
@@ -449,7 +487,10 @@ def _gemini_turns(request: JsonObject) -> list[Turn]:
             function_call = part.get("functionCall") or part.get("function_call")
             function_response = part.get("functionResponse") or part.get("function_response")
             if function_call:
-                parts += [Part("call", "call", function_call), Part("name", function_call["name"], function_call)]
+                parts += [
+                    Part("call", "call", function_call),
+                    Part("name", function_call["name"], function_call),
+                ]
             elif function_response:
                 parts.append(Part("result", "call", function_response))
             else:
@@ -468,7 +509,9 @@ def _gemini_rules(request: JsonObject) -> Iterator[str]:
     if not all(turn.parts for turn in turns):
         yield "contents.parts must not be empty"
     raw_results = [part.raw for turn in turns for part in turn.parts if part.kind == "result"]
-    if any(raw_result.get("parts") for raw_result in raw_results) and re.match("gemini-[12]", MODELS["gemini"]):
+    if any(raw_result.get("parts") for raw_result in raw_results) and re.match(
+        "gemini-[12]", MODELS["gemini"]
+    ):
         yield "parts in a functionResponse, before Gemini 3"
     yield from _check_names(turns, "[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
@@ -564,7 +607,9 @@ def _body_sent_by(send: Callable[[], Any]) -> JsonObject:
 
 
 def _litellm(*, modify_params: bool) -> Convert:
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise, litellm downloads its list of prices
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = (
+        "True"  # otherwise, litellm downloads its list of prices
+    )
     import httpx
     import litellm
 
@@ -578,7 +623,9 @@ def _litellm(*, modify_params: bool) -> Convert:
         credentials: JsonObject = keys if target == "bedrock" else {"api_key": "key"}
         name = f"{prefixes.get(target, target)}/{MODELS[target]}"
         return _body_sent_by(
-            lambda: litellm.completion(name, messages, tools=[TOOL], max_retries=0, num_retries=0, **credentials)
+            lambda: litellm.completion(
+                name, messages, tools=[TOOL], max_retries=0, num_retries=0, **credentials
+            )
         )
 
     return convert
@@ -592,16 +639,24 @@ def _pydantic_ai() -> Convert:
     loop, models = asyncio.new_event_loop(), _ai_models()
     function = TOOL["function"]
     tool = ToolDefinition(
-        name=function["name"], description=function["description"], parameters_json_schema=function["parameters"]
+        name=function["name"],
+        description=function["description"],
+        parameters_json_schema=function["parameters"],
     )
     parameters = ModelRequestParameters(function_tools=[tool])
 
     def convert(target: str, messages: list[JsonObject]) -> JsonObject:
         model = models[target]()
         _, prepared = model.prepare_request(None, parameters)
-        history = repair_messages(_ai_messages(messages), repair_last_response=True)  # as an agent does
-        history = repair_messages(model.prepare_messages(history, prepared), repair_last_response=True)
-        return _body_sent_by(lambda: loop.run_until_complete(model.request(history, None, parameters)))
+        history = repair_messages(
+            _ai_messages(messages), repair_last_response=True
+        )  # as an agent does
+        history = repair_messages(
+            model.prepare_messages(history, prepared), repair_last_response=True
+        )
+        return _body_sent_by(
+            lambda: loop.run_until_complete(model.request(history, None, parameters))
+        )
 
     return convert
 
@@ -623,8 +678,14 @@ def _ai_models() -> dict[str, Callable[[], Any]]:
     from pydantic_ai.providers.mistral import MistralProvider
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    old: JsonObject = {"api_key": "key", "http_client": httpx.AsyncClient(transport=httpx.MockTransport(_keep_body))}
-    new: JsonObject = {"api_key": "key", "http_client": httpx2.AsyncClient(transport=httpx2.MockTransport(_keep_body))}
+    old: JsonObject = {
+        "api_key": "key",
+        "http_client": httpx.AsyncClient(transport=httpx.MockTransport(_keep_body)),
+    }
+    new: JsonObject = {
+        "api_key": "key",
+        "http_client": httpx2.AsyncClient(transport=httpx2.MockTransport(_keep_body)),
+    }
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
     client = boto3.client("bedrock-runtime", **keys)
 
@@ -637,7 +698,9 @@ def _ai_models() -> dict[str, Callable[[], Any]]:
         "anthropic": lambda: AnthropicModel(MODELS["anthropic"], provider=AnthropicProvider(**new)),
         "gemini": lambda: GoogleModel(MODELS["gemini"], provider=GoogleProvider(**new)),
         "openai": lambda: OpenAIChatModel(MODELS["openai"], provider=OpenAIProvider(**new)),
-        "bedrock": lambda: BedrockConverseModel(MODELS["bedrock"], provider=BedrockProvider(bedrock_client=client)),
+        "bedrock": lambda: BedrockConverseModel(
+            MODELS["bedrock"], provider=BedrockProvider(bedrock_client=client)
+        ),
         "mistral": lambda: MistralModel(MODELS["mistral"], provider=MistralProvider(**old)),
         "cohere": lambda: CohereModel(MODELS["cohere"], provider=CohereProvider(**old)),
     }
@@ -658,17 +721,23 @@ def _ai_messages(messages: Iterable[JsonObject]) -> list[Any]:
                 converted.append(ai.ModelRequest(parts=[ai.UserPromptPart(content=content)]))
             case "tool":
                 result_content = (
-                    content if isinstance(content, str) else [_ai_content(tool_call) for tool_call in content]
+                    content
+                    if isinstance(content, str)
+                    else [_ai_content(tool_call) for tool_call in content]
                 )
                 name = names.get(message["tool_call_id"], "unknown")
-                part = ai.ToolReturnPart(tool_name=name, content=result_content, tool_call_id=message["tool_call_id"])
+                part = ai.ToolReturnPart(
+                    tool_name=name, content=result_content, tool_call_id=message["tool_call_id"]
+                )
                 converted.append(ai.ModelRequest(parts=[part]))
             case _:
                 parts: list[Any] = [ai.TextPart(content=content)] if content else []
                 for tool_call in message.get("tool_calls") or []:
                     names[tool_call["id"]] = name = tool_call["function"]["name"]
                     parts.append(
-                        ai.ToolCallPart(name, tool_call["function"]["arguments"], tool_call_id=tool_call["id"])
+                        ai.ToolCallPart(
+                            name, tool_call["function"]["arguments"], tool_call_id=tool_call["id"]
+                        )
                     )
                 converted.append(ai.ModelResponse(parts=parts))
     return converted
@@ -696,7 +765,10 @@ class Library:
 LIBRARIES = (
     Library(name="toolshape", peer=None, distribution="toolshape", make=_ours),
     Library(
-        name="litellm", peer="litellm", distribution="litellm", make=functools.partial(_litellm, modify_params=False)
+        name="litellm",
+        peer="litellm",
+        distribution="litellm",
+        make=functools.partial(_litellm, modify_params=False),
     ),
     Library(
         name="litellm, modify_params",
@@ -704,7 +776,9 @@ LIBRARIES = (
         distribution="litellm",
         make=functools.partial(_litellm, modify_params=True),
     ),
-    Library(name="pydantic-ai", peer="pydantic_ai", distribution="pydantic-ai-slim", make=_pydantic_ai),
+    Library(
+        name="pydantic-ai", peer="pydantic_ai", distribution="pydantic-ai-slim", make=_pydantic_ai
+    ),
 )
 
 
@@ -718,7 +792,8 @@ class Run(NamedTuple):
 def run(library: Library) -> Run:
     convert = library.make()
     answers = {
-        target: {case: run_case(convert, target, messages) for case, messages in CASES.items()} for target in MODELS
+        target: {case: run_case(convert, target, messages) for case, messages in CASES.items()}
+        for target in MODELS
     }
     return Run(importlib.metadata.version(library.distribution), answers)
 
@@ -752,12 +827,18 @@ def long_history(turns: int = 250) -> list[JsonObject]:
     history: list[JsonObject] = [{"role": "system", "content": "Be brief."}]
     for number in range(turns):
         identifier = f"call_{number:024}"
-        history += [user(f"Question {number}"), calls(call(identifier)), result(f"sunny {number}", identifier)]
+        history += [
+            user(f"Question {number}"),
+            calls(call(identifier)),
+            result(f"sunny {number}", identifier),
+        ]
         history.append(assistant_message(f"Answer {number}"))
     return history[:-1]
 
 
-def best_milliseconds(prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7) -> float:
+def best_milliseconds(
+    prepare: Callable[[], Any], timed: Callable[[Any], Any], rounds: int = 7
+) -> float:
     """Return the shortest time of some work in milliseconds; each round prepares a new input."""
     times: list[float] = []
     for _ in range(rounds):
@@ -783,12 +864,16 @@ def cost_rows() -> Iterator[tuple[str, str]]:
 
     assert len(messages) == 1000  # noqa: PLR2004 - as the table says
     assert not bound.check_messages(messages)
-    reading = best_milliseconds(lambda: Conversation(tools), lambda value: value.read(messages, "openai"))
+    reading = best_milliseconds(
+        lambda: Conversation(tools), lambda value: value.read(messages, "openai")
+    )
     checking = best_milliseconds(lambda: None, lambda _: bound.check_messages(messages))
     yield "read 1,000 messages of OpenAI", f"{reading:.1f} ms"
     yield "check them", f"{checking:.1f} ms"
     for target, model in MODELS.items():
-        milliseconds = best_milliseconds(conversation, lambda value, to=target, of=model: value.request(to, model=of))
+        milliseconds = best_milliseconds(
+            conversation, lambda value, to=target, of=model: value.request(to, model=of)
+        )
         yield f"request of them to {target}", f"{milliseconds:.1f} ms"
     for target in MODELS:
         early, late = growth(target)
@@ -830,7 +915,13 @@ def seconds_of_turn(conversation: Any, target: str, number: int) -> float:
 def _response(message: JsonObject) -> JsonObject:
     finish = "tool_calls" if "tool_calls" in message else "stop"
     choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {"id": "r", "object": "chat.completion", "created": 0, "model": MODELS["openai"], "choices": [choice]}
+    return {
+        "id": "r",
+        "object": "chat.completion",
+        "created": 0,
+        "model": MODELS["openai"],
+        "choices": [choice],
+    }
 
 
 # --- tables -------------------------------------------------------------------------------------------------------
@@ -859,8 +950,12 @@ def validity(pythons: Mapping[str, str | None]) -> str:
         version, answers = run(library) if python is None else run_by(python, library)
         cells: list[str] = []
         for target in MODELS:
-            problems_by_case = {case: problems_of(case, target, answer) for case, answer in answers[target].items()}
-            cells.append(f"{sum(not problems for problems in problems_by_case.values())}/{len(CASES)}")
+            problems_by_case = {
+                case: problems_of(case, target, answer) for case, answer in answers[target].items()
+            }
+            cells.append(
+                f"{sum(not problems for problems in problems_by_case.values())}/{len(CASES)}"
+            )
             lines += [
                 f"- {library.name}, {target}, {case}: {'; '.join(problems)}"
                 for case, problems in problems_by_case.items()
@@ -874,8 +969,13 @@ def main() -> None:
     """Convert the histories, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--litellm", help="a Python that has litellm")
-    parser.add_argument("--pydantic-ai", help="a Python that has pydantic-ai-slim[anthropic,bedrock,cohere,google,...]")
-    parser.add_argument("--serve", choices=[library.name for library in LIBRARIES], help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--pydantic-ai",
+        help="a Python that has pydantic-ai-slim[anthropic,bedrock,cohere,google,...]",
+    )
+    parser.add_argument(
+        "--serve", choices=[library.name for library in LIBRARIES], help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
     if options.serve is not None:
         serve(options.serve)

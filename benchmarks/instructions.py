@@ -23,16 +23,30 @@ def instruction_rows() -> Iterator[Row]:
     if shutil.which("valgrind") is None:
         return
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/%p", sys.executable, __file__]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={folder}/%p",
+            sys.executable,
+            __file__,
+        ]
         completed = subprocess.run(
-            command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "0"}
+            command,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
         )
         totals: dict[tuple[str, str], dict[int, int]] = {}
         for line in completed.stdout.splitlines():
             child, count, subject, call_name = line.split("\t")
             total_match = _TOTAL.search(Path(folder, child).read_text())
-            totals.setdefault((subject, call_name), {})[int(count)] = int(total_match[1]) if total_match else 0
-    instructions_per_call = {key: (counted[_MANY] - counted[_FEW]) / (_MANY - _FEW) for key, counted in totals.items()}
+            totals.setdefault((subject, call_name), {})[int(count)] = (
+                int(total_match[1]) if total_match else 0
+            )
+    instructions_per_call = {
+        key: (counted[_MANY] - counted[_FEW]) / (_MANY - _FEW) for key, counted in totals.items()
+    }
     for (subject, call_name), counted in instructions_per_call.items():
         ratio = counted / instructions_per_call[subject, "floor"]
         note = (
@@ -54,11 +68,11 @@ def _count_each() -> None:
     import inspect
 
     from calls import floor_of, ours
-    from subjects import SUBJECTS
+    from subjects import SUBJECTS, WITH_CODE
 
     calls = {
         (subject.name, what): call
-        for subject in SUBJECTS
+        for subject in (*SUBJECTS, *WITH_CODE)
         for what, call in {"floor": floor_of(subject), **ours(subject)}.items()
         if not inspect.iscoroutinefunction(call)
     }

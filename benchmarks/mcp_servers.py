@@ -91,7 +91,9 @@ def floor_server() -> "Server[Any]":
     async def handle_call(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         text, structured = await FLOORS[params.name](**(params.arguments or {}))
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
+            content=[types.TextContent(type="text", text=text)],
+            structured_content=structured,
+            is_error=False,
         )
 
     list_handler = listing_server.get_request_handler("tools/list")
@@ -109,7 +111,9 @@ def servers() -> dict[str, Any]:
         "floor": InMemoryTransport(floor_server()),
         "toolshape": InMemoryTransport(server(Registry([add, order, shout]), "ours")),
         f"fastmcp {importlib.metadata.version('fastmcp')}": _fastmcp_transport(fast_server),
-        f"mcp {importlib.metadata.version('mcp')}, MCPServer": InMemoryTransport(sdk_server._lowlevel_server),
+        f"mcp {importlib.metadata.version('mcp')}, MCPServer": InMemoryTransport(
+            sdk_server._lowlevel_server
+        ),
     }
 
 
@@ -123,7 +127,8 @@ async def measure() -> dict[str, dict[str, float]]:
     times: dict[str, dict[str, list[float]]] = {}
     async with contextlib.AsyncExitStack() as stack:
         clients = {
-            name: await stack.enter_async_context(Client(server, mode="legacy")) for name, server in servers().items()
+            name: await stack.enter_async_context(Client(server, mode="legacy"))
+            for name, server in servers().items()
         }
         for client in clients.values():
             await client.list_tools()
@@ -131,7 +136,9 @@ async def measure() -> dict[str, dict[str, float]]:
         for tool, arguments in CALLS.items():
             for turn in range(TURNS + 1):
                 for name, client in clients.items():
-                    for _ in range(IN_A_ROW):  # a real process has one server, with its code in the caches
+                    for _ in range(
+                        IN_A_ROW
+                    ):  # a real process has one server, with its code in the caches
                         started = perf_counter()
                         result = await client.call_tool(tool, arguments)
                         elapsed = perf_counter() - started

@@ -30,7 +30,10 @@ SCHEMA = {
         "line": {"type": "integer"},
         "options": {
             "type": "object",
-            "properties": {"force": {"type": "boolean"}, "tags": {"type": "array", "items": {"type": "string"}}},
+            "properties": {
+                "force": {"type": "boolean"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
         },
     },
 }
@@ -54,7 +57,11 @@ SGLANG = {
     "hermes": "hermes", "qwen3_coder": "qwen3_coder", "llama3_json": "llama3", "deepseek_v3": "deepseekv3", "deepseek_v31": "deepseekv31", "deepseek_v32": "deepseekv32", "glm45": "glm45", "kimi_k2": "kimi_k2",
     "minimax_m2": "minimax-m2", "harmony": "gpt-oss",
 }  # fmt: skip
-BARE = {"llama3_json", "pythonic", "json"}  # formats whose calls are read only where the text begins
+BARE = {
+    "llama3_json",
+    "pythonic",
+    "json",
+}  # formats whose calls are read only where the text begins
 STEP = 17  # characters between the positions at which a text is cut into two pieces
 PIECE = 4  # characters, about a token
 REPEATS = 50
@@ -85,7 +92,9 @@ def floor_of(said: str) -> float:
     """Return the seconds that one regular expression and ``json.loads`` take for a text of this length."""
     hermes = text.write("hermes", CALLS)
     pattern = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
-    seconds = measure_shortest(lambda: [json.loads(call_text) for call_text in pattern.findall(hermes)])
+    seconds = measure_shortest(
+        lambda: [json.loads(call_text) for call_text in pattern.findall(hermes)]
+    )
     return seconds * len(said) / len(hermes)
 
 
@@ -100,7 +109,9 @@ def is_right(calls: list[Any]) -> bool:
     read_calls = []
     for name, arguments in calls:
         try:
-            read_calls.append((name, json.loads(arguments) if isinstance(arguments, str) else arguments))
+            read_calls.append(
+                (name, json.loads(arguments) if isinstance(arguments, str) else arguments)
+            )
         except ValueError:
             return False
     return read_calls == CALLS
@@ -117,7 +128,9 @@ class Peer:
         options: Additional keys of a request with several pieces.
     """
 
-    def __init__(self, python: str, script: str, folder: str, names: Mapping[str, str], **options: str) -> None:
+    def __init__(
+        self, python: str, script: str, folder: str, names: Mapping[str, str], **options: str
+    ) -> None:
         self.names = names
         self.options = options
         command = [python, str(Path(__file__).with_name(script)), folder]
@@ -143,11 +156,15 @@ class Peer:
         kilobytes = len(sample.encode()) / 1000
         answers = [self.ask(name, pieces, REPEATS) for pieces in ([sample], pieces_of(sample))]
         times = [
-            f"{answer['seconds'] / kilobytes * 1e6:.0f}" if is_right(answer.get("calls", [])) else "wrong"
+            f"{answer['seconds'] / kilobytes * 1e6:.0f}"
+            if is_right(answer.get("calls", []))
+            else "wrong"
             for answer in answers
         ]
         splits = splits_of(sample)
-        wrong_count = sum(not is_right(self.ask(name, split, 1).get("calls", [])) for split in splits)
+        wrong_count = sum(
+            not is_right(self.ask(name, split, 1).get("calls", [])) for split in splits
+        )
         return [*times, f"{wrong_count} of {len(splits)}"]
 
 
@@ -156,13 +173,16 @@ def make_row(name: str, peers: Sequence[Peer]) -> str:
     sample = ("" if name in BARE else PROSE) + text.write(name, CALLS, SCHEMAS)
     kilobytes = len(sample.encode()) / 1000
     pieces = pieces_of(sample)
-    assert is_right([(call.name, call.arguments) for call in text.read(name, sample, SCHEMAS).calls]), name
+    assert is_right(
+        [(call.name, call.arguments) for call in text.read(name, sample, SCHEMAS).calls]
+    ), name
     whole_time = measure_shortest(lambda: text.read(name, sample, SCHEMAS)) / kilobytes
     streamed_time = measure_shortest(lambda: read_stream(name, pieces)) / kilobytes
     floor_time = floor_of(sample) / kilobytes
     splits = splits_of(sample)
     wrong_count = sum(
-        not is_right([(call.name, call.arguments) for call in read_stream(name, split)]) for split in splits
+        not is_right([(call.name, call.arguments) for call in read_stream(name, split)])
+        for split in splits
     )
     times = [f"{seconds * 1e6:.0f}" for seconds in (floor_time, whole_time, streamed_time)]
     cells = [f"`{name}`", *times, f"{wrong_count} of {len(splits)}"]
@@ -172,7 +192,9 @@ def make_row(name: str, peers: Sequence[Peer]) -> str:
 def main() -> None:
     """Print the table, and write it to ``RESULTS``."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", help="an interpreter with the packages that the parsers of the servers import")
+    parser.add_argument(
+        "--python", help="an interpreter with the packages that the parsers of the servers import"
+    )
     parser.add_argument("--sglang", help="the folder of an unpacked wheel of SGLang")
     parser.add_argument("--vllm", help="the folder that holds vLLM's package")
     options = parser.parse_args()
@@ -187,7 +209,9 @@ def main() -> None:
         peers.append(Peer(python, "vllm_parsers.py", options.vllm, vllm_names, marks="alone"))
         heads.append("vLLM")
     columns = ["format", "floor", "whole", "streamed", "wrong splits"]
-    columns += [f"{head}, {column}" for head in heads for column in ("whole", "streamed", "wrong splits")]
+    columns += [
+        f"{head}, {column}" for head in heads for column in ("whole", "streamed", "wrong splits")
+    ]
     lines = [
         "# Calls in text",
         "",

@@ -249,15 +249,18 @@ def outcome_of(ask: Ask, provider: str, kind: Any, value: Any, *, is_ours: bool)
             if fake.refused:
                 return Outcome(False, False, False, f"refused: {fake.refused[0].rule}")
             return Outcome(
-                is_accepted, any(strict), False, "not sayable" if unsayable else f"not read: {type(error).__name__}"
+                is_accepted,
+                any(strict),
+                False,
+                "not sayable" if unsayable else f"not read: {type(error).__name__}",
             )
     if fake.refused:
         return Outcome(False, False, False, f"refused: {fake.refused[0].rule}")
     adapter = TypeAdapter(kind)
     try:
-        is_equal = isinstance(returned_value, type(value)) and adapter.dump_json(returned_value) == adapter.dump_json(
-            value
-        )
+        is_equal = isinstance(returned_value, type(value)) and adapter.dump_json(
+            returned_value
+        ) == adapter.dump_json(value)
     except Exception:
         is_equal = False
     return Outcome(True, any(strict), is_equal, "" if is_equal else "silently another value")
@@ -291,7 +294,9 @@ def _google(url: str) -> Any:
     from google import genai
 
     client = genai.Client(api_key="none", http_options={"base_url": url})
-    CLIENTS.append(client)  # a client that is garbage-collected closes the connection of its running call
+    CLIENTS.append(
+        client
+    )  # a client that is garbage-collected closes the connection of its running call
     return client
 
 
@@ -309,7 +314,11 @@ def ours() -> dict[str, Ask]:
 def sdk_helpers() -> dict[str, Ask]:
     def parsed(kind: Any, url: str) -> Any:
         config: Any = {"response_mime_type": "application/json", "response_schema": kind}
-        return _google(url).models.generate_content(model="gemini-3-pro", contents="Go.", config=config).parsed
+        return (
+            _google(url)
+            .models.generate_content(model="gemini-3-pro", contents="Go.", config=config)
+            .parsed
+        )
 
     return {
         "openai": lambda kind, url: _openai(url).chat.completions.parse(model="gpt-5", messages=QUESTION, response_format=kind).choices[0].message.parsed,
@@ -344,7 +353,9 @@ def pydantic_ai_peer() -> dict[str, Ask]:
 
     def asking(made: Callable[[str], Any]) -> Ask:
         def ask(kind: Any, url: str) -> Any:
-            agent = pydantic_ai.Agent(made(url), output_type=pydantic_ai.NativeOutput(kind), retries=0)
+            agent = pydantic_ai.Agent(
+                made(url), output_type=pydantic_ai.NativeOutput(kind), retries=0
+            )
             return agent.run_sync("Go.").output
 
         return ask
@@ -362,7 +373,9 @@ def langchain_peer() -> dict[str, Ask]:
     import langchain_openai
 
     def asking(made: Callable[[str], Any]) -> Ask:
-        return lambda kind, url: made(url).with_structured_output(kind, method="json_schema").invoke("Go.")
+        return lambda kind, url: (
+            made(url).with_structured_output(kind, method="json_schema").invoke("Go.")
+        )
 
     return {
         "openai": asking(lambda url: langchain_openai.ChatOpenAI(model="gpt-5", base_url=f"{url}/v1", api_key="none", max_retries=0)),
@@ -376,7 +389,10 @@ PEERS: dict[str, tuple[Callable[[], dict[str, Ask]], list[str]]] = {
     "the SDK's helper": (sdk_helpers, ["openai", "anthropic", "google-genai"]),
     "pydantic-ai": (pydantic_ai_peer, ["pydantic-ai-slim"]),
     "instructor": (instructor_peer, ["instructor"]),
-    "langchain": (langchain_peer, ["langchain-openai", "langchain-anthropic", "langchain-google-genai"]),
+    "langchain": (
+        langchain_peer,
+        ["langchain-openai", "langchain-anthropic", "langchain-google-genai"],
+    ),
 }
 PROVIDERS = ("openai", "anthropic", "gemini")
 
@@ -401,15 +417,21 @@ def measure(libraries: list[str]) -> dict[str, Any]:
 
 def row(provider: str, library: str, outcomes: dict[str, Any]) -> str:
     of_provider = [Outcome(*outcome) for outcome in outcomes.values()]
-    failures = Counter(outcome.failure.partition(":")[0] for outcome in of_provider if outcome.failure)
+    failures = Counter(
+        outcome.failure.partition(":")[0] for outcome in of_provider if outcome.failure
+    )
     shown = ", ".join(f"{count} {failure}" for failure, count in failures.most_common())
     counts = " | ".join(str(sum(flags)) for flags in list(zip(*of_provider, strict=True))[:3])
     return f"| {provider} | {library} | {counts} | {shown} |"
 
 
 def format_page(found: dict[str, Any]) -> str:
-    columns = [(provider, library) for provider in PROVIDERS for library in PEERS if library in found]
-    versions = ", ".join(dict.fromkeys(each for library in found.values() for each in library["versions"]))
+    columns = [
+        (provider, library) for provider in PROVIDERS for library in PEERS if library in found
+    ]
+    versions = ", ".join(
+        dict.fromkeys(each for library in found.values() for each in library["versions"])
+    )
     lines = [
         "# Answers in a type, beside other libraries", "",
         f"`nox -s outputs` at {commit_of(Path(toolshape.__file__))}; {versions}.", "",
@@ -423,10 +445,18 @@ def format_page(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     for provider in PROVIDERS:
         libraries = [library for at, library in columns if at == provider]
-        lines += ["", f"| at {provider} | {' | '.join(libraries)} |", "|---" * (len(libraries) + 1) + "|"]
+        lines += [
+            "",
+            f"| at {provider} | {' | '.join(libraries)} |",
+            "|---" * (len(libraries) + 1) + "|",
+        ]
         for name, _, _ in TYPES:
-            outcomes = [Outcome(*found[library]["outcomes"][provider][name]) for library in libraries]
-            lines.append(f"| {name.replace('|', 'or')} | {' | '.join(each.failure or 'yes' for each in outcomes)} |")
+            outcomes = [
+                Outcome(*found[library]["outcomes"][provider][name]) for library in libraries
+            ]
+            lines.append(
+                f"| {name.replace('|', 'or')} | {' | '.join(each.failure or 'yes' for each in outcomes)} |"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -435,7 +465,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("libraries", nargs="+", choices=PEERS)
     parser.add_argument("--to", type=Path, help="Write what came of them to this file.")
-    parser.add_argument("--others", type=Path, help="A file with what came of the others; write the page.")
+    parser.add_argument(
+        "--others", type=Path, help="A file with what came of the others; write the page."
+    )
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")

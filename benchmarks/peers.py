@@ -81,7 +81,9 @@ def _ai_exporter(tools: Sequence[Any]) -> Run:
     async def export() -> Any:
         tools_by_name = await toolset.get_tools(context)
         definitions = [tool.tool_def for tool in tools_by_name.values()]
-        return model.customize_request_parameters(ModelRequestParameters(function_tools=definitions)).function_tools
+        return model.customize_request_parameters(
+            ModelRequestParameters(function_tools=definitions)
+        ).function_tools
 
     return export
 
@@ -99,7 +101,9 @@ def _ai_caller(tool: Any, text: str) -> Run:
     manager = asyncio.run(ToolManager(toolset).for_run_step(_ai_context()))
 
     async def call() -> Any:
-        return await manager.handle_call(ToolCallPart(tool_name=tool.name, args=text, tool_call_id="c"))
+        return await manager.handle_call(
+            ToolCallPart(tool_name=tool.name, args=text, tool_call_id="c")
+        )
 
     return call
 
@@ -124,7 +128,9 @@ def _agents_caller(tool: Any, text: str) -> Run:
     from agents.tool_context import ToolContext
 
     async def call() -> Any:
-        context = ToolContext(context=None, tool_name=tool.name, tool_call_id="c", tool_arguments=text)
+        context = ToolContext(
+            context=None, tool_name=tool.name, tool_call_id="c", tool_arguments=text
+        )
         return await invoke_function_tool(function_tool=tool, context=context, arguments=text)
 
     return call
@@ -207,7 +213,9 @@ def _genai_exporter(tools: Sequence[Any]) -> Run:
     from google.genai.types import FunctionDeclaration
 
     make = functools.partial(
-        FunctionDeclaration.from_callable_with_api_option, api_option="GEMINI_API", use_json_schema=True
+        FunctionDeclaration.from_callable_with_api_option,
+        api_option="GEMINI_API",
+        use_json_schema=True,
     )
     return lambda: [make(callable=tool).model_dump(exclude_none=True) for tool in tools]
 

@@ -44,7 +44,9 @@ def weather(city: str, days: int = 1, unit: Literal["celsius", "fahrenheit"] = "
 
 
 @tool
-def search(query: str, tags: list[str] | None = None, limit: int = 10, window: Window | None = None) -> str:
+def search(
+    query: str, tags: list[str] | None = None, limit: int = 10, window: Window | None = None
+) -> str:
     """Search."""
     return f"{query} {tags} {limit} {window}"
 
@@ -64,7 +66,10 @@ def book(hotel: str, nights: int, guests: list[str]) -> str:
 TOOLS = Registry([weather, search, move, book])
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("weather", {"city": "Bonn", "days": 2}),
-    ("search", {"query": "tea in Bonn", "tags": ["a", "b"], "window": {"since": "2026-11-01", "hours": 3}}),
+    (
+        "search",
+        {"query": "tea in Bonn", "tags": ["a", "b"], "window": {"since": "2026-11-01", "hours": 3}},
+    ),
     ("move", {"to": "left", "steps": 2}),
     ("book", {"hotel": "Ritz", "nights": 2, "guests": ["Ann", "Bob"]}),
     ("weather", {"city": "Bonn", "days": "2", "unit": "Celsius"}),
@@ -91,7 +96,13 @@ def record_trace(path: Path, responses: int) -> None:
         usage = {"prompt_tokens": 211, "completion_tokens": 30, "total_tokens": 241}
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
         bound.dispatch(
-            {"id": f"r{number}", "object": "chat.completion", "model": "gpt-5", "choices": [choice], "usage": usage}
+            {
+                "id": f"r{number}",
+                "object": "chat.completion",
+                "model": "gpt-5",
+                "choices": [choice],
+                "usage": usage,
+            }
         )
 
 
@@ -122,7 +133,8 @@ def main() -> None:
         record_trace(path, options.responses)
         megabytes = path.stat().st_size / 1e6
         pool_factories = {
-            worker_count: partial(ProcessPoolExecutor, worker_count, mp_context=context) for worker_count in (1, 2)
+            worker_count: partial(ProcessPoolExecutor, worker_count, mp_context=context)
+            for worker_count in (1, 2)
         }
         seconds: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(5):

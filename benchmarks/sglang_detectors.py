@@ -59,7 +59,9 @@ def load(folder: Path) -> Any:
     for model_class in (Function, Tool):
         setattr(protocol, model_class.__name__, model_class)
     sys.modules[protocol.__name__] = protocol
-    return importlib.import_module("sglang.srt.function_call.function_call_parser").FunctionCallParser
+    return importlib.import_module(
+        "sglang.srt.function_call.function_call_parser"
+    ).FunctionCallParser
 
 
 def calls_of(parser_class: Any, name: str, pieces: list[str], tools: list[Tool]) -> list[list[Any]]:

@@ -3,13 +3,22 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, model_validator
 
 from toolshape import Tool, tool
 
-__all__ = ["SUBJECTS", "Line", "Order", "Subject", "anthropic_response", "gemini_response", "openai_response"]
+__all__ = [
+    "SUBJECTS",
+    "WITH_CODE",
+    "Line",
+    "Order",
+    "Subject",
+    "anthropic_response",
+    "gemini_response",
+    "openai_response",
+]
 
 
 class Line(BaseModel):
@@ -88,6 +97,49 @@ def search(
     return q
 
 
+def _without_commas(value: Any) -> Any:
+    return value.replace(",", "") if isinstance(value, str) else value
+
+
+def pay(cents: Annotated[int, BeforeValidator(_without_commas)], payee: str, days: int = 3) -> str:
+    """Pay an amount.
+
+    Args:
+        cents: The amount.
+        payee: Who is paid.
+        days: When.
+
+    Returns:
+        Who was paid.
+    """
+    del cents, days
+    return payee
+
+
+class Booking(BaseModel):
+    room: str
+    nights: int = 1
+    guests: int = 1
+    price: float = 0.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def passes(cls, value: Any) -> Any:
+        return value
+
+
+def book(booking: Booking) -> str:
+    """Book a room.
+
+    Args:
+        booking: The booking.
+
+    Returns:
+        The room.
+    """
+    return booking.room
+
+
 def ping() -> str:
     """Ping the service.
 
@@ -119,7 +171,9 @@ class Subject:
         return tool(self.function)
 
 
-def _weather_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+def _weather_floor(
+    validate_json: Callable[..., Any], function: Callable[..., Any], text: str
+) -> Callable[[], Any]:
     def floor() -> Any:
         model = validate_json(text, strict=True)
         return function(city=model.city, units=model.units, days=model.days)
@@ -127,25 +181,52 @@ def _weather_floor(validate_json: Callable[..., Any], function: Callable[..., An
     return floor
 
 
-def _order_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+def _order_floor(
+    validate_json: Callable[..., Any], function: Callable[..., Any], text: str
+) -> Callable[[], Any]:
     def floor() -> Any:
         return function(order=validate_json(text, strict=True).order)
 
     return floor
 
 
-def _search_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+def _search_floor(
+    validate_json: Callable[..., Any], function: Callable[..., Any], text: str
+) -> Callable[[], Any]:
     def floor() -> Any:
         m = validate_json(text, strict=True)
-        return function(q=m.q, a=m.a, b=m.b, c=m.c, d=m.d, e=m.e, f=m.f, g=m.g, h=m.h, i=m.i, j=m.j, k=m.k)
+        return function(
+            q=m.q, a=m.a, b=m.b, c=m.c, d=m.d, e=m.e, f=m.f, g=m.g, h=m.h, i=m.i, j=m.j, k=m.k
+        )
 
     return floor
 
 
-def _ping_floor(validate_json: Callable[..., Any], function: Callable[..., Any], text: str) -> Callable[[], Any]:
+def _ping_floor(
+    validate_json: Callable[..., Any], function: Callable[..., Any], text: str
+) -> Callable[[], Any]:
     def floor() -> Any:
         validate_json(text, strict=True)
         return function()
+
+    return floor
+
+
+def _pay_floor(
+    validate_json: Callable[..., Any], function: Callable[..., Any], text: str
+) -> Callable[[], Any]:
+    def floor() -> Any:
+        model = validate_json(text)
+        return function(cents=model.cents, payee=model.payee, days=model.days)
+
+    return floor
+
+
+def _book_floor(
+    validate_json: Callable[..., Any], function: Callable[..., Any], text: str
+) -> Callable[[], Any]:
+    def floor() -> Any:
+        return function(booking=validate_json(text).booking)
 
     return floor
 
@@ -181,20 +262,64 @@ SUBJECTS = (
         wanted="shoes",
         floor=_search_floor,
     ),
-    Subject(name="no arguments", function=ping, given={}, nulled={}, slipped=None, wanted="pong", floor=_ping_floor),
+    Subject(
+        name="no arguments",
+        function=ping,
+        given={},
+        nulled={},
+        slipped=None,
+        wanted="pong",
+        floor=_ping_floor,
+    ),
 )
+
+
+_BOOKING = {"room": "12", "nights": 2, "guests": 2, "price": 80.5}
+WITH_CODE = (
+    Subject(
+        name="a field's validator",
+        function=pay,
+        given={"cents": 1250, "payee": "Ann"},
+        nulled={"cents": 1250, "payee": "Ann", "days": None},
+        slipped={"cents": 1250, "payee": "Ann", "days": "2"},
+        wanted="Ann",
+        floor=_pay_floor,
+    ),
+    Subject(
+        name="a model's validator",
+        function=book,
+        given={"booking": _BOOKING},
+        nulled={"booking": _BOOKING},
+        slipped={"booking": {**_BOOKING, "nights": "2"}},
+        wanted="12",
+        floor=_book_floor,
+    ),
+)
+"""Tools with a before validator of the author's, of one field and of a whole model."""
 
 
 def openai_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion that calls one tool, as OpenAI sends it."""
-    call = {"id": "call_9mTzGhqTqJ", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call], "annotations": []}
+    call = {
+        "id": "call_9mTzGhqTqJ",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
+    message = {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "tool_calls": [call],
+        "annotations": [],
+    }
     return {
         "id": "chatcmpl-CfzP1sEJ8QgQ",
         "object": "chat.completion",
         "created": 1763654400,
         "model": "gpt-5-mini-2025-08-07",
-        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}],
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
+        ],
         "usage": {"prompt_tokens": 91, "completion_tokens": 17, "total_tokens": 108},
         "service_tier": "default",
         "system_fingerprint": None,
@@ -203,7 +328,12 @@ def openai_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def anthropic_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a message that calls one tool, as Anthropic sends it."""
-    call = {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": name, "input": arguments}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_01A09q90qw90lq917835lq9",
+        "name": name,
+        "input": arguments,
+    }
     return {
         "id": "msg_01Aq9w938a90dw8q",
         "type": "message",
@@ -222,7 +352,11 @@ def gemini_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     content = {"role": "model", "parts": [part]}
     return {
         "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
-        "usageMetadata": {"promptTokenCount": 91, "candidatesTokenCount": 17, "totalTokenCount": 108},
+        "usageMetadata": {
+            "promptTokenCount": 91,
+            "candidatesTokenCount": 17,
+            "totalTokenCount": 108,
+        },
         "modelVersion": "gemini-2.5-flash",
         "responseId": "yXUyaZ2vGYqQ",
     }

@@ -97,7 +97,15 @@ PARSERS: dict[str, tuple[str, ...]] = {
     "minimax_m2": ("minimax_m2",), "minimax_m3": ("minimax_m3",), "mistral": ("mistral",), "mistral_old": ("mistral_old",), "muse": ("muse",), "olmo3": ("olmo3",), "phi4": ("phi4_mini_json",),
     "pythonic": ("pythonic", "llama4_pythonic"), "qwen3_coder": ("qwen3_coder",), "seed_oss": ("seed_oss",), "step3": ("step3",), "tool_calls": ("jamba", "hunyuan_a13b"),
 }  # fmt: skip
-EMPTY = {"torch", "transformers", "xgrammar", "triton", "prometheus_client", "mistral_common", "openai_harmony"}
+EMPTY = {
+    "torch",
+    "transformers",
+    "xgrammar",
+    "triton",
+    "prometheus_client",
+    "mistral_common",
+    "openai_harmony",
+}
 PACKAGES = {
     "vllm", "vllm.entrypoints", "vllm.entrypoints.generate", "vllm.entrypoints.generate.base", "vllm.entrypoints.cohere", "vllm.entrypoints.openai", "vllm.entrypoints.openai.chat_completion", "vllm.entrypoints.serve",
     "vllm.entrypoints.serve.engine", "vllm.parser", "vllm.renderers", "vllm.renderers.chat_utils", "vllm.utils",
@@ -163,15 +171,23 @@ class Tokenizer:
 
     def decode(self, ids: Any, **_: Any) -> str:
         """Return the text of some ids."""
-        return "".join(self.texts[token_id] for token_id in ([ids] if isinstance(ids, int) else ids))
+        return "".join(
+            self.texts[token_id] for token_id in ([ids] if isinstance(ids, int) else ids)
+        )
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         """Return the id of a token, or the ids of some tokens."""
-        return self.ids.get(tokens) if isinstance(tokens, str) else [self.ids.get(token) for token in tokens]
+        return (
+            self.ids.get(tokens)
+            if isinstance(tokens, str)
+            else [self.ids.get(token) for token in tokens]
+        )
 
     def convert_ids_to_tokens(self, ids: Any, **_: Any) -> Any:
         """Return the token of an id, or the tokens of some ids."""
-        return self.texts[ids] if isinstance(ids, int) else [self.texts[token_id] for token_id in ids]
+        return (
+            self.texts[ids] if isinstance(ids, int) else [self.texts[token_id] for token_id in ids]
+        )
 
     def convert_tokens_to_string(self, tokens: Sequence[str]) -> str:
         """Return the text of some tokens."""
@@ -230,7 +246,9 @@ def tokenizer_of(name: str) -> Tokenizer:
 def make_request(tools: list[Any]) -> Any:
     """Return a vLLM chat request with some tools."""
     protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
-    request = protocol.ChatCompletionRequest(messages=[{"role": "user", "content": ""}], model="model")
+    request = protocol.ChatCompletionRequest(
+        messages=[{"role": "user", "content": ""}], model="model"
+    )
     request.tools = [protocol.ChatCompletionToolsParam(function=tool) for tool in tools] or None
     request.tool_choice = "auto"
     return request
@@ -277,7 +295,9 @@ def parse_whole(name: str, said: str, ids: list[int], request: Any) -> list[list
     return [[call.name, call.arguments] for call in calls or []]
 
 
-def parse_streamed(name: str, steps: list[tuple[str, list[int]]], request: Any, end: str = "step") -> list[list[Any]]:
+def parse_streamed(
+    name: str, steps: list[tuple[str, list[int]]], request: Any, end: str = "step"
+) -> list[list[Any]]:
     """Parse a text that arrives piece by piece; return the calls that a client assembles from the deltas."""
     parser = parser_of(name)(tokenizer_of(name), request.tools)
     if end == "step":

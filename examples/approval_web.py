@@ -25,7 +25,9 @@ from toolshape import Conversation, Registry, tool
 from toolshape.ledger import Ledger
 from toolshape.testing import Fake
 
-FOLDER = Path(os.environ.get("DESK_FOLDER") or tempfile.mkdtemp(prefix="desk-"))  # every process of the desk shares it
+FOLDER = Path(
+    os.environ.get("DESK_FOLDER") or tempfile.mkdtemp(prefix="desk-")
+)  # every process of the desk shares it
 MOST = 100  # euros; a larger refund needs approval
 
 
@@ -76,7 +78,9 @@ def continue_chat(chat: Conversation) -> None:
     with Ledger(str(FOLDER / "calls.db")) as ledger:
         while not chat.pending:
             store(chat)
-            response = openai.OpenAI().chat.completions.create(**chat.request("openai", model="gpt-5"))
+            response = openai.OpenAI().chat.completions.create(
+                **chat.request("openai", model="gpt-5")
+            )
             if not chat.dispatch(response, ledger=ledger):
                 break
     store(chat)

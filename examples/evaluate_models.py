@@ -20,7 +20,9 @@ from toolshape.testing import Fake
 
 
 @tool(effects=["read"])
-def find_flights(origin: str, destination: str, day: str, cabin: Literal["economy", "business"] = "economy") -> str:
+def find_flights(
+    origin: str, destination: str, day: str, cabin: Literal["economy", "business"] = "economy"
+) -> str:
     """Find flights.
 
     Args:
@@ -43,14 +45,19 @@ CASES = [
     Case(
         "plain question",
         "Which flights go from Berlin to Lisbon on 3 May 2027?",
-        expected=[Expect(find_flights, origin="BER", destination="LIS", day="2027-05-03"), never(book_flight)],
+        expected=[
+            Expect(find_flights, origin="BER", destination="LIS", day="2027-05-03"),
+            never(book_flight),
+        ],
     ),
     Case(
         "business class",
         "I need a business seat from BER to LIS on 2027-05-03.",
         expected=[Expect.subset(find_flights, cabin="business", destination=matching("^LIS$"))],
     ),
-    Case("small talk", "Thank you, that is all.", expected=[never(find_flights), never(book_flight)]),
+    Case(
+        "small talk", "Thank you, that is all.", expected=[never(find_flights), never(book_flight)]
+    ),
 ]
 
 
@@ -89,7 +96,9 @@ def script(gpt: Fake, claude: Fake) -> None:
 def main(arguments: list[str]) -> Run:
     with ExitStack() as stack:
         if "--live" not in arguments:
-            gpt, claude = (stack.enter_context(Fake(name, tools)) for name in ("openai", "anthropic"))
+            gpt, claude = (
+                stack.enter_context(Fake(name, tools)) for name in ("openai", "anthropic")
+            )
             os.environ.update({**gpt.env, **claude.env})
             script(gpt, claude)
         run = asyncio.run(evaluate(tools, CASES, models(), trials=3, limit=1))

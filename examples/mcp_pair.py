@@ -68,7 +68,10 @@ async def call_from_other_client() -> None:
         answer = await client.call_tool("stock", {"sku": "B-1"})
         print("stock of B-1:", answer.structured_content)
         refused = await client.call_tool("reserve", {"sku": "B-1", "count": "many"})
-        print("count=many:", next(getattr(content, "text", "") for content in refused.content).splitlines()[-1])
+        print(
+            "count=many:",
+            next(getattr(content, "text", "") for content in refused.content).splitlines()[-1],
+        )
 
 
 async def call_from_our_model() -> None:

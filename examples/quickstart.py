@@ -38,15 +38,27 @@ tools = Registry([find_order, create_ticket])
 
 CALLS = [
     ("find_order", {"order_id": 45128}),  # a number where the tool wants a string
-    ("create_ticket", {"order_id": "45128", "reason": "It leaks.", "urgent": "true"}),  # a string for a boolean
+    (
+        "create_ticket",
+        {"order_id": "45128", "reason": "It leaks.", "urgent": "true"},
+    ),  # a string for a boolean
 ]
 OPENAI_CALLS = [
-    {"id": f"call_{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    {
+        "id": f"call_{i}",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
     for i, (name, arguments) in enumerate(CALLS)
 ]
 RESPONSES: dict[str, dict[str, Any]] = {
     "openai": {
-        "choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": OPENAI_CALLS}}]
+        "choices": [
+            {
+                "finish_reason": "tool_calls",
+                "message": {"role": "assistant", "tool_calls": OPENAI_CALLS},
+            }
+        ]
     },
     "anthropic": {
         "type": "message",
@@ -71,7 +83,9 @@ def play_turn(provider: ProviderName) -> None:
         for path, rule, before, after in result.coercions:
             print(f"    coerced: {path} was {before!r}, is {after!r} (rule {rule})")
         text = result.text.replace("\n", "\n      ")
-        print(f"    gave: {text}" if result.ok else f"    refused, and the model reads:\n      {text}")
+        print(
+            f"    gave: {text}" if result.ok else f"    refused, and the model reads:\n      {text}"
+        )
     roles = [message["role"] for message in results.turn]
     print(f"  to go on with: {len(results.turn)} messages ({', '.join(roles)})\n")
 

@@ -33,7 +33,9 @@ def find_order(order_id: str, *, sessions: Injected[Sessions]) -> str:
         order_id: The order number, digits only.
     """
     with sessions() as session:
-        state = session.execute(text("select state from orders where id = :id"), {"id": order_id}).scalar()
+        state = session.execute(
+            text("select state from orders where id = :id"), {"id": order_id}
+        ).scalar()
     if state is None:
         raise ToolError(f"There is no order {order_id}.")
     return str(state)
@@ -48,7 +50,9 @@ def open_ticket(order_id: str, reason: str, *, sessions: Injected[Sessions]) -> 
         reason: What the customer says, in a sentence.
     """
     with sessions() as session, session.begin():
-        session.execute(text("insert into tickets values (:id, :reason)"), {"id": order_id, "reason": reason})
+        session.execute(
+            text("insert into tickets values (:id, :reason)"), {"id": order_id, "reason": reason}
+        )
     return f"T-{order_id}"
 
 
@@ -56,7 +60,9 @@ tools = Registry([find_order, open_ticket])
 
 
 def ask_openai(chat: Conversation) -> Any:
-    return openai.OpenAI(max_retries=0).chat.completions.create(**chat.request("openai", model="gpt-5"))
+    return openai.OpenAI(max_retries=0).chat.completions.create(
+        **chat.request("openai", model="gpt-5")
+    )
 
 
 def ask_anthropic(chat: Conversation) -> Any:
@@ -81,7 +87,7 @@ def turn(chat: Conversation, sessions: Sessions) -> str:
     """Ask until a provider answers in words. If a provider fails, the next provider continues the same conversation."""
     for name, ask in PROVIDERS.items():
         try:
-            while chat.dispatch(ask(chat), inject={"sessions": sessions}):
+            while chat.dispatch(ask(chat), inject={"sessions": sessions}).goes_on:
                 continue
         except FAILURES as error:
             print(f"{name} failed ({type(error).__name__}), after {len(chat)} messages")
@@ -91,7 +97,9 @@ def turn(chat: Conversation, sessions: Sessions) -> str:
 
 
 def database() -> Sessions:
-    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    engine = create_engine(
+        "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
+    )
     with engine.begin() as connection:
         connection.execute(text("create table orders (id text primary key, state text)"))
         connection.execute(text("create table tickets (order_id text, reason text)"))
@@ -109,7 +117,9 @@ def main(arguments: list[str]) -> None:
             fakes["openai"].fails(429)
             fakes["anthropic"].calls("open_ticket", order_id="45128", reason="The lid is broken.")
             fakes["anthropic"].fails(529)
-            fakes["gemini"].says("Your kettle was sent on Monday. I opened ticket T-45128 for the lid.")
+            fakes["gemini"].says(
+                "Your kettle was sent on Monday. I opened ticket T-45128 for the lid."
+            )
         sessions, chat = database(), Conversation(tools)
         chat.user("Where is order 45128? And its lid is broken.")
         print(turn(chat, sessions))

@@ -1,5 +1,6 @@
 """PostgreSQL of the distribution, started by the test that needs it."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -17,13 +18,21 @@ def binaries():
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     """A server of our own, which listens at a socket in a folder."""
-    where = binaries()
-    if where is None:
+    if binaries() is None:
         assert not os.environ.get("TOOLSHAPE_ALL_INSTALLED"), "PostgreSQL must be installed here"
         pytest.skip("PostgreSQL is not installed")
     pytest.importorskip("psycopg")
+    with running_server() as url:
+        yield url
+
+
+@contextlib.contextmanager
+def running_server():
+    """Start a server, and yield the address of its database; the server is gone afterwards."""
+    where = binaries()
+    assert where is not None, "PostgreSQL is not installed"
     folder = Path(f"/tmp/toolshape-{uuid.uuid4().hex[:8]}")
     folder.mkdir(mode=0o755)
     as_user = {}
@@ -38,6 +47,8 @@ def postgres(tmp_path_factory):
     run(where / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "--no-sync")
     options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=100"
     run(where / "pg_ctl", "-D", data, "-w", "-o", options, "-l", folder / "log", "start")
-    yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
-    run(where / "pg_ctl", "-D", data, "-m", "immediate", "stop")
-    shutil.rmtree(folder)
+    try:
+        yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
+    finally:
+        run(where / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder)

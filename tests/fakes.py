@@ -26,7 +26,9 @@ def path_of(provider: str, model: str, *, stream: bool) -> str:
     """The address of a request."""
     family = get(provider).family
     if family == "gemini":
-        return f"/v1beta/models/{model}:" + ("streamGenerateContent?alt=sse" if stream else "generateContent")
+        return f"/v1beta/models/{model}:" + (
+            "streamGenerateContent?alt=sse" if stream else "generateContent"
+        )
     if family == "bedrock":
         return f"/model/{model}/converse" + ("-stream" if stream else "")
     return _PATHS[family]

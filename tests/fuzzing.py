@@ -89,7 +89,11 @@ def registries(acts: Acts) -> list[Registry]:
 
         rules = dict.fromkeys(RULES, True) if index > 4 else None
         strict = "auto" if index % 2 else False
-        made.append(Registry([one, two], coerce=rules, strict=strict, feedback="json" if index % 2 else "lines"))
+        made.append(
+            Registry(
+                [one, two], coerce=rules, strict=strict, feedback="json" if index % 2 else "lines"
+            )
+        )
     return made
 
 
@@ -123,7 +127,9 @@ def mutated(node: Any, chance: random.Random, times: int) -> Any:
 
 
 def inner(node: Any) -> Any:
-    steps = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    steps = (
+        list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    )
     for step in steps:
         yield node, step
         yield from inner(node[step])
@@ -188,9 +194,9 @@ def with_arguments(node: Any, chance: random.Random) -> Any:
             value = mutated({"x": chance.choice(ODD)}, chance, chance.randrange(3))
             holder[step] = json.dumps(value) if chance.random() < 0.5 else value
             if isinstance(holder[step], str) and chance.random() < 0.5:
-                holder[step] = holder[step][: chance.randrange(len(holder[step]) + 1)] + chance.choice(
-                    ["", "}", holder[step]]
-                )
+                holder[step] = holder[step][
+                    : chance.randrange(len(holder[step]) + 1)
+                ] + chance.choice(["", "}", holder[step]])
     return node
 
 
@@ -198,7 +204,9 @@ def streamed(tools: Registry, row: Any, chance: random.Random) -> None:
     """Pieces of a response, and strangers, as events of a stream."""
     collector = tools.bind(row.provider).collector()
     pieces = [piece for piece, _ in [(row.response, 0)] if isinstance(piece, dict)]
-    pieces += [holder[step] for holder, step in inner(row.response) if isinstance(holder[step], dict)]
+    pieces += [
+        holder[step] for holder, step in inner(row.response) if isinstance(holder[step], dict)
+    ]
     found = 0
     for _ in range(chance.randrange(6)):
         event = mutated(chance.choice(pieces) if pieces else {}, chance, chance.randrange(3))

@@ -44,7 +44,9 @@ def none() -> str:
 
 
 TOOLS = Registry([plain, loose, none], strict=False)
-PLAIN = Registry([plain, none], strict=False)  # where Any, and a text beside others, is sent as JSON text
+PLAIN = Registry(
+    [plain, none], strict=False
+)  # where Any, and a text beside others, is sent as JSON text
 REFERENCE = TOOLS.bind("openai")
 NAMES = ("plain", "plain", "plain", "loose", "loose", "none", "nobody", "plain ")
 
@@ -54,8 +56,43 @@ SCALARS = (
     '"\\u00e9"', '"é😀"', '"\\ud83d\\ude00"', '"\\ud800"', '"null"', '"2026-01-02"', '"20260102"', '"[1]"', '"{\\"sku\\": \\"a\\"}"',
     '"{\\"a\\": 1, \\"a\\": 2}"', '"1.50"', '"a\\r\\nb"', '"\\\\"', '":"', '"{"',
 )  # fmt: skip
-KEYS = ("a", "s", "d", "f", "xs", "m", "k", "day", "line", "lines", "sku", "price", "x", "y", "1", "01", "", "é", "A")
-BROKEN = ("", " ", "{", "{}x", '{"a":', '{"a": 1,}', "null", "[]", "5", '"{}"', '{"a" 1}', "{'a': 1}", "{}{}", "\n{}\n")
+KEYS = (
+    "a",
+    "s",
+    "d",
+    "f",
+    "xs",
+    "m",
+    "k",
+    "day",
+    "line",
+    "lines",
+    "sku",
+    "price",
+    "x",
+    "y",
+    "1",
+    "01",
+    "",
+    "é",
+    "A",
+)
+BROKEN = (
+    "",
+    " ",
+    "{",
+    "{}x",
+    '{"a":',
+    '{"a": 1,}',
+    "null",
+    "[]",
+    "5",
+    '"{}"',
+    '{"a" 1}',
+    "{'a': 1}",
+    "{}{}",
+    "\n{}\n",
+)
 
 
 def value_text(chance: random.Random, depth: int) -> str:
@@ -64,7 +101,9 @@ def value_text(chance: random.Random, depth: int) -> str:
     if depth > 3 or kind < 0.6:
         return chance.choice(SCALARS)
     if kind < 0.8:
-        return "[" + ",".join(value_text(chance, depth + 1) for _ in range(chance.randrange(3))) + "]"
+        return (
+            "[" + ",".join(value_text(chance, depth + 1) for _ in range(chance.randrange(3))) + "]"
+        )
     return object_text(chance, depth + 1)
 
 
@@ -81,7 +120,11 @@ def object_text(chance: random.Random, depth: int) -> str:
     pairs = []
     for _ in range(chance.randrange(4)):
         key = chance.choice(KEYS)
-        value = chance.choice(RIGHT[key]) if key in RIGHT and chance.random() < 0.7 else value_text(chance, depth)
+        value = (
+            chance.choice(RIGHT[key])
+            if key in RIGHT and chance.random() < 0.7
+            else value_text(chance, depth)
+        )
         pairs.append(f"{json.dumps(key)}:{space}{value}{space}")
     return "{" + space + ",".join(pairs) + "}"
 
@@ -89,14 +132,20 @@ def object_text(chance: random.Random, depth: int) -> str:
 def calls_of(chance: random.Random, *, is_whole: bool) -> list[rendering.Call]:
     found = []
     for index in range(chance.choice((1, 1, 1, 2, 3, 4))):
-        text = object_text(chance, 0) if is_whole or chance.random() < 0.8 else chance.choice(BROKEN)
+        text = (
+            object_text(chance, 0) if is_whole or chance.random() < 0.8 else chance.choice(BROKEN)
+        )
         found.append((f"c{index}", chance.choice(NAMES), text))
     return found
 
 
 def answers(results: Any) -> list[tuple[str, str, Any]]:
     return [
-        (result.call.id, result.call.wire_name, repr(result.value) if result.ok else result.error.code)
+        (
+            result.call.id,
+            result.call.wire_name,
+            repr(result.value) if result.ok else result.error.code,
+        )
         for result in results
     ]
 
@@ -112,7 +161,9 @@ def one(seed: int) -> None:
     provider = chance.choice(list(wholes))
     if not says_otherwise(provider, calls):
         expect(provider, calls, expected, wholes[provider](calls), chance)
-    provider = chance.choice([name for name in rendering.STREAMS if seed % 2 == 0 or name not in WHOLE])
+    provider = chance.choice(
+        [name for name in rendering.STREAMS if seed % 2 == 0 or name not in WHOLE]
+    )
     if not says_otherwise(provider, calls):
         expect_stream(provider, calls, expected, chance)
 
@@ -129,21 +180,26 @@ def says_otherwise(provider: str, calls: Sequence[rendering.Call]) -> bool:
 
     To Ollama maps are sent as pairs, of which there may be none, and a Decimal as JSON text, which may be null.
     """
-    return provider == "ollama" and any(re.search(r'"[mk]":\s*\[|"d":\s*"', text) for *_, text in calls)
+    return provider == "ollama" and any(
+        re.search(r'"[mk]":\s*\[|"d":\s*"', text) for *_, text in calls
+    )
 
 
 def known(provider: str, expected: Sequence[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:
     """What is expected of a provider that some tools are not shown to."""
     tools = PLAIN if provider == "ollama" else TOOLS
     return [
-        (i, name, told if name in tools or told == "unknown_tool" else "unknown_tool") for i, name, told in expected
+        (i, name, told if name in tools or told == "unknown_tool" else "unknown_tool")
+        for i, name, told in expected
     ]
 
 
 def expect(provider: str, calls: Any, expected: Any, text: str, chance: random.Random) -> None:
     body: Any = text if chance.random() < 0.5 else text.encode()
     got = answers(bound_of(provider).dispatch(body))
-    assert got == known(provider, expected), f"{provider}: {text}\n{got}\n{known(provider, expected)}"
+    assert got == known(provider, expected), (
+        f"{provider}: {text}\n{got}\n{known(provider, expected)}"
+    )
 
 
 def expect_stream(provider: str, calls: Any, expected: Any, chance: random.Random) -> None:
@@ -153,10 +209,14 @@ def expect_stream(provider: str, calls: Any, expected: Any, chance: random.Rando
     results = collector.plan().run()
     got = answers(results)
     assert got == wanted, f"{provider}, streamed: {events}\n{got}\n{wanted}"
-    assert sorted(call.id for call in given) == sorted(call_id for call_id, *_ in got), f"{provider}: given {given}"
+    assert sorted(call.id for call in given) == sorted(call_id for call_id, *_ in got), (
+        f"{provider}: given {given}"
+    )
     for call in given:
         [same] = [result.call for result in results if result.call.id == call.id]
-        assert repr(call.arguments_raw) == repr(same.arguments_raw), f"{provider}: {call} is not {same}"
+        assert repr(call.arguments_raw) == repr(same.arguments_raw), (
+            f"{provider}: {call} is not {same}"
+        )
     length = chance.randrange(len(events))
     collector, _ = fed(provider, events[:length], chance)
     for answer in answers(collector.plan().run()) if length and collector.has_calls else ():
@@ -181,7 +241,9 @@ class Fed:
 
 def fed(provider: str, events: Sequence[str], chance: random.Random) -> tuple[Fed, list[Any]]:
     collector = bound_of(provider).collector()
-    chunks: list[Any] = rendering.cut(chance.choice(rendering.FRAMES)(events), chance) if events else []
+    chunks: list[Any] = (
+        rendering.cut(chance.choice(rendering.FRAMES)(events), chance) if events else []
+    )
     if chance.random() < 0.3 and all(
         type(read_json(event)) is dict for event in events
     ):  # a dict loses nothing of them

@@ -18,7 +18,9 @@ LINEAR = 2.5
 _NO_DOUBT = 2.0
 
 
-def time_growth(work: Callable[[int], Callable[[], Any]], small: int, *, doublings: int = 3, repeats: int = 5) -> float:
+def time_growth(
+    work: Callable[[int], Callable[[], Any]], small: int, *, doublings: int = 3, repeats: int = 5
+) -> float:
     """Return by how much more than its size the time of some work grows: 1 is linear; quadratic work doubles it each time.
 
     The smallest and the largest size are timed several times, both sizes in turns, and the shortest time of each

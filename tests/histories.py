@@ -10,11 +10,19 @@ from hypothesis import strategies as st
 from zoo import CASES
 
 from toolshape import Registry
-from toolshape._bound import Bound, bound_tools_of
-from toolshape._dispatch.outbound import CallWriter
+from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._families import available, get
-from toolshape._parts import Image, Text
-from toolshape.messages import MediaPart, Message, Origin, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from toolshape._history.outbound import CallWriter
+from toolshape._records.parts import Image, Text
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    Origin,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from toolshape.testing._laws import values
 
 # Tools that every provider can be sent, of every kind of parameter.
@@ -35,7 +43,11 @@ def histories(draw: Any, provider: str = "openai", most: int = 4) -> list[Messag
     bound = TOOLS.bind(provider)
     write = CallWriter(bound.provider, bound_tools_of(bound).handlers).write
     numbers = itertools.count()
-    found = [Message(role="system", parts=(TextPart(text=draw(_TEXTS)),))] if draw(st.booleans()) else []
+    found = (
+        [Message(role="system", parts=(TextPart(text=draw(_TEXTS)),))]
+        if draw(st.booleans())
+        else []
+    )
     for _ in range(draw(st.integers(1, most))):
         found.append(_question(draw))
         for _ in range(draw(st.integers(0, 2))):
@@ -57,12 +69,19 @@ def _step(draw: Any, write: CallWriter, numbers: Any) -> list[Message]:
         name = draw(st.sampled_from(sorted(_ARGUMENTS)))
         arguments = draw(_ARGUMENTS[name])
         call = ToolCallPart(
-            id=f"call{next(numbers):05}", wire_name=name, arguments_raw={}, name=name, arguments=arguments
+            id=f"call{next(numbers):05}",
+            wire_name=name,
+            arguments_raw={},
+            name=name,
+            arguments=arguments,
         )
         calls.append(write(call)[0])
     text = (TextPart(text=draw(_TEXTS)),) if draw(st.booleans()) else ()
     results = [_result(draw, call) for call in calls]
-    return [Message(role="assistant", parts=(*text, *calls)), Message(role="tool", parts=tuple(results))]
+    return [
+        Message(role="assistant", parts=(*text, *calls)),
+        Message(role="tool", parts=tuple(results)),
+    ]
 
 
 def _result(draw: Any, call: ToolCallPart) -> ToolResultPart:
@@ -72,7 +91,9 @@ def _result(draw: Any, call: ToolCallPart) -> ToolResultPart:
         return ToolResultPart(id=call.id, wire_name=call.wire_name, text=text, code="tool_error")
     if kind == 1:
         parts = (Text(text), Image(PNG))
-        return ToolResultPart(id=call.id, wire_name=call.wire_name, text=f"{text}\n[image/png]", parts=parts)
+        return ToolResultPart(
+            id=call.id, wire_name=call.wire_name, text=f"{text}\n[image/png]", parts=parts
+        )
     return ToolResultPart(id=call.id, wire_name=call.wire_name, text=text, is_text=True)
 
 
@@ -91,7 +112,10 @@ Corruption = Callable[[list[Message], int], list[Message]]
 def _at(messages: list[Message], kind: type[Any], number: int) -> tuple[int, int] | None:
     """A part of a kind, by its message and its place in that."""
     places = [
-        (m, p) for m, message in enumerate(messages) for p, part in enumerate(message.parts) if isinstance(part, kind)
+        (m, p)
+        for m, message in enumerate(messages)
+        for p, part in enumerate(message.parts)
+        if isinstance(part, kind)
     ]
     return places[number % len(places)] if places else None
 
@@ -133,7 +157,11 @@ def duplicate_result(messages: list[Message], number: int) -> list[Message]:
     if place is None:
         return messages
     m, p = place
-    return [*messages[: m + 1], Message(role="tool", parts=(messages[m].parts[p],)), *messages[m + 1 :]]
+    return [
+        *messages[: m + 1],
+        Message(role="tool", parts=(messages[m].parts[p],)),
+        *messages[m + 1 :],
+    ]
 
 
 def late_result(messages: list[Message], number: int) -> list[Message]:
@@ -147,7 +175,9 @@ def late_result(messages: list[Message], number: int) -> list[Message]:
 
 def orphan(messages: list[Message], number: int) -> list[Message]:
     at = number % len(messages)
-    stray = Message(role="tool", parts=(ToolResultPart(id=f"stray{number:04}", wire_name="scalars", text="?"),))
+    stray = Message(
+        role="tool", parts=(ToolResultPart(id=f"stray{number:04}", wire_name="scalars", text="?"),)
+    )
     return [*messages[:at], stray, *messages[at:]]
 
 
@@ -190,12 +220,20 @@ def same_id(messages: list[Message], number: int) -> list[Message]:
 
 def cut_arguments(messages: list[Message], number: int) -> list[Message]:
     place = _at(messages, ToolCallPart, number)
-    return messages if place is None else _changed(messages, place, arguments_raw='{"a": [1, ', arguments=None)
+    return (
+        messages
+        if place is None
+        else _changed(messages, place, arguments_raw='{"a": [1, ', arguments=None)
+    )
 
 
 def odd_name(messages: list[Message], number: int) -> list[Message]:
     place = _at(messages, ToolCallPart, number)
-    return messages if place is None else _changed(messages, place, wire_name="no such.tool", name=None)
+    return (
+        messages
+        if place is None
+        else _changed(messages, place, wire_name="no such.tool", name=None)
+    )
 
 
 def blank_text(messages: list[Message], number: int) -> list[Message]:

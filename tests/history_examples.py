@@ -66,7 +66,11 @@ def _examples() -> list[Example]:
             stored = _with_bytes(row["stored"])
             for target, expected in row["to"].items():
                 request = stored if expected == "as stored" else _with_bytes(expected)
-                found.append(Example(row["name"], source, target, stored, request, row["repairs"].get(target, [])))
+                found.append(
+                    Example(
+                        row["name"], source, target, stored, request, row["repairs"].get(target, [])
+                    )
+                )
     return found
 
 

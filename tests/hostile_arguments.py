@@ -107,9 +107,16 @@ def cases() -> dict[str, Any]:
 
 def tools() -> list[Tool[..., Any]]:
     schema = {**decorated.input_schema}
-    patterns = {"type": "object", "patternProperties": {"^(a+)+$": {"type": "integer"}}, "additionalProperties": False}
+    patterns = {
+        "type": "object",
+        "patternProperties": {"^(a+)+$": {"type": "integer"}},
+        "additionalProperties": False,
+    }
     schema["properties"] = {**schema["properties"], "o": patterns}
-    return [decorated, Tool.from_definition({"name": "defined", "parameters": schema}, lambda **_: "taken")]
+    return [
+        decorated,
+        Tool.from_definition({"name": "defined", "parameters": schema}, lambda **_: "taken"),
+    ]
 
 
 def main() -> None:
@@ -124,7 +131,15 @@ def main() -> None:
             [result] = bound.dispatch({"name": made, "arguments": arguments})
             text = result.text if result.error else ""
             print(
-                json.dumps([name, made, time.perf_counter() - started, result.error and result.error.code, len(text)])
+                json.dumps(
+                    [
+                        name,
+                        made,
+                        time.perf_counter() - started,
+                        result.error and result.error.code,
+                        len(text),
+                    ]
+                )
             )
             text.encode()
 

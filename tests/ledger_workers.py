@@ -32,8 +32,12 @@ class Fate:
 
     def meet(self, point, number):
         if (point, number) == (self.point, self.number):
-            with WRITING:  # a process that is stopped while it renews a lease would keep SQLite's file locked
-                signal.pthread_kill(threading.get_ident(), self.how)  # sent to the process, it arrives later
+            with (
+                WRITING
+            ):  # a process that is stopped while it renews a lease would keep SQLite's file locked
+                signal.pthread_kill(
+                    threading.get_ident(), self.how
+                )  # sent to the process, it arrives later
 
 
 def note(path, text):
@@ -108,10 +112,20 @@ def work(url, path, scope, how, fate, answers):
             results = tools.dispatch(BODY, ledger=ledger, scope=scope)
         else:
             results = asyncio.run(tools.adispatch(BODY, ledger=ledger, scope=scope))
-        Path(answers).write_text(json.dumps([outcomes(results), [result.replayed for result in results]]))
+        Path(answers).write_text(
+            json.dumps([outcomes(results), [result.replayed for result in results]])
+        )
 
 
-STAGES = ("before store", "after store", "before ask", "after ask", "after approval", "after pause", "before resume")
+STAGES = (
+    "before store",
+    "after store",
+    "before ask",
+    "after ask",
+    "after approval",
+    "after pause",
+    "before resume",
+)
 ASKED = response(("pay", {"n": 0}), ("refund", {"n": 1}), ("mail", {"n": 2}))
 KEY = b"a key of thirty-two bytes, secret"
 
@@ -140,7 +154,9 @@ def talk(url, path, folder, how, fate, answers):  # noqa: C901 - its steps are w
             fate.meet("after store", step)
 
         def done(sync, awaitable):
-            return sync(ledger=ledger) if "arun" not in how else asyncio.run(awaitable(ledger=ledger))
+            return (
+                sync(ledger=ledger) if "arun" not in how else asyncio.run(awaitable(ledger=ledger))
+            )
 
         if store.exists():
             chat = Conversation.from_json(store.read_text(), tools)
@@ -151,7 +167,9 @@ def talk(url, path, folder, how, fate, answers):  # noqa: C901 - its steps are w
         if not any(message.role == "assistant" for message in chat):
             fate.meet("before ask", 0)
             options = {"provider": "openai", "ledger": ledger}
-            asyncio.run(chat.adispatch(ASKED, **options)) if "arun" in how else chat.dispatch(ASKED, **options)
+            asyncio.run(chat.adispatch(ASKED, **options)) if "arun" in how else chat.dispatch(
+                ASKED, **options
+            )
             fate.meet("after ask", 0)
             keep(1)
         if chat.pending and "token" in how:
@@ -167,7 +185,9 @@ def talk(url, path, folder, how, fate, answers):  # noqa: C901 - its steps are w
                 try:
                     chat.resume(token.read_text(), KEY, decisions, audience="desk", ledger=ledger)
                 except TokenError as error:
-                    if error.rule == "used":  # its plan has run, and the process was killed before it stored that
+                    if (
+                        error.rule == "used"
+                    ):  # its plan has run, and the process was killed before it stored that
                         chat.run(ledger=ledger)
                     time.sleep(0.1)  # in use: by a process that was killed, until its lease is over
             keep(2)

@@ -66,24 +66,24 @@ READERS = (
     "_reading", "_reasoning", "_response", "_step", "_stop_reason", "_calls_in", "_may_be", "_at_the_end", "_begun", "_with_id",
     "_is_legacy", "_has_functions", "_function", "_not_a_response", "function_call", "call", "content",
 )  # fmt: skip
-LEDGER = ("toolshape/_dispatch/once.py", "toolshape/_dispatch/ledger_store.py")
+LEDGER = ("toolshape/_plan/once.py", "toolshape/_plan/ledger_store.py")
 ROOMS: Mapping[str, Room] = {
     "dispatch": Room(
-        files=("toolshape/_dispatch/*.py", "toolshape/_results.py"),
-        without=(*LEDGER, "toolshape/_dispatch/approval.py"),
+        files=("toolshape/_plan/*.py", "toolshape/_plan/results.py"),
+        without=(*LEDGER, "toolshape/_plan/approval.py"),
         tests=(
-            "tests/unit/test_dispatch.py", "tests/unit/test_results.py", "tests/unit/test_hooks.py", "tests/unit/test_effects.py",
-            "tests/unit/test_pausing.py", "tests/unit/test_approval.py", "tests/unit/test_conversation.py",
-            "tests/unit/test_requests.py", "tests/unit/test_outputs.py", "tests/unit/test_isolation.py",
-            "tests/unit/test_registry.py", "tests/unit/test_pickles.py", "tests/unit/test_regressions.py",
-            "tests/unit/test_error_messages.py", "tests/unit/test_survivors_dispatch.py",
+            "tests/unit/plan/test_dispatch.py", "tests/unit/function/test_results.py", "tests/unit/plan/test_hooks.py", "tests/unit/plan/test_effects.py",
+            "tests/unit/plan/test_pausing.py", "tests/unit/plan/test_approval.py", "tests/unit/conversation/test_conversation.py",
+            "tests/unit/bound/test_requests.py", "tests/unit/validation/test_outputs.py", "tests/unit/plan/test_isolation.py",
+            "tests/unit/bound/test_registry.py", "tests/unit/test_pickles.py", "tests/unit/test_regressions.py",
+            "tests/unit/test_error_messages.py", "tests/unit/plan/test_survivors_dispatch.py",
         ),
     ),
     "history": Room(
         files=("toolshape/_history/*.py",),
         tests=(
-            "tests/unit/test_odd_histories.py", "tests/unit/test_history_rules.py", "tests/unit/test_conversation.py",
-            "tests/unit/test_survivors_history.py", "tests/laws/test_histories.py",
+            "tests/unit/history/test_odd_histories.py", "tests/unit/history/test_history_rules.py", "tests/unit/conversation/test_conversation.py",
+            "tests/unit/history/test_survivors_history.py", "tests/laws/test_histories.py",
         ),
     ),
     "messages": Room(
@@ -91,34 +91,34 @@ ROOMS: Mapping[str, Room] = {
         without=("toolshape/_families/__init__.py",),
         functions={"/responses.py": READERS},
         tests=(
-            "tests/unit/test_conversation.py", "tests/unit/test_odd_histories.py", "tests/unit/test_history_rules.py",
-            "tests/unit/test_results.py", "tests/unit/test_dispatch.py", "tests/unit/test_outputs.py",
-            "tests/unit/test_provider_package.py", "tests/unit/test_regressions.py", "tests/unit/test_survivors_messages.py",
-            "tests/unit/test_fakes.py", "tests/laws/test_histories.py", "tests/laws/test_bodies_and_streams.py",
+            "tests/unit/conversation/test_conversation.py", "tests/unit/history/test_odd_histories.py", "tests/unit/history/test_history_rules.py",
+            "tests/unit/function/test_results.py", "tests/unit/plan/test_dispatch.py", "tests/unit/validation/test_outputs.py",
+            "tests/unit/families/test_provider_package.py", "tests/unit/test_regressions.py", "tests/unit/families/test_survivors_messages.py",
+            "tests/unit/testing/test_fakes.py", "tests/laws/test_histories.py", "tests/laws/test_bodies_and_streams.py",
         ),
     ),
     "ledger": Room(
         files=("toolshape/ledger.py", *LEDGER),
         tests=(
-            "tests/unit/test_ledger.py", "tests/unit/test_pausing.py", "tests/unit/test_effects.py",
+            "tests/unit/test_ledger.py", "tests/unit/plan/test_pausing.py", "tests/unit/plan/test_effects.py",
             "tests/unit/test_survivors_ledger.py",
         ),
     ),
     "trace": Room(
         files=("toolshape/trace/_privacy.py", "toolshape/trace/_recorder.py", "toolshape/trace/_line.py"),
         tests=(
-            "tests/unit/test_trace.py", "tests/unit/test_secrets.py", "tests/unit/test_survivors_trace.py",
+            "tests/unit/trace/test_trace.py", "tests/unit/test_secrets.py", "tests/unit/trace/test_survivors_trace.py",
             "tests/laws/test_traces.py",
         ),
     ),
     "contract": Room(
         files=("toolshape/contract/*.py",),
-        tests=("tests/unit/test_contract.py", "tests/unit/test_survivors_contract.py"),
+        tests=("tests/unit/contract/test_contract.py", "tests/unit/contract/test_survivors_contract.py"),
     ),
     "approval": Room(
-        files=("toolshape/mcp/_approving.py", "toolshape/mcp/_serving.py", "toolshape/_dispatch/approval.py"),
+        files=("toolshape/mcp/_approving.py", "toolshape/mcp/_serving.py", "toolshape/_plan/approval.py"),
         tests=(
-            "tests/unit/test_approval.py", "tests/unit/test_effects.py", "tests/unit/test_secrets.py",
+            "tests/unit/plan/test_approval.py", "tests/unit/plan/test_effects.py", "tests/unit/test_secrets.py",
             "tests/servers/test_mcp_server.py", "tests/servers/test_survivors_approval.py",
         ),
     ),
@@ -177,7 +177,10 @@ def _negated(node: Any) -> Iterator[Any]:
 
 
 OPERATORS: tuple[tuple[Any, Callable[[Any], Iterable[Any]], str], ...] = (
-    *((kind, operator, operator.__name__.removeprefix("operator_")) for kind, operator in mutation_operators),
+    *(
+        (kind, operator, operator.__name__.removeprefix("operator_"))
+        for kind, operator in mutation_operators
+    ),
     ((cst.If, cst.While), _negated, "negated"),
     (cst.Expr, _left_out, "left_out"),
 )
@@ -194,7 +197,9 @@ def mutants_of(file: str, code: str, functions: Sequence[str] | None = None) -> 
 class _Visitor(cst.CSTVisitor):
     """Goes through the code that runs: no annotations, decorators, docstrings, ``__all__`` and names of types in casts."""
 
-    def __init__(self, file: str, wrapper: MetadataWrapper, functions: Sequence[str] | None) -> None:
+    def __init__(
+        self, file: str, wrapper: MetadataWrapper, functions: Sequence[str] | None
+    ) -> None:
         super().__init__()
         self.found: list[Mutant] = []
         self._file, self._module, self._functions = file, wrapper.module, functions
@@ -225,12 +230,21 @@ class _Visitor(cst.CSTVisitor):
     def _mutate(self, node: cst.CSTNode) -> None:
         line, column = self._at[-1]
         for kind, operator, name in OPERATORS:
-            if not isinstance(node, kind) or (name == "arg_removal" and _is_called(node, "len", "isinstance")):
+            if not isinstance(node, kind) or (
+                name == "arg_removal" and _is_called(node, "len", "isinstance")
+            ):
                 continue
             for number, changed in enumerate(operator(node)):
                 write = partial(_changed, self._module, node, changed)
                 self.found.append(
-                    Mutant(file=self._file, line=line, column=column, operator=name, number=number, write=write)
+                    Mutant(
+                        file=self._file,
+                        line=line,
+                        column=column,
+                        operator=name,
+                        number=number,
+                        write=write,
+                    )
                 )
 
 
@@ -240,7 +254,9 @@ def _changed(module: Any, old: Any, new: Any) -> str:
 
 
 def _is_called(node: Any, *names: str) -> bool:
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in names
+    return (
+        isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in names
+    )
 
 
 def _is_still(node: Any) -> bool:
@@ -267,7 +283,9 @@ def _compiles(code: str) -> bool:
 
 def files_of(room: Room, root: Path) -> list[str]:
     """The files of a room, by their paths in the tree."""
-    found = {path.relative_to(root).as_posix() for pattern in room.files for path in root.glob(pattern)}
+    found = {
+        path.relative_to(root).as_posix() for pattern in room.files for path in root.glob(pattern)
+    }
     return sorted(found - set(room.without))
 
 
@@ -275,7 +293,9 @@ def drawn(name: str, root: Path, count: int, seed: int) -> tuple[int, list[Mutan
     """How many places of a room can be changed, and a mutant for each of some that are drawn by a seed."""
     room, places = ROOMS[name], dict[tuple[str, int, int, str], list[Mutant]]()
     for file in files_of(room, root):
-        functions = next((some for start, some in (room.functions or {}).items() if start in file), None)
+        functions = next(
+            (some for start, some in (room.functions or {}).items() if start in file), None
+        )
         for mutant in mutants_of(file, (root / file).read_text(encoding="utf-8"), functions):
             places.setdefault(mutant.place, []).append(mutant)
     chance = random.Random(f"{name} {seed}")
@@ -317,7 +337,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     order = {name: at for at, name in enumerate(json.loads(Path(path).read_text(encoding="utf-8")))}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in order])
-    items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+    items[:] = sorted(
+        (item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid]
+    )
 
 
 def pytest_sessionfinish() -> None:
@@ -328,7 +350,8 @@ def pytest_sessionfinish() -> None:
     names = [
         name
         for name, module in sys.modules.copy().items()
-        if not name.startswith(ours) and not str(getattr(module, "__file__", None)).startswith(str(Path.cwd()))
+        if not name.startswith(ours)
+        and not str(getattr(module, "__file__", None)).startswith(str(Path.cwd()))
     ]
     with Path(path).open("a", encoding="utf-8") as notes:
         notes.write(json.dumps(names) + "\n")
@@ -364,7 +387,9 @@ class Bench:
         return [test for test, seconds in zip(ordered, total, strict=True) if seconds <= limit]
 
 
-def _pytest(root: Path, tests: Sequence[str], environment: Mapping[str, str], limit: float | None) -> tuple[int, str]:
+def _pytest(
+    root: Path, tests: Sequence[str], environment: Mapping[str, str], limit: float | None
+) -> tuple[int, str]:
     """Run pytest in a fork of this process, which has imported what the tests need of others.
 
     The fork has a group of its own, which is killed when its time is over: its exit code, and what it printed.
@@ -391,9 +416,24 @@ def _in_fork(root: Path, tests: Sequence[str], environment: Mapping[str, str], o
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.chdir(root)
-    os.environ.update(environment, TOOLSHAPE_EXAMPLES="1", PYTHONPATH=os.pathsep.join([str(root), str(root / "tests")]))
+    os.environ.update(
+        environment,
+        TOOLSHAPE_EXAMPLES="1",
+        PYTHONPATH=os.pathsep.join([str(root), str(root / "tests")]),
+    )
     sys.path[:0] = [str(root), str(root / "tests")]
-    options = ["-n0", "-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "mutants", "-W", _IMPORTED]
+    options = [
+        "-n0",
+        "-x",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "mutants",
+        "-W",
+        _IMPORTED,
+    ]
     if (path := environment.get(_DATA)) is None:
         os._exit(pytest.main([*options, *tests]))
     measured = coverage.Coverage(data_file=path, include=[f"{root}/toolshape/*"])
@@ -410,10 +450,16 @@ def _copied(place: Path) -> Path:
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, check=False,
     )  # fmt: skip
-    files = [name for name in listed.stdout.decode().split("\0") if name] if listed.returncode == 0 else []
+    files = (
+        [name for name in listed.stdout.decode().split("\0") if name]
+        if listed.returncode == 0
+        else []
+    )
     root = place / "tree"
     if not files:
-        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv", ".nox", "__pycache__"))
+        shutil.copytree(
+            ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv", ".nox", "__pycache__")
+        )
     for name in files:
         if (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -435,7 +481,12 @@ def bench_of(name: str, place: Path) -> Bench:
     *rows, imported = [json.loads(line) for line in notes.read_text(encoding="utf-8").splitlines()]
     _import_all(imported)
     seconds = {test: float(took) for test, took in rows}
-    bench = Bench(root=root, notes=notes, seconds=seconds, reach=_reach(root, files_of(room, root), place / "reach"))
+    bench = Bench(
+        root=root,
+        notes=notes,
+        seconds=seconds,
+        reach=_reach(root, files_of(room, root), place / "reach"),
+    )
     fast = bench.fastest(seconds)
     bench.notes.write_text(json.dumps(fast), encoding="utf-8")
     _unbroken(name, root, tests, {_SELECT: str(notes)})  # as they run with each mutant
@@ -446,7 +497,9 @@ def bench_of(name: str, place: Path) -> Bench:
 def _unbroken(name: str, root: Path, tests: Sequence[str], environment: Mapping[str, str]) -> None:
     code, output = _pytest(root, tests, environment, None)
     if code != 0:
-        raise SystemExit(f"the tests of the room {name} do not pass without a mutant:\n{output[-3000:]}")
+        raise SystemExit(
+            f"the tests of the room {name} do not pass without a mutant:\n{output[-3000:]}"
+        )
 
 
 def _import_all(modules: Iterable[str]) -> None:
@@ -473,7 +526,9 @@ def _applied(bench: Bench, mutant: Mutant) -> Iterator[str]:
     """The tree with a mutant in it; its diff."""
     path = bench.root / mutant.file
     whole, broken = path.read_text(encoding="utf-8"), mutant.write()
-    diff = difflib.unified_diff(whole.splitlines(), broken.splitlines(), mutant.file, mutant.file, lineterm="", n=1)
+    diff = difflib.unified_diff(
+        whole.splitlines(), broken.splitlines(), mutant.file, mutant.file, lineterm="", n=1
+    )
     try:
         _written(path, broken)
         yield "\n".join(list(diff)[2:])
@@ -499,17 +554,26 @@ def judged(bench: Bench, mutant: Mutant) -> Verdict:
             files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
             limit = _MOST_TIME + 5 * sum(bench.seconds[test] for test in tests)
             code, output = _pytest(bench.root, files, {_SELECT: str(bench.notes)}, limit)
-            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # a mutant may leave no tests
+            if code not in (
+                pytest.ExitCode.OK,
+                pytest.ExitCode.NO_TESTS_COLLECTED,
+            ):  # a mutant may leave no tests
                 outcome = "timeout" if output == "timeout" else "killed"
                 by = next(
-                    (line.partition(" - ")[0] for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))),
+                    (
+                        line.partition(" - ")[0]
+                        for line in output.splitlines()
+                        if line.startswith(("FAILED", "ERROR"))
+                    ),
                     "",
                 )
                 break
         else:
             outcome, by = "survived", ""
     seconds = round(time.perf_counter() - start, 2)
-    return Verdict(name=mutant.name, outcome=outcome, tests=len(near), seconds=seconds, diff=diff, by=by)
+    return Verdict(
+        name=mutant.name, outcome=outcome, tests=len(near), seconds=seconds, diff=diff, by=by
+    )
 
 
 # Results
@@ -556,7 +620,11 @@ def run(names: Iterable[str], options: argparse.Namespace) -> dict[str, Any]:
             bench = bench_of(name, Path(place).resolve())
             places, mutants = drawn(name, bench.root, options.count, seed)
             if before:
-                lived = {each["name"] for each in before["rooms"][name]["verdicts"] if each["outcome"] == "survived"}
+                lived = {
+                    each["name"]
+                    for each in before["rooms"][name]["verdicts"]
+                    if each["outcome"] == "survived"
+                }
                 mutants = [mutant for mutant in mutants if mutant.name in lived]
             print(f"{name}: {len(mutants)} mutants of {places} places, seed {seed}", flush=True)
             verdicts: list[dict[str, Any]] = []
@@ -574,13 +642,30 @@ def run(names: Iterable[str], options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Run it."""
-    parser = argparse.ArgumentParser(prog="nox -s mutants --", description=__doc__.partition("\n")[0])
-    parser.add_argument("--room", action="append", choices=ROOMS, help="a room; all of them, if none is given")
-    parser.add_argument("--count", type=int, default=150, help="the number of mutants for each room")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="judge no more of a room after that time")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="draws the mutants")
-    parser.add_argument("--to", type=Path, default=Path("mutants"), help="the folder for mutants.json and mutants.md")
-    parser.add_argument("--again", type=Path, help="a mutants.json: judge its survivors again (same count and code)")
+    parser = argparse.ArgumentParser(
+        prog="nox -s mutants --", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument(
+        "--room", action="append", choices=ROOMS, help="a room; all of them, if none is given"
+    )
+    parser.add_argument(
+        "--count", type=int, default=150, help="the number of mutants for each room"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="judge no more of a room after that time"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="draws the mutants"
+    )
+    parser.add_argument(
+        "--to",
+        type=Path,
+        default=Path("mutants"),
+        help="the folder for mutants.json and mutants.md",
+    )
+    parser.add_argument(
+        "--again", type=Path, help="a mutants.json: judge its survivors again (same count and code)"
+    )
     options = parser.parse_args()
     print(as_markdown(run(options.room or list(ROOMS), options)))
 

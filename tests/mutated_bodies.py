@@ -13,7 +13,19 @@ VALUES: tuple[Any, ...] = (
     None, "", 0, 1, True, False, [], {}, "x", "null", [{}], [None], {"a": 1}, "assistant", -1, 1.5, ["x"], [[]],
     [{"type": "text", "text": "a"}], "é", "\ud800",
 )  # fmt: skip
-KEYS = ("id", "name", "type", "role", "content", "function", "extra", "index", "arguments", "input", "args")
+KEYS = (
+    "id",
+    "name",
+    "type",
+    "role",
+    "content",
+    "function",
+    "extra",
+    "index",
+    "arguments",
+    "input",
+    "args",
+)
 WITH_MESSAGES = [row for row in ROWS if get(row.provider).histories is not None]
 
 
@@ -47,6 +59,12 @@ def _change(body: Any, path: tuple[Any, ...], chance: random.Random) -> None:
 
 def _paths(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
-    members = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    members = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
     for step, value in members:
         yield from _paths(value, (*path, step))

@@ -26,7 +26,11 @@ PAGES = [ROOT / "docs" / "reference" / f"{subject}.md" for subject in SUBJECTS]
 BEGIN, END = "<!-- made: {} -->", "<!-- end -->"
 _PART = re.compile(r"<!-- made: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
 # What needs a framework is read from the source.
-_UNLOADED = ("toolshape.bridges.langchain", "toolshape.bridges.openai_agents", "toolshape.bridges.pydantic_ai")
+_UNLOADED = (
+    "toolshape.bridges.langchain",
+    "toolshape.bridges.openai_agents",
+    "toolshape.bridges.pydantic_ai",
+)
 _SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Attributes):\s*$")
 _ITEM = re.compile(r"    (\*{0,2}[\w.]+):\s+(.*)")
 # Defaults that are named in the code and are empty.
@@ -56,7 +60,9 @@ def index() -> str:
         lines += ["", f"## [{heading}](reference/{page.name})", "", "| name | |", "|---|---|"]
         for name in names(page):
             anchor = name.rpartition(".")[2].lower()
-            lines.append(f"| [`{shown(name)}`](reference/{page.name}#{anchor}) | {_first_sentence(name)} |")
+            lines.append(
+                f"| [`{shown(name)}`](reference/{page.name}#{anchor}) | {_first_sentence(name)} |"
+            )
     made = "\n".join([*lines, "", END])
     return _PART.sub(lambda _: made, INDEX.read_text(encoding="utf-8"))
 
@@ -64,7 +70,11 @@ def index() -> str:
 def found(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
     if module in _UNLOADED:
-        return next(node for node in TREES[module].body if isinstance(node, ast.FunctionDef) and node.name == attribute)
+        return next(
+            node
+            for node in TREES[module].body
+            if isinstance(node, ast.FunctionDef) and node.name == attribute
+        )
     return getattr(importlib.import_module(module), attribute)
 
 
@@ -87,7 +97,11 @@ def _of_function(thing: Any, name: str) -> list[str]:
         return [*_code(signature(thing)), *rendered(ast.get_docstring(thing) or ""), ""]
     if not inspect.isfunction(inspect.unwrap(thing)):
         return [*rendered(_data_doc(name)), ""]
-    return [*_code(signature(_node(thing), name.rpartition(".")[2])), *rendered(inspect.getdoc(thing) or ""), ""]
+    return [
+        *_code(signature(_node(thing), name.rpartition(".")[2])),
+        *rendered(inspect.getdoc(thing) or ""),
+        "",
+    ]
 
 
 def _data_doc(name: str) -> str:
@@ -95,8 +109,14 @@ def _data_doc(name: str) -> str:
     module, _, attribute = name.rpartition(".")
     for tree in (tree for path, tree in TREES.items() if path.startswith(module)):
         for statement, after in itertools.pairwise(tree.body):
-            targets = [statement.target] if isinstance(statement, ast.AnnAssign) else getattr(statement, "targets", [])
-            if [_unparsed(target) for target in targets] == [attribute] and isinstance(after, ast.Expr):
+            targets = (
+                [statement.target]
+                if isinstance(statement, ast.AnnAssign)
+                else getattr(statement, "targets", [])
+            )
+            if [_unparsed(target) for target in targets] == [attribute] and isinstance(
+                after, ast.Expr
+            ):
                 return inspect.cleandoc(ast.literal_eval(after.value))
     return ""
 
@@ -111,14 +131,26 @@ def _of_class(cls: type) -> list[str]:
     for member in _members(cls, node):
         is_property = any("property" in _unparsed(mark) for mark in member.decorator_list)
         text = rendered(_doc(cls, member.name))
-        head = f"{member.name}: {_unparsed(member.returns)}" if is_property and member.returns else signature(member)
+        head = (
+            f"{member.name}: {_unparsed(member.returns)}"
+            if is_property and member.returns
+            else signature(member)
+        )
         lines += [f"### {cls.__name__}.{member.name}", "", *_code(head), *text, ""]
     return lines
 
 
 def _constructor(cls: type) -> str:
-    made = [item for item in _node(cls).body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
-    return signature(made[-1], f"class {cls.__name__}").removesuffix(" -> None") if made else f"class {cls.__name__}"
+    made = [
+        item
+        for item in _node(cls).body
+        if isinstance(item, ast.FunctionDef) and item.name == "__init__"
+    ]
+    return (
+        signature(made[-1], f"class {cls.__name__}").removesuffix(" -> None")
+        if made
+        else f"class {cls.__name__}"
+    )
 
 
 def _doc(cls: type, name: str) -> str:
@@ -129,13 +161,21 @@ def _doc(cls: type, name: str) -> str:
 def _members(cls: type, node: ast.ClassDef) -> Iterator[Any]:
     """The public methods and properties, of the class and of bases of ours, once each; not setters and overloads."""
     told: set[str] = set()
-    ours = [base for base in cls.__mro__[1:] if base.__module__.startswith("toolshape") and base is not cls]
+    ours = [
+        base
+        for base in cls.__mro__[1:]
+        if base.__module__.startswith("toolshape") and base is not cls
+    ]
     for holder in [node, *map(_node, ours)]:
         for member in holder.body:
-            if not isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) or member.name.startswith("_"):
+            if not isinstance(
+                member, (ast.FunctionDef, ast.AsyncFunctionDef)
+            ) or member.name.startswith("_"):
                 continue
             marks = [_unparsed(mark) for mark in member.decorator_list]
-            if member.name in told or any(mark == "overload" or mark.endswith(".setter") for mark in marks):
+            if member.name in told or any(
+                mark == "overload" or mark.endswith(".setter") for mark in marks
+            ):
                 continue
             told.add(member.name)
             if inspect.getattr_static(cls, member.name).__doc__:
@@ -147,23 +187,36 @@ def _fields(cls: type) -> Iterator[tuple[str, str]]:
         if base.__module__.startswith("toolshape"):
             for statement in _node(base).body:
                 target = getattr(statement, "target", None)
-                if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id[0] != "_":
-                    yield target.id, _short(_unparsed(statement).replace("field(default_factory=", "("))
+                if (
+                    isinstance(statement, ast.AnnAssign)
+                    and isinstance(target, ast.Name)
+                    and target.id[0] != "_"
+                ):
+                    yield (
+                        target.id,
+                        _short(_unparsed(statement).replace("field(default_factory=", "(")),
+                    )
 
 
 def _node(thing: Any) -> Any:
     """The definition in the source. Classes name their public module, where ``inspect`` does not find them."""
     if isinstance(thing, type):
-        home = importlib.import_module(thing.__module__).__name__
-        places = [
-            (not module.startswith(home), module, node)
-            for module, tree in TREES.items()
-            for node in tree.body
-            if isinstance(node, ast.ClassDef) and node.name == thing.__name__
-        ]
-        return min(places, key=lambda place: place[:2])[2]
+        for module, tree in TREES.items():
+            for node in tree.body:
+                if (
+                    isinstance(node, ast.ClassDef)
+                    and node.name == thing.__name__
+                    and _is_of(thing, module)
+                ):
+                    return node
+        raise AssertionError(f"no module defines {thing}")
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(thing) if callable(thing) else thing))
     return ast.parse(source).body[0]
+
+
+def _is_of(thing: type, module: str) -> bool:
+    """Whether a module defines this class, and not another of the same name."""
+    return getattr(importlib.import_module(module), thing.__name__, None) is thing
 
 
 def signature(node: Any, name: str = "") -> str:
@@ -181,7 +234,11 @@ def signature(node: Any, name: str = "") -> str:
     if len(whole) <= 100:
         return whole
     parts = _split(_short(_unparsed(arguments)))
-    return f"{start}{name or node.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
+    return (
+        f"{start}{name or node.name}(\n"
+        + "".join(f"    {part},\n" for part in parts)
+        + f"){returns}"
+    )
 
 
 def _short(text: str) -> str:
@@ -223,7 +280,9 @@ def rendered(doc: str) -> list[str]:
         else:
             is_listed = is_listed and not line
             lines.append(line)
-    return [re.sub(r"^    (?=\S)", "  ", line) if line.startswith("    ") else line for line in lines]
+    return [
+        re.sub(r"^    (?=\S)", "  ", line) if line.startswith("    ") else line for line in lines
+    ]
 
 
 def _code(text: str) -> list[str]:

@@ -16,7 +16,9 @@ def quoted(value: Any) -> str:
 
 def openai(calls: Sequence[Call]) -> str:
     told = ",".join(
-        '{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}'.format(*tuple(map(quoted, call)))
+        '{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}'.format(
+            *tuple(map(quoted, call))
+        )
         for call in calls
     )
     message = f'{{"role":"assistant","content":null,"tool_calls":[{told}]}}'
@@ -25,7 +27,9 @@ def openai(calls: Sequence[Call]) -> str:
 
 def responses(calls: Sequence[Call]) -> str:
     told = ",".join(
-        '{{"type":"function_call","call_id":{},"name":{},"arguments":{}}}'.format(*tuple(map(quoted, call)))
+        '{{"type":"function_call","call_id":{},"name":{},"arguments":{}}}'.format(
+            *tuple(map(quoted, call))
+        )
         for call in calls
     )
     return f'{{"object":"response","status":"completed","output":[{told}]}}'
@@ -33,14 +37,16 @@ def responses(calls: Sequence[Call]) -> str:
 
 def anthropic(calls: Sequence[Call]) -> str:
     told = ",".join(
-        f'{{"type":"tool_use","id":{quoted(i)},"name":{quoted(n)},"input":{text or "{}"}}}' for i, n, text in calls
+        f'{{"type":"tool_use","id":{quoted(i)},"name":{quoted(n)},"input":{text or "{}"}}}'
+        for i, n, text in calls
     )
     return f'{{"type":"message","role":"assistant","stop_reason":"tool_use","content":[{told}]}}'
 
 
 def gemini(calls: Sequence[Call]) -> str:
     told = ",".join(
-        f'{{"functionCall":{{"id":{quoted(i)},"name":{quoted(n)},"args":{text or "{}"}}}}}' for i, n, text in calls
+        f'{{"functionCall":{{"id":{quoted(i)},"name":{quoted(n)},"args":{text or "{}"}}}}}'
+        for i, n, text in calls
     )
     return f'{{"candidates":[{{"finishReason":"STOP","content":{{"role":"model","parts":[{told}]}}}}]}}'
 
@@ -55,14 +61,16 @@ def interactions(calls: Sequence[Call]) -> str:
 
 def bedrock(calls: Sequence[Call]) -> str:
     told = ",".join(
-        f'{{"toolUse":{{"toolUseId":{quoted(i)},"name":{quoted(n)},"input":{text or "{}"}}}}}' for i, n, text in calls
+        f'{{"toolUse":{{"toolUseId":{quoted(i)},"name":{quoted(n)},"input":{text or "{}"}}}}}'
+        for i, n, text in calls
     )
     return f'{{"output":{{"message":{{"role":"assistant","content":[{told}]}}}},"stopReason":"tool_use"}}'
 
 
 def ollama(calls: Sequence[Call]) -> str:
     told = ",".join(
-        f'{{"id":{quoted(i)},"function":{{"name":{quoted(n)},"arguments":{text or "{}"}}}}}' for i, n, text in calls
+        f'{{"id":{quoted(i)},"function":{{"name":{quoted(n)},"arguments":{text or "{}"}}}}}'
+        for i, n, text in calls
     )
     message = f'{{"role":"assistant","content":"","tool_calls":[{told}]}}'
     return f'{{"done":true,"done_reason":"stop","message":{message}}}'
@@ -70,14 +78,19 @@ def ollama(calls: Sequence[Call]) -> str:
 
 def cohere(calls: Sequence[Call]) -> str:
     told = ",".join(
-        '{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}'.format(*tuple(map(quoted, call)))
+        '{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}'.format(
+            *tuple(map(quoted, call))
+        )
         for call in calls
     )
     return f'{{"finish_reason":"TOOL_CALL","message":{{"role":"assistant","tool_calls":[{told}]}}}}'
 
 
 def records(calls: Sequence[Call]) -> str:
-    told = ",".join(f'{{"id":{quoted(i)},"name":{quoted(n)},"arguments":{text or "{}"}}}' for i, n, text in calls)
+    told = ",".join(
+        f'{{"id":{quoted(i)},"name":{quoted(n)},"arguments":{text or "{}"}}}'
+        for i, n, text in calls
+    )
     return f"[{told}]"
 
 
@@ -131,7 +144,9 @@ def openai_stream(calls: Sequence[Call], deltas: Deltas) -> Iterator[str]:
 
     for index, (call_id, name, _) in enumerate(calls):
         function = f'{{"name":{quoted(name)},"arguments":""}}'
-        yield chunk(f'{{"index":{index},"id":{quoted(call_id)},"type":"function","function":{function}}}')
+        yield chunk(
+            f'{{"index":{index},"id":{quoted(call_id)},"type":"function","function":{function}}}'
+        )
     for index, piece in deltas:
         yield chunk(f'{{"index":{index},"function":{{"arguments":{quoted(piece)}}}}}')
     yield chunk("", '"tool_calls"')
@@ -144,9 +159,7 @@ def responses_stream(calls: Sequence[Call], deltas: Deltas) -> Iterator[str]:
     for index, piece in deltas:
         yield f'{{"type":"response.function_call_arguments.delta","output_index":{index},"delta":{quoted(piece)}}}'
     for index, (call_id, name, text) in enumerate(calls):
-        item = (
-            f'{{"type":"function_call","call_id":{quoted(call_id)},"name":{quoted(name)},"arguments":{quoted(text)}}}'
-        )
+        item = f'{{"type":"function_call","call_id":{quoted(call_id)},"name":{quoted(name)},"arguments":{quoted(text)}}}'
         yield f'{{"type":"response.output_item.done","output_index":{index},"item":{item}}}'
     yield '{"type":"response.completed","response":{"object":"response","status":"completed","output":[]}}'
 
@@ -199,7 +212,9 @@ def interactions_stream(calls: Sequence[Call], deltas: Deltas) -> Iterator[str]:
     yield '{"event_type":"interaction.complete","interaction":{"status":"requires_action"}}'
 
 
-def whole_events(render: Callable[[Sequence[Call]], str]) -> Callable[[Sequence[Call], Deltas], Iterator[str]]:
+def whole_events(
+    render: Callable[[Sequence[Call]], str],
+) -> Callable[[Sequence[Call], Deltas], Iterator[str]]:
     """A provider whose calls come whole: a response for each."""
 
     def stream(calls: Sequence[Call], _: Deltas) -> Iterator[str]:

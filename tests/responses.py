@@ -9,11 +9,18 @@ def response(*calls, first=0):
         {
             "id": call[2] if len(call) > 2 else f"call_{number}",
             "type": "function",
-            "function": {"name": call[0], "arguments": call[1] if isinstance(call[1], str) else json.dumps(call[1])},
+            "function": {
+                "name": call[0],
+                "arguments": call[1] if isinstance(call[1], str) else json.dumps(call[1]),
+            },
         }
         for number, call in enumerate(calls, first)
     ]
-    return {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": made}}]}
+    return {
+        "choices": [
+            {"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": made}}
+        ]
+    }
 
 
 def outcomes(results):

@@ -37,7 +37,13 @@ _ANTHROPIC_CONTENT = [
 ]
 _RESPONSES_OUTPUT = [
     {"type": "reasoning", "id": "rs_1", "summary": []},
-    {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "one", "arguments": '{"x": 1}'},
+    {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call_1",
+        "name": "one",
+        "arguments": '{"x": 1}',
+    },
     {"type": "function_call", "id": "fc_2", "call_id": "call_2", "name": "two", "arguments": "{}"},
 ]
 _GEMINI_CONTENT = {
@@ -81,14 +87,21 @@ _MISTRAL_MESSAGE = {
 }
 _MISTRAL_NAMED = {
     **_MISTRAL_MESSAGE,
-    "tool_calls": [_MISTRAL_MESSAGE["tool_calls"][0], {**_MISTRAL_MESSAGE["tool_calls"][1], "id": "MADE_UP"}],
+    "tool_calls": [
+        _MISTRAL_MESSAGE["tool_calls"][0],
+        {**_MISTRAL_MESSAGE["tool_calls"][1], "id": "MADE_UP"},
+    ],
 }
 _OURS = "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL"
 _GRPC_MESSAGE = {
     "role": "ROLE_ASSISTANT",
     "tool_calls": [
         {"id": "call_1", "type": _OURS, "function": {"name": "one", "arguments": '{"x": 1}'}},
-        {"id": "ws_1", "type": "TOOL_CALL_TYPE_WEB_SEARCH_TOOL", "function": {"name": "web_search", "arguments": "{}"}},
+        {
+            "id": "ws_1",
+            "type": "TOOL_CALL_TYPE_WEB_SEARCH_TOOL",
+            "function": {"name": "web_search", "arguments": "{}"},
+        },
         {"id": "call_2", "type": _OURS, "function": {"name": "two", "arguments": "{}"}},
     ],
 }
@@ -101,7 +114,10 @@ _OPENAI_FORM = (
     "openai", "azure", "deepseek", "groq", "xai", "openrouter", "together", "fireworks", "cerebras", "vllm", "llama-cpp",
     "moonshot",
 )  # fmt: skip
-_PLAIN = [{"id": "a", "name": "one", "arguments": {"x": 1}}, {"id": "b", "name": "two", "arguments": None}]
+_PLAIN = [
+    {"id": "a", "name": "one", "arguments": {"x": 1}},
+    {"id": "b", "name": "two", "arguments": None},
+]
 _ERROR = "two failed for an internal reason (reference REF)."
 
 ROWS = [
@@ -113,14 +129,25 @@ ROWS = [
                 "object": "chat.completion",
                 "created": 1,
                 "model": "gpt",
-                "choices": [{"index": 0, "message": _OPENAI_MESSAGE, "finish_reason": "tool_calls", "logprobs": None}],
+                "choices": [
+                    {
+                        "index": 0,
+                        "message": _OPENAI_MESSAGE,
+                        "finish_reason": "tool_calls",
+                        "logprobs": None,
+                    }
+                ],
             },
             calls=[("call_1", "one", '{"x": 1}'), ("call_2", "two", "")],
             finish="tool_calls",
             assistant=[_OPENAI_MESSAGE],
             messages=[
                 {"role": "tool", "tool_call_id": "call_1", "content": "one"},
-                {"role": "tool", "tool_call_id": "call_2", "content": f"Error [tool_crashed]: {_ERROR}"},
+                {
+                    "role": "tool",
+                    "tool_call_id": "call_2",
+                    "content": f"Error [tool_crashed]: {_ERROR}",
+                },
             ],
         )
         for provider in _OPENAI_FORM
@@ -145,7 +172,12 @@ ROWS = [
                 "role": "user",
                 "content": [
                     {"type": "tool_result", "tool_use_id": "toolu_1", "content": "one"},
-                    {"type": "tool_result", "tool_use_id": "toolu_2", "content": _ERROR, "is_error": True},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_2",
+                        "content": _ERROR,
+                        "is_error": True,
+                    },
                 ],
             }
         ],
@@ -168,7 +200,11 @@ ROWS = [
         assistant=_RESPONSES_OUTPUT,
         messages=[
             {"type": "function_call_output", "call_id": "call_1", "output": "one"},
-            {"type": "function_call_output", "call_id": "call_2", "output": f"Error [tool_crashed]: {_ERROR}"},
+            {
+                "type": "function_call_output",
+                "call_id": "call_2",
+                "output": f"Error [tool_crashed]: {_ERROR}",
+            },
         ],
     ),
     *(
@@ -182,7 +218,13 @@ ROWS = [
                 {
                     "role": "user",
                     "parts": [
-                        {"functionResponse": {"name": "one", "id": "c1", "response": {"output": "one"}}},
+                        {
+                            "functionResponse": {
+                                "name": "one",
+                                "id": "c1",
+                                "response": {"output": "one"},
+                            }
+                        },
                         {"functionResponse": {"name": "two", "response": {"error": _ERROR}}},
                     ],
                 }
@@ -204,7 +246,13 @@ ROWS = [
         assistant=_STEPS,
         messages=[
             {"type": "function_result", "call_id": "fc_1", "name": "one", "result": "one"},
-            {"type": "function_result", "call_id": "fc_2", "name": "two", "result": _ERROR, "is_error": True},
+            {
+                "type": "function_result",
+                "call_id": "fc_2",
+                "name": "two",
+                "result": _ERROR,
+                "is_error": True,
+            },
         ],
     ),
     Row(
@@ -222,7 +270,12 @@ ROWS = [
         assistant=[_MISTRAL_NAMED],
         messages=[
             {"role": "tool", "tool_call_id": "FI5qQGzDE", "name": "one", "content": "one"},
-            {"role": "tool", "tool_call_id": "MADE_UP", "name": "two", "content": f"Error [tool_crashed]: {_ERROR}"},
+            {
+                "role": "tool",
+                "tool_call_id": "MADE_UP",
+                "name": "two",
+                "content": f"Error [tool_crashed]: {_ERROR}",
+            },
         ],
     ),
     Row(
@@ -238,7 +291,12 @@ ROWS = [
     ),
     Row(
         provider="ollama",
-        response={"model": "qwen", "message": _OBJECTS_MESSAGE, "done": True, "done_reason": "stop"},
+        response={
+            "model": "qwen",
+            "message": _OBJECTS_MESSAGE,
+            "done": True,
+            "done_reason": "stop",
+        },
         calls=[("call_1", "one", {"x": 1}), ("", "two", {})],
         finish="stop",
         assistant=[_OBJECTS_MESSAGE],
@@ -260,13 +318,20 @@ ROWS = [
     ),
     Row(
         provider="xai:grpc",
-        response={"id": "1", "outputs": [{"finish_reason": "REASON_TOOL_CALLS", "message": _GRPC_MESSAGE}]},
+        response={
+            "id": "1",
+            "outputs": [{"finish_reason": "REASON_TOOL_CALLS", "message": _GRPC_MESSAGE}],
+        },
         calls=[("call_1", "one", '{"x": 1}'), ("call_2", "two", "{}")],
         finish="REASON_TOOL_CALLS",
         assistant=[_GRPC_MESSAGE],
         messages=[
             {"role": "ROLE_TOOL", "tool_call_id": "call_1", "content": [{"text": "one"}]},
-            {"role": "ROLE_TOOL", "tool_call_id": "call_2", "content": [{"text": f"Error [tool_crashed]: {_ERROR}"}]},
+            {
+                "role": "ROLE_TOOL",
+                "tool_call_id": "call_2",
+                "content": [{"text": f"Error [tool_crashed]: {_ERROR}"}],
+            },
         ],
     ),
     Row(
@@ -280,14 +345,25 @@ ROWS = [
                 "role": "user",
                 "content": [
                     {"toolResult": {"toolUseId": "tooluse_1", "content": [{"text": "one"}]}},
-                    {"toolResult": {"toolUseId": "tooluse_2", "content": [{"text": _ERROR}], "status": "error"}},
+                    {
+                        "toolResult": {
+                            "toolUseId": "tooluse_2",
+                            "content": [{"text": _ERROR}],
+                            "status": "error",
+                        }
+                    },
                 ],
             }
         ],
     ),
     Row(
         provider="mcp",
-        response={"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "one", "arguments": {"x": 1}}},
+        response={
+            "jsonrpc": "2.0",
+            "id": 7,
+            "method": "tools/call",
+            "params": {"name": "one", "arguments": {"x": 1}},
+        },
         calls=[("7", "one", {"x": 1})],
         finish=None,
         assistant=[],
@@ -306,6 +382,9 @@ ROWS = [
         calls=[("a", "one", {"x": 1}), ("b", "two", None)],
         finish=None,
         assistant=_PLAIN,
-        messages=[{"id": "a", "name": "one", "result": "one"}, {"id": "b", "name": "two", "error": _ERROR}],
+        messages=[
+            {"id": "a", "name": "one", "result": "one"},
+            {"id": "b", "name": "two", "error": _ERROR},
+        ],
     ),
 ]

@@ -13,12 +13,18 @@ SCHEMAS: dict[str, Any] = {
             "until": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
         },
     },
-    "write": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}},
+    "write": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+    },
     "now": {"type": "object", "properties": {}},
 }
 """The schemas of the tools in the rows."""
 
-CALLS_BEGIN, CALLS_END = "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<\uff5ctool\u2581calls\u2581end\uff5c>"
+CALLS_BEGIN, CALLS_END = (
+    "<\uff5ctool\u2581calls\u2581begin\uff5c>",
+    "<\uff5ctool\u2581calls\u2581end\uff5c>",
+)
 CALL, CALL_END = "<\uff5ctool\u2581call\u2581begin\uff5c>", "<\uff5ctool\u2581call\u2581end\uff5c>"
 SEP = "<\uff5ctool\u2581sep\uff5c>"
 DSML = "\uff5cDSML\uff5c"

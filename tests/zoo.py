@@ -148,12 +148,17 @@ def enums(colour: Colour, level: Level, mixed: Literal["a", 1, None, True]):
     return colour, level, mixed
 
 
-@case({"order": {"customer": "A", "lines": [{"sku": "x"}]}}, Order(customer="A", lines=[Line(sku="x")]))
+@case(
+    {"order": {"customer": "A", "lines": [{"sku": "x"}]}},
+    Order(customer="A", lines=[Line(sku="x")]),
+)
 def nested(order: Order):
     return order
 
 
-@case({"tree": {"name": "a", "children": [{"name": "b"}]}}, Tree(name="a", children=[Tree(name="b")]))
+@case(
+    {"tree": {"name": "a", "children": [{"name": "b"}]}}, Tree(name="a", children=[Tree(name="b")])
+)
 def recursive(tree: Tree):
     return tree
 
@@ -173,7 +178,10 @@ def union_of_scalars(x: int | str, y: int | str):
     return x, y
 
 
-@case({"point": {"lat": 1.5}, "keep": {"region": "eu"}, "pair": [1, "b"]}, (Point(1.5), {"region": "eu"}, Pair(1, "b")))
+@case(
+    {"point": {"lat": 1.5}, "keep": {"region": "eu"}, "pair": [1, "b"]},
+    (Point(1.5), {"region": "eu"}, Pair(1, "b")),
+)
 def records(point: Point, keep: Filter, pair: Pair):
     return point, keep, pair
 
@@ -212,8 +220,20 @@ def times(at: datetime.datetime, day: datetime.date, time: datetime.time, span: 
 
 
 @case(
-    {"u": "12345678-1234-5678-1234-567812345678", "d": "1.50", "b": "ab", "p": "/tmp/x", "c": "1+2j"},
-    (uuid.UUID("12345678-1234-5678-1234-567812345678"), decimal.Decimal("1.50"), b"ab", pathlib.Path("/tmp/x"), 1 + 2j),
+    {
+        "u": "12345678-1234-5678-1234-567812345678",
+        "d": "1.50",
+        "b": "ab",
+        "p": "/tmp/x",
+        "c": "1+2j",
+    },
+    (
+        uuid.UUID("12345678-1234-5678-1234-567812345678"),
+        decimal.Decimal("1.50"),
+        b"ab",
+        pathlib.Path("/tmp/x"),
+        1 + 2j,
+    ),
 )
 def precise(u: uuid.UUID, d: decimal.Decimal, b: bytes, p: pathlib.Path, c: complex):
     return u, d, b, p, c
@@ -229,7 +249,10 @@ def sets(s: set[int], f: frozenset[str]):
     return s, f
 
 
-@case({"m": {"a": 1}, "n": {"1": ["x"]}, "o": {"k": {"sku": "s"}}}, ({"a": 1}, {1: ["x"]}, {"k": Line(sku="s")}))
+@case(
+    {"m": {"a": 1}, "n": {"1": ["x"]}, "o": {"k": {"sku": "s"}}},
+    ({"a": 1}, {1: ["x"]}, {"k": Line(sku="s")}),
+)
 def maps(m: dict[str, int], n: dict[int, list[str]], o: dict[str, Line]):
     return m, n, o
 
@@ -247,7 +270,10 @@ def abstract(s: Sequence[str], m: Mapping[str, int], bare: list, free: dict, gri
     return s, m, bare, free, grid
 
 
-@case({"x": {"any": ["thing", 1, None]}, "j": [1, {"a": None}]}, ({"any": ["thing", 1, None]}, [1, {"a": None}]))
+@case(
+    {"x": {"any": ["thing", 1, None]}, "j": [1, {"a": None}]},
+    ({"any": ["thing", 1, None]}, [1, {"a": None}]),
+)
 def anything(x: Any, j: Json):
     return x, j
 
@@ -306,13 +332,26 @@ def unpacked_keyword(**keep: Unpack[Filter]):
     (1, 2, 3, 4, 5, 6, 7, 8, 9),
 )
 def awkward_names(
-    self_: int, model_dump: int, schema: int, _id: int, title: int, properties: int, required: int, type: int, copy: int
+    self_: int,
+    model_dump: int,
+    schema: int,
+    _id: int,
+    title: int,
+    properties: int,
+    required: int,
+    type: int,
+    copy: int,
 ):
     return self_, model_dump, schema, _id, title, properties, required, type, copy
 
 
-@case({"model_config": 1, "__private": 2, "args": 3, "kwargs": 4, "cls": 5, "model_fields": 6}, (1, 2, 3, 4, 5, 6))
-def more_awkward_names(model_config: int, __private: int, args: int, kwargs: int, cls: int, model_fields: int):
+@case(
+    {"model_config": 1, "__private": 2, "args": 3, "kwargs": 4, "cls": 5, "model_fields": 6},
+    (1, 2, 3, 4, 5, 6),
+)
+def more_awkward_names(
+    model_config: int, __private: int, args: int, kwargs: int, cls: int, model_fields: int
+):
     return model_config, __private, args, kwargs, cls, model_fields
 
 
@@ -321,14 +360,21 @@ MISSING = object()
 
 @case({}, (MISSING, ..., [1], None, Colour.RED))
 def odd_defaults(
-    a: Any = MISSING, b: Any = ..., c: list[int] = [1], d: int = None, e: Colour = Colour.RED, n: float = float("nan")
+    a: Any = MISSING,
+    b: Any = ...,
+    c: list[int] = [1],
+    d: int = None,
+    e: Colour = Colour.RED,
+    n: float = float("nan"),
 ):
     assert n != n
     return a, b, c, d, e
 
 
 @case({"order": {"customer": "A", "lines": []}}, 7)
-def with_field_defaults(order: Order, limit: int = Field(default_factory=lambda: 7, description="At most.")):
+def with_field_defaults(
+    order: Order, limit: int = Field(default_factory=lambda: 7, description="At most.")
+):
     return limit
 
 
@@ -487,7 +533,9 @@ def optional_records(b: Box, c: Box | None = None):
 
 
 @case({"x": 2, "y": False, "z": 1, "f": True, "o": "1"}, (2, False, 1, Flag.ON, Odd.TEXT))
-def odd_choices(x: Literal[1, 2], y: Literal[True, False], z: Literal[1, 2, 3] | None, f: Flag, o: Odd):
+def odd_choices(
+    x: Literal[1, 2], y: Literal[True, False], z: Literal[1, 2, 3] | None, f: Flag, o: Odd
+):
     return x, y, z, f, o
 
 
@@ -510,12 +558,18 @@ def discriminated_deep(pets: list[Pet], home: dict[str, Pet] = {}):
 
 
 @case({"m": {"a": 1}, "n": {"x": {"y": 1}}}, ({"a": 1}, {"x": {"y": 1}}))
-def constrained_maps(m: Annotated[dict[str, int], Field(min_length=1, max_length=2)], n: dict[str, dict[str, int]]):
+def constrained_maps(
+    m: Annotated[dict[str, int], Field(min_length=1, max_length=2)], n: dict[str, dict[str, int]]
+):
     return m, n
 
 
 @case({"a": 1, "b": 9, "c": 0.5}, (1, 9, 0.5))
-def exclusive(a: Annotated[int, Field(gt=0)], b: Annotated[int, Field(lt=10)], c: Annotated[float, Field(gt=0, lt=1)]):
+def exclusive(
+    a: Annotated[int, Field(gt=0)],
+    b: Annotated[int, Field(lt=10)],
+    c: Annotated[float, Field(gt=0, lt=1)],
+):
     return a, b, c
 
 
@@ -525,7 +579,9 @@ def literal_keys(m: dict[Literal["a", "b"], int], k: dict[Colour, list[int]] | N
 
 
 @case({"x": None, "y": [1], "z": {"a": None}}, (None, [1], {"a": None}))
-def null_everywhere(x: list[int] | None, y: list[int | None] | None = None, z: dict[str, int | None] | None = None):
+def null_everywhere(
+    x: list[int] | None, y: list[int | None] | None = None, z: dict[str, int | None] | None = None
+):
     return x, y, z
 
 
@@ -667,7 +723,9 @@ def fields_by_both(x: ByBoth):
 
 
 @case({"x": 1, "y": {"v": 2, "one": 3}}, (1, ByPath(p={"q": 2}, one=3)))
-def aliased_by_a_path(x: Annotated[int, Field(validation_alias=pydantic.AliasPath("p", "q"))], y: ByPath):
+def aliased_by_a_path(
+    x: Annotated[int, Field(validation_alias=pydantic.AliasPath("p", "q"))], y: ByPath
+):
     return x, y
 
 
@@ -676,7 +734,10 @@ def set_by_itself(x: SetByItself):
     return x
 
 
-@case({"x": {"lives": 3}, "y": {"kind": "dog", "name": "a"}}, (TaggedCat(lives=3), TaggedDog(name="a")))
+@case(
+    {"x": {"lives": 3}, "y": {"kind": "dog", "name": "a"}},
+    (TaggedCat(lives=3), TaggedDog(name="a")),
+)
 def tags_with_defaults(
     x: Annotated[TaggedCat | TaggedDog, Field(discriminator="kind")],
     y: Annotated[TaggedCat | TaggedDog, Field(discriminator="kind")] | None = None,

@@ -1,6 +1,6 @@
 """Runs the command line: ``python -m toolshape``."""
 
-from toolshape._commands.cli import main
+from toolshape._cli.cli import main
 
 if __name__ == "__main__":
     main(prog_name="toolshape")

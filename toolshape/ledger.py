@@ -1,6 +1,7 @@
 """Records calls and their outcomes in a database, so no call runs twice. Needs the extra ``ledger``."""
 
 import hashlib
+import importlib.util
 import logging
 import math
 import os
@@ -17,11 +18,13 @@ try:
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.schema import CreateTable
 except ImportError as error:
-    raise ImportError(f"a ledger needs SQLAlchemy: pip install 'toolshape[ledger]' ({error})") from error
+    raise ImportError(
+        f"a ledger needs SQLAlchemy: pip install 'toolshape[ledger]' ({error})"
+    ) from error
 
-from toolshape._dispatch.ledger_store import Claim
-from toolshape._errors import UsageError
-from toolshape._identity import Identity, canonical_json
+from toolshape._plan.ledger_store import Claim
+from toolshape._records.errors import UsageError
+from toolshape._records.identity import Identity, canonical_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +43,9 @@ METADATA = sa.MetaData()
 CALLS = sa.Table(
     "toolshape_calls",
     METADATA,
-    sa.Column("key", sa.String(64), primary_key=True),  # a digest, because scope and id may be too long for an index
+    sa.Column(
+        "key", sa.String(64), primary_key=True
+    ),  # a digest, because scope and id may be too long for an index
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("call_id", sa.Text, nullable=False),
     sa.Column("tool", sa.Text, nullable=False),
@@ -62,9 +67,14 @@ KEPT = sa.Table(
 # The database's clock, in seconds since 1970. The ledger uses no other clock, as the clocks of two machines differ.
 CLOCKS: dict[str, Any] = {
     "sqlite": sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Double),
-    "postgresql": sa.literal_column("extract(epoch from clock_timestamp())::double precision", sa.Double),
+    "postgresql": sa.literal_column(
+        "extract(epoch from clock_timestamp())::double precision", sa.Double
+    ),
 }
-INSERTS: dict[str, Callable[[sa.Table], Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+INSERTS: dict[str, Callable[[sa.Table], Any]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
 _SHORTEST_BUSY, _LONGEST_BUSY = 1.0, 30.0  # seconds that SQLite waits for another writer
 
 
@@ -76,9 +86,11 @@ def url_of(given: "str | Path | sa.URL") -> sa.URL:
     """
     if isinstance(given, str) and "://" in given:
         try:
-            given = sa.make_url(given)
+            given = _with_driver(sa.make_url(given))
         except ArgumentError as error:
-            raise UsageError(f"a ledger takes a database URL or the path of a file: {error}") from error
+            raise UsageError(
+                f"a ledger takes a database URL or the path of a file: {error}"
+            ) from error
     if not isinstance(given, sa.URL):
         given = sa.URL.create("sqlite", database=str(given))
     if given.get_backend_name() != "sqlite":
@@ -88,11 +100,23 @@ def url_of(given: "str | Path | sa.URL") -> sa.URL:
     return given if name.startswith("file:") else given.set(database=str(Path(name).resolve()))
 
 
+def _with_driver(url: sa.URL) -> sa.URL:
+    """Understand ``postgres://``, as hosts write it, and choose the driver that is installed if the URL names none."""
+    if url.drivername not in ("postgres", "postgresql"):
+        return url
+    has_old_driver = importlib.util.find_spec("psycopg2") is not None
+    return url.set(drivername="postgresql+psycopg2" if has_old_driver else "postgresql+psycopg")
+
+
 def _refuse_memory(url: sa.URL) -> None:
     name = url.database or ""
-    is_named = name.startswith("file:") and (":memory:" in name or url.query.get("mode") == "memory")
+    is_named = name.startswith("file:") and (
+        ":memory:" in name or url.query.get("mode") == "memory"
+    )
     if name in ("", ":memory:") or is_named:
-        raise UsageError("a ledger in memory is lost when the process ends: pass the path of a file")
+        raise UsageError(
+            "a ledger in memory is lost when the process ends: pass the path of a file"
+        )
 
 
 def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
@@ -109,11 +133,15 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
     if name == "sqlite":
         _refuse_memory(url)
     if engine is None:
-        connect_arguments = {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
+        connect_arguments = (
+            {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
+        )
         try:
             engine = sa.create_engine(url, connect_args=connect_arguments)
         except ModuleNotFoundError as error:
-            message = f"a ledger in PostgreSQL needs a driver: pip install 'psycopg[binary]' ({error})"
+            message = (
+                f"a ledger in PostgreSQL needs a driver: pip install 'psycopg[binary]' ({error})"
+            )
             raise ModuleNotFoundError(message, name=error.name) from error
         if name == "sqlite":
             event.listen(engine, "connect", _configure_sqlite)
@@ -130,7 +158,10 @@ def _configure_sqlite(connection: Any, _: Any) -> None:
 
 __all__ = ["Ledger", "LedgerEntry"]
 
-_LONGEST_TRY, _PAUSE = 1.0, 0.05  # seconds for all tries to create the tables, and between two tries
+_LONGEST_TRY, _PAUSE = (
+    1.0,
+    0.05,
+)  # seconds for all tries to create the tables, and between two tries
 _STATES = ("running", "done", "unknown")
 
 
@@ -165,23 +196,40 @@ class Ledger:
         wait: How many seconds to wait for a call that another run has claimed.
 
     Raises:
-        UsageError: The database is neither SQLite nor PostgreSQL, or a number is not valid.
+        UsageError: The database is neither SQLite nor PostgreSQL, cannot be reached, or a number is not valid.
     """
 
     def __init__(
-        self, url: "str | Path | sa.URL | sa.Engine" = "toolshape.db", *, lease: float = 30.0, wait: float = 30.0
+        self,
+        url: "str | Path | sa.URL | sa.Engine" = "toolshape.db",
+        *,
+        lease: float = 30.0,
+        wait: float = 30.0,
     ) -> None:
         for name, seconds in (("lease", lease), ("wait", wait)):
             number: Any = seconds
-            is_number = isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
+            is_number = (
+                isinstance(number, (int, float))
+                and not isinstance(number, bool)
+                and math.isfinite(number)
+            )
             if not is_number or number < 0 or (name == "lease" and not number):
                 raise UsageError(f"{name}= must be a number of seconds, not {seconds!r}")
         self.lease = float(lease)
         self.wait = float(wait)
         self._url = url if isinstance(url, sa.Engine) else url_of(url)
         self._engine = engine_of(self._url, self.wait)
-        self._now, self._insert = CLOCKS[self._engine.dialect.name], INSERTS[self._engine.dialect.name]
+        self._now, self._insert = (
+            CLOCKS[self._engine.dialect.name],
+            INSERTS[self._engine.dialect.name],
+        )
         self._start()
+        try:
+            self._engine.connect().close()
+        except DBAPIError as error:
+            self._engine.dispose()
+            reason = str(error.orig).strip()
+            raise UsageError(f"{self!r} cannot be opened: {reason}") from error
 
     def _start(self) -> None:
         self._process = os.getpid()
@@ -211,7 +259,11 @@ class Ledger:
         self._running.clear()
         self._ended.set()
         renewal = self._renewal
-        if renewal is not None and renewal is not threading.current_thread() and os.getpid() == self._process:
+        if (
+            renewal is not None
+            and renewal is not threading.current_thread()
+            and os.getpid() == self._process
+        ):
             renewal.join()  # otherwise a connection that the thread uses would stay open
         self._engine.dispose()
 
@@ -261,7 +313,11 @@ class Ledger:
             "started": self._now,
         }
         with self._transaction() as connection:
-            insert = self._insert(CALLS).values(key=key, **row, **started_values).on_conflict_do_nothing()
+            insert = (
+                self._insert(CALLS)
+                .values(key=key, **row, **started_values)
+                .on_conflict_do_nothing()
+            )
             if connection.execute(insert.returning(CALLS.c.key)).first() is None:
                 claim = self._claim_recorded(connection, key, row, started_values, again=again)
                 if claim.state != "ours":
@@ -270,11 +326,19 @@ class Ledger:
         return Claim("ours", owner)
 
     def _claim_recorded(
-        self, connection: sa.Connection, key: str, row: dict[str, Any], begun: dict[str, Any], *, again: bool
+        self,
+        connection: sa.Connection,
+        key: str,
+        row: dict[str, Any],
+        begun: dict[str, Any],
+        *,
+        again: bool,
     ) -> Claim:
         """Return the claim on a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
-        if stored is None:  # the row was dropped after the insert failed: the caller tries again, as for a running call
+        if (
+            stored is None
+        ):  # the row was dropped after the insert failed: the caller tries again, as for a running call
             return Claim("running")
         recorded_claim = _to_claim(stored, row)
         if recorded_claim.state != "unknown":
@@ -298,7 +362,9 @@ class Ledger:
         return None if stored is None else _to_claim(stored, _row(identity))
 
     def _asked_for(self, key: str) -> Any:
-        return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(CALLS.c.key == key)
+        return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(
+            CALLS.c.key == key
+        )
 
     def finish(self, identity: Identity, owner: str, outcome: str) -> None:
         """Record the outcome of a claimed call; ``dispatch`` calls this method.
@@ -311,7 +377,9 @@ class Ledger:
         try:
             with self._transaction() as connection:
                 values = {"state": "done", "outcome": outcome, "finished": self._now}
-                connection.execute(sa.update(CALLS).where(_is_ours(identity, owner)).values(**values))
+                connection.execute(
+                    sa.update(CALLS).where(_is_ours(identity, owner)).values(**values)
+                )
                 connection.execute(sa.delete(KEPT).where(KEPT.c.token == identity.call_id))
         finally:
             self._running.discard(owner)
@@ -329,7 +397,9 @@ class Ledger:
         self._running.discard(owner)
         with self._transaction() as connection:
             if has_begun:
-                connection.execute(sa.update(CALLS).where(_is_ours(identity, owner)).values(state="unknown"))
+                connection.execute(
+                    sa.update(CALLS).where(_is_ours(identity, owner)).values(state="unknown")
+                )
             else:
                 connection.execute(sa.delete(CALLS).where(_is_ours(identity, owner)))
 
@@ -341,7 +411,9 @@ class Ledger:
     def kept(self, token_id: str) -> str | None:
         """Return the text stored by ``keep``, or ``None`` once the token was used; ``Registry.resume`` calls it."""
         with self._transaction() as connection:
-            text: str | None = connection.scalar(sa.select(KEPT.c.content).where(KEPT.c.token == token_id))
+            text: str | None = connection.scalar(
+                sa.select(KEPT.c.content).where(KEPT.c.token == token_id)
+            )
         return text
 
     def entries(self, scope: str | None = None, *, state: str | None = None) -> list[LedgerEntry]:
@@ -388,7 +460,9 @@ class Ledger:
             self._running.add(owner)
             if self._renewal is None:
                 self._ended.clear()
-                self._renewal = threading.Thread(target=self._renew_all, name="toolshape-ledger", daemon=True)
+                self._renewal = threading.Thread(
+                    target=self._renew_all, name="toolshape-ledger", daemon=True
+                )
                 self._renewal.start()
 
     def _renew_all(self) -> None:
@@ -401,9 +475,13 @@ class Ledger:
             try:
                 with self._transaction() as connection:
                     is_owned = CALLS.c.owner.in_(owners) & (CALLS.c.state == "started")
-                    connection.execute(sa.update(CALLS).where(is_owned).values(lease_until=self._now + self.lease))
+                    connection.execute(
+                        sa.update(CALLS).where(is_owned).values(lease_until=self._now + self.lease)
+                    )
             except Exception:  # any error of the database: the next renewal may work
-                logging.getLogger("toolshape").exception("could not renew the leases of running calls")
+                logging.getLogger("toolshape").exception(
+                    "could not renew the leases of running calls"
+                )
         with self._lock:
             self._renewal = None
 
@@ -417,7 +495,12 @@ def _key(identity: Identity) -> str:
 
 
 def _row(identity: Identity) -> dict[str, str]:
-    return {"scope": identity.scope, "call_id": identity.call_id, "tool": identity.tool, "digest": identity.digest}
+    return {
+        "scope": identity.scope,
+        "call_id": identity.call_id,
+        "tool": identity.tool,
+        "digest": identity.digest,
+    }
 
 
 def _to_claim(stored: Any, row: Mapping[str, str]) -> Claim:
@@ -440,5 +523,15 @@ def _entry(row: Any) -> LedgerEntry:
     started = to_datetime(row["started"])
     assert started is not None  # noqa: S101 - the column has no NULL
     return LedgerEntry(
-        row["scope"], row["call_id"], row["tool"], row["now"], started, to_datetime(row["finished"]), row["outcome"]
+        row["scope"],
+        row["call_id"],
+        row["tool"],
+        row["now"],
+        started,
+        to_datetime(row["finished"]),
+        row["outcome"],
     )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

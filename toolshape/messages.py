@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from toolshape._calls import JsonObject
-from toolshape._parts import File, Image, Part
+from toolshape._records.calls import JsonObject
+from toolshape._records.parts import File, Image, Part
+from toolshape._records.result import Usage
 
 __all__ = [
     "CallFault",
@@ -130,7 +131,9 @@ class ProviderPart:
     path: str = field(default="", compare=False, repr=False)
 
 
-MessagePart: TypeAlias = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | MediaPart | ProviderPart
+MessagePart: TypeAlias = (
+    TextPart | ReasoningPart | ToolCallPart | ToolResultPart | MediaPart | ProviderPart
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +142,8 @@ class Message:
 
     ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
     or ``None`` if this library made or changed the message. ``finish`` says why a response ended, in the same words
-    for all providers. ``path`` says where the message is, for example ``messages[3]``.
+    for all providers. ``usage`` are the tokens of the response that ended with this message, if it was read by
+    ``Conversation`` and has counts. ``path`` says where the message is, for example ``messages[3]``.
     """
 
     __module__ = "toolshape"
@@ -149,12 +153,15 @@ class Message:
     origin: Origin | None = None
     raw: Any = None
     finish: str | None = None
+    usage: Usage | None = field(default=None, compare=False)
     path: str = field(default="", compare=False, repr=False)
 
     @property
     def text(self) -> str:
         """The text of all text parts and results in the message, concatenated."""
-        return "".join(part.text for part in self.parts if isinstance(part, (TextPart, ToolResultPart)))
+        return "".join(
+            part.text for part in self.parts if isinstance(part, (TextPart, ToolResultPart))
+        )
 
 
 def part_path(message: Message, part: MessagePart) -> str:

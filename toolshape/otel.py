@@ -7,21 +7,23 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 try:
     from opentelemetry import metrics, trace
     from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
 except ImportError as error:
-    raise ImportError(f"toolshape.otel needs OpenTelemetry: pip install 'toolshape[otel]' ({error})") from error
+    raise ImportError(
+        f"toolshape.otel needs OpenTelemetry: pip install 'toolshape[otel]' ({error})"
+    ) from error
 
-from toolshape._bound import Bound, ObservedResponse
-from toolshape._calls import JsonObject
-from toolshape._context import CallContext
-from toolshape._errors import ResponseError
-from toolshape._registry import Registry
-from toolshape._results import REFUSED, Result
-from toolshape._tool import Tool, record_of
+from toolshape._bound.bound import Bound, ObservedResponse
+from toolshape._bound.registry import Registry, store_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.context import CallContext
+from toolshape._records.errors import ResponseError
+from toolshape._records.result import REFUSED, Result
+from toolshape._tools.tool import Tool, record_of
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -53,6 +55,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Maps a short key to the full name of each span attribute and metric."""
+_Source: TypeAlias = "tuple[TracerProvider | None, MeterProvider | None]"
 _OPERATION = "execute_tool"
 _BUCKETS = [0.01 * 2**power for power in range(14)]  # 0.01 s to 81.92 s, as the conventions advise
 
@@ -66,6 +69,8 @@ def instrument(
 ) -> None:
     """Record a span for every call that runs, and count durations, coercions and refusals.
 
+    A registry that is instrumented already stays as it is: a second call does nothing, and logs a warning.
+
     ``instrument`` adds a hook around every call, inside the hooks that were added earlier. It also adds an observer of
     responses. If tools were bound before ``instrument`` was called, their plans are not recorded.
 
@@ -76,16 +81,26 @@ def instrument(
         tracer_provider: The tracer provider. The default is OpenTelemetry's global tracer provider.
         meter_provider: The meter provider. The default is OpenTelemetry's global meter provider.
     """
+    if any(isinstance(hook, _Spans) for hook in store_of(tools).contents.hooks):
+        logging.getLogger("toolshape").warning("these tools are instrumented already")
+        return
     tracer = trace.get_tracer("toolshape", tracer_provider=tracer_provider)
     meter = metrics.get_meter("toolshape", meter_provider=meter_provider)
-    tools.around(_Spans(tracer, meter, content=content))
-    tools.observe(_Counts(meter))
+    source = (tracer_provider, meter_provider)
+    tools.around(_Spans(source, tracer, meter, content=content))
+    tools.observe(_Counts(source, meter))
 
 
 class _Spans:
-    """The hook that records a span for each call."""
+    """The hook that records a span for each call.
 
-    def __init__(self, tracer: trace.Tracer, meter: metrics.Meter, *, content: bool) -> None:
+    Two hooks with the same providers are equal, so two instrumented registries that are joined record one span a call.
+    """
+
+    def __init__(
+        self, source: _Source, tracer: trace.Tracer, meter: metrics.Meter, *, content: bool
+    ) -> None:
+        self._source = source
         self._tracer = tracer
         self._content = content
         self._duration = meter.create_histogram(
@@ -94,6 +109,12 @@ class _Spans:
             description="How long tools ran.",
             explicit_bucket_boundaries_advisory=_BUCKETS,
         )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Spans) and self._source == other._source
+
+    def __hash__(self) -> int:
+        return hash(self._source)
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result]) -> Result:
         with self._span(context) as end:
@@ -107,12 +128,18 @@ class _Spans:
     def _span(self, context: CallContext) -> Generator[Callable[[Result], Result]]:
         labels = {NAMES["tool"]: context.tool.name, NAMES["type"]: "function"}
         no_span: Span = INVALID_SPAN
-        span, started = _run_safely(lambda: self._start_span(context, labels), no_span), perf_counter()
+        span, started = (
+            _run_safely(lambda: self._start_span(context, labels), no_span),
+            perf_counter(),
+        )
 
         def end(result: Result) -> Result:
             _run_safely(lambda: self._set_outcome(span, result), None)
             error_label = {} if result.error is None else {NAMES["error"]: result.error.code}
-            _run_safely(lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}), None)
+            _run_safely(
+                lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}),
+                None,
+            )
             return result
 
         def end_broken(error: BaseException) -> None:
@@ -170,11 +197,25 @@ def _mask_arguments(context: CallContext) -> JsonObject:
 
 
 class _Counts:
-    """The observer that counts coercions and refused calls, because hooks do not see refused calls."""
+    """The observer that counts coercions and refused calls, because hooks do not see refused calls.
 
-    def __init__(self, meter: metrics.Meter) -> None:
-        self._coercions = meter.create_counter(NAMES["coercions"], unit="{coercion}", description="Coerced arguments.")
-        self._refusals = meter.create_counter(NAMES["refusals"], unit="{call}", description="Calls that were refused.")
+    Two observers with the same providers are equal, as ``_Spans`` are.
+    """
+
+    def __init__(self, source: _Source, meter: metrics.Meter) -> None:
+        self._source = source
+        self._coercions = meter.create_counter(
+            NAMES["coercions"], unit="{coercion}", description="Coerced arguments."
+        )
+        self._refusals = meter.create_counter(
+            NAMES["refusals"], unit="{call}", description="Calls that were refused."
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Counts) and self._source == other._source
+
+    def __hash__(self) -> int:
+        return hash(self._source)
 
     def observe(self, bound: Bound, seen: ObservedResponse) -> None:
         if isinstance(seen.outcome, ResponseError) or seen.continues:

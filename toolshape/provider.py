@@ -5,15 +5,11 @@ registers its provider as an entry point of the group ``toolshape.providers``. `
 checks a provider against the laws.
 """
 
-from toolshape import _parts as parts
-from toolshape._calls import Finish, JsonObject, JsonSchema, Spec, Strictness, WireCall, WireMessage
 from toolshape._families import available, family_of, get, recognised
-from toolshape._parts import File, Image, Part, Text
-from toolshape._results import Result
-from toolshape._schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
-from toolshape._wire import bodies, ids
-from toolshape._wire.histories import IN_ONE_MESSAGE, Histories, HistoryRule, history_rules
-from toolshape._wire.provider import (
+from toolshape._families.names import ProviderName
+from toolshape._families.wire import bodies, ids
+from toolshape._families.wire.histories import IN_ONE_MESSAGE, Histories, HistoryRule, history_rules
+from toolshape._families.wire.provider import (
     AnswerText,
     Budget,
     Choice,
@@ -26,7 +22,6 @@ from toolshape._wire.provider import (
     OutputForm,
     OutputSchema,
     Provider,
-    ProviderName,
     Read,
     Reading,
     RequestForm,
@@ -36,7 +31,7 @@ from toolshape._wire.provider import (
     never_streamed,
     unsupported,
 )
-from toolshape._wire.server import (
+from toolshape._families.wire.server import (
     Completion,
     Endpoint,
     Refusal,
@@ -48,6 +43,19 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
+from toolshape._records import parts
+from toolshape._records.calls import (
+    Finish,
+    JsonObject,
+    JsonSchema,
+    Spec,
+    Strictness,
+    WireCall,
+    WireMessage,
+)
+from toolshape._records.parts import File, Image, Part, Text
+from toolshape._records.result import Result
+from toolshape._schema import arrows, checks, constrained, lens, limits, rewrites, values, walk
 from toolshape.messages import (
     MediaPart,
     Message,

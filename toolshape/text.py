@@ -8,14 +8,23 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape._errors import UsageError, nearest
 from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import TextReading, join_segments, make_scanner, read_text
 from toolshape._families.text.scanner import Segment
 from toolshape._families.text.writing import write_calls
+from toolshape._records.errors import UsageError, nearest
 
-__all__ = ["Reader", "TextCall", "TextFormat", "TextReading", "format_for", "formats", "read", "write"]
+__all__ = [
+    "Reader",
+    "TextCall",
+    "TextFormat",
+    "TextReading",
+    "format_for",
+    "formats",
+    "read",
+    "write",
+]
 
 
 def formats() -> tuple[TextFormat, ...]:
@@ -73,7 +82,11 @@ def read(format: str, text: str, schemas: Mapping[str, Any] | None = None) -> Te
     return read_text(_find_format(format), text, schemas)
 
 
-def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: Mapping[str, Any] | None = None) -> str:  # noqa: A002 - its name
+def write(
+    format: str,  # noqa: A002 - its name
+    calls: Iterable[tuple[str, Mapping[str, Any]]],
+    schemas: Mapping[str, Any] | None = None,
+) -> str:
     """Write calls in the form in which a model writes them, for training data and tests.
 
     Args:
@@ -85,7 +98,10 @@ def write(format: str, calls: Iterable[tuple[str, Mapping[str, Any]]], schemas: 
         UsageError: No format has this name, or a call cannot be written in it: the text would be read as another call.
     """
     text_format = _find_format(format)
-    text_calls = [TextCall(name, dict(arguments), f"{number:09d}") for number, (name, arguments) in enumerate(calls)]
+    text_calls = [
+        TextCall(name, dict(arguments), f"{number:09d}")
+        for number, (name, arguments) in enumerate(calls)
+    ]
     return write_calls(text_format, text_calls, schemas)
 
 
@@ -130,3 +146,7 @@ class Reader:
             return []
         self.text, self.reasoning, calls = join_segments(segments)
         return list(calls)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -32,7 +32,9 @@ def test_it_goes_on_after_a_mistake_of_the_model(provider: Fake) -> None:
     """The model reads the error, and calls again."""
     provider.calls(agent.find_order, order_id="45129")
     provider.invents("search_orders", text="kettle")
-    provider.calls(agent.open_ticket, raw={"order_id": 45128, "reason": "The lid is broken."})  # a number for a string
+    provider.calls(
+        agent.open_ticket, raw={"order_id": 45128, "reason": "The lid is broken."}
+    )  # a number for a string
     provider.says("I opened ticket T-1.")
     agent.answer("My lid is broken.")
     answers = [exchange.messages[-1].text for exchange in provider.exchanges[1:]]

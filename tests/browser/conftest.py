@@ -11,18 +11,31 @@ import pytest
 
 def browser_path() -> str:
     """Where Chromium is; in CI its absence is a failure."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if found is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no Chromium: install the package chromium")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "there is no Chromium: install the package chromium"
+        )
     return str(found)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """One browser for all tests."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: nox -s browser")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: nox -s browser"
+    )
     with playwright.sync_playwright() as made:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+        options = [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-first-run",
+        ]
         browser = made.chromium.launch(executable_path=browser_path(), args=options)
         yield browser
         browser.close()

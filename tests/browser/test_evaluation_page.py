@@ -24,7 +24,11 @@ def run() -> Run:
 
 def shown(page: Any) -> list[str]:
     """The heads of the verdicts that can be seen."""
-    return [summary.inner_text() for summary in page.locator(".verdict > summary").all() if summary.is_visible()]
+    return [
+        summary.inner_text()
+        for summary in page.locator(".verdict > summary").all()
+        if summary.is_visible()
+    ]
 
 
 def unfold(page: Any) -> None:
@@ -62,8 +66,13 @@ def test_it_shows_what_was_scripted(opened, run):
     heads = shown(page)
     assert len(heads) == len(run) == 18
     for head, verdict in zip(heads, in_order(run), strict=True):
-        assert head == f"{head_of(verdict)}: {verdict.label.replace('_', ' ')}, score {verdict.score:.2f}"
-    wrong = page.locator(".case", has_text="weather").locator(".verdict", has_text="gemini, trial 1")
+        assert (
+            head
+            == f"{head_of(verdict)}: {verdict.label.replace('_', ' ')}, score {verdict.score:.2f}"
+        )
+    wrong = page.locator(".case", has_text="weather").locator(
+        ".verdict", has_text="gemini, trial 1"
+    )
     assert wrong.locator("td").all_inner_texts() == ["value", "weather.days", "2", "3"]
     assert wrong.locator("td").first.is_visible()  # what is wrong is open
     coerced = page.locator(".verdict.right_after_coercion")
@@ -76,11 +85,17 @@ def test_verdicts_are_chosen_by_label_and_model(opened, run):
     page = opened(run.to_html())
     page.locator("#only-failed").check()
     assert [head.split(":")[0] for head in shown(page)] == ["claude, trial 1"]
-    assert [case.inner_text().split()[0] for case in page.locator(".case > summary:visible").all()] == ["book"]
+    assert [
+        case.inner_text().split()[0] for case in page.locator(".case > summary:visible").all()
+    ] == ["book"]
     page.locator("#only-wrong").check()
     assert len(shown(page)) == sum(verdict.label == "wrong" for verdict in run)
     page.get_by_label("gemini").uncheck()
-    left = [verdict for verdict in in_order(run) if verdict.label == "wrong" and verdict.model != "gemini"]
+    left = [
+        verdict
+        for verdict in in_order(run)
+        if verdict.label == "wrong" and verdict.model != "gemini"
+    ]
     assert [head.split(":")[0] for head in shown(page)] == [head_of(verdict) for verdict in left]
     assert "gemini" not in page.locator("#cases").inner_text()
 
@@ -114,7 +129,9 @@ def test_verdicts_are_searched(opened, run):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 768, 1300])
 def test_it_is_read_everywhere(chromium, tmp_path, run, scheme, width):
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True)
+    context = chromium.new_context(
+        color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
+    )
     page = context.new_page()
     (tmp_path / "page.html").write_text(run.to_html("Hotels"), encoding="utf-8")
     page.goto((tmp_path / "page.html").as_uri())
@@ -123,7 +140,9 @@ def test_it_is_read_everywhere(chromium, tmp_path, run, scheme, width):
     if AXE:
         page.add_script_tag(path=str(Path(AXE, "node_modules", "axe-core", "axe.min.js")))
         found = page.evaluate("axe.run()")["violations"]
-        assert [(rule["id"], [node["failureSummary"] for node in rule["nodes"]][:3]) for rule in found] == []
+        assert [
+            (rule["id"], [node["failureSummary"] for node in rule["nodes"]][:3]) for rule in found
+        ] == []
     context.close()
 
 
@@ -133,9 +152,20 @@ def test_without_scripts_there_is_no_search(opened, run):
 
 
 def test_what_a_model_wrote_is_text(opened):
-    hostile = '</code></textarea><script>alert(1)</script><img src="http://127.0.0.1:9/"> \u202e"\'<b>'
-    difference = Difference(kind="value", tool=hostile, path=hostile, expected=hostile, actual={hostile: [hostile]})
-    verdict = Verdict(case=hostile, label="wrong", score=0, differences=(difference,), error=hostile, model=hostile)
+    hostile = (
+        '</code></textarea><script>alert(1)</script><img src="http://127.0.0.1:9/"> \u202e"\'<b>'
+    )
+    difference = Difference(
+        kind="value", tool=hostile, path=hostile, expected=hostile, actual={hostile: [hostile]}
+    )
+    verdict = Verdict(
+        case=hostile,
+        label="wrong",
+        score=0,
+        differences=(difference,),
+        error=hostile,
+        model=hostile,
+    )
     page = opened(Run(verdicts=(verdict,)).to_html(hostile))
     assert page.title() == " ".join(hostile.split())
     assert page.locator("img").count() == 0

@@ -25,7 +25,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
@@ -38,7 +40,11 @@ def page(chromium: Any, url: str) -> Iterator[Any]:
     elsewhere: list[str] = []
     made.on(
         "request",
-        lambda request: None if request.url.startswith((url, "data:", "blob:")) else elsewhere.append(request.url),
+        lambda request: (
+            None
+            if request.url.startswith((url, "data:", "blob:"))
+            else elsewhere.append(request.url)
+        ),
     )
     yield made
     assert elsewhere == []
@@ -82,9 +88,28 @@ def test_something_is_found(page: Any, url: str) -> None:
     page.goto(url)
     page.get_by_role("button", name="Search").first.click()
     page.keyboard.type("idempotency")
-    found = page.get_by_role("link", name="The ledger").or_(page.get_by_text("idempotency_key")).first
+    found = (
+        page.get_by_role("link", name="The ledger").or_(page.get_by_text("idempotency_key")).first
+    )
     found.wait_for(timeout=15_000)
     assert found.is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 700, 1300])
+def test_tables_fit_their_column(page: Any, url: str, width: int) -> None:
+    """A wide table scrolls by itself, and code in it is broken between words only; the pictures are there to be looked at."""
+    page.set_viewport_size({"width": width, "height": 900})
+    pictures = Path(SITE).with_name("pictures")
+    pictures.mkdir(exist_ok=True)
+    for name in ("", "testing", "controls", "coming-from", "providers", "comparison"):
+        page.goto(f"{url}/{name}/" if name else url)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), name
+        broken = page.evaluate(
+            """() => [...document.querySelectorAll('article td code')]
+            .filter(code => getComputedStyle(code).wordBreak !== 'normal').length"""
+        )
+        assert broken == 0, name
+        page.screenshot(path=str(pictures / f"{name or 'index'}-{width}.png"))
 
 
 def test_each_page_is_there_and_fits_a_phone(page: Any, url: str) -> None:

@@ -13,7 +13,9 @@ from test_rendered_pages import change_order
 from toolshape import Registry, tool
 from toolshape.contract import diff, make_contract, render_page
 
-HOSTILE = "</pre></details><script>alert(1)</script><img src=x onerror=alert(1)></textarea>\u202edrow"
+HOSTILE = (
+    "</pre></details><script>alert(1)</script><img src=x onerror=alert(1)></textarea>\u202edrow"
+)
 AXE = os.environ.get("TOOLSHAPE_AXE", "")
 
 
@@ -23,7 +25,9 @@ def hostile(text: Annotated[str, Field(description=HOSTILE)]) -> str:
 
 
 @tool(effects=["write"])
-def order(customer: str, how: Literal["post"] = "post", prices: dict[str, float] | None = None) -> str:
+def order(
+    customer: str, how: Literal["post"] = "post", prices: dict[str, float] | None = None
+) -> str:
     """Order goods."""
     return customer
 
@@ -36,7 +40,9 @@ def fetch(url: str) -> str:
 
 def before() -> Registry:
     @tool(effects=["write"], name="order")
-    def then(customer: str, how: Literal["post", "van"] = "post", prices: dict[str, float] | None = None) -> str:
+    def then(
+        customer: str, how: Literal["post", "van"] = "post", prices: dict[str, float] | None = None
+    ) -> str:
         """Order goods."""
         return customer
 
@@ -45,18 +51,25 @@ def before() -> Registry:
 
 TOOLS = Registry([hostile, order, fetch])
 PAGE = render_page(
-    TOOLS, ["openai", "anthropic", "gemini"], diff(TOOLS, make_contract(before(), ["openai"])), title=HOSTILE
+    TOOLS,
+    ["openai", "anthropic", "gemini"],
+    diff(TOOLS, make_contract(before(), ["openai"])),
+    title=HOSTILE,
 )
 
 TABLES = {
-    count: render_page(Registry([change_order(number) for number in range(count)]), about=["toolshape 1.2"])
+    count: render_page(
+        Registry([change_order(number) for number in range(count)]), about=["toolshape 1.2"]
+    )
     for count in (6, 100)
 }
 
 
 def sent_to(entry: Any, provider: str) -> Any:
     """The part of a tool's entry that shows what a provider is sent."""
-    return entry.locator("details", has=entry.page.locator("summary b", has_text=re.compile(f"^{provider}$")))
+    return entry.locator(
+        "details", has=entry.page.locator("summary b", has_text=re.compile(f"^{provider}$"))
+    )
 
 
 def has_scripts(page: Any) -> bool:
@@ -97,7 +110,11 @@ def test_a_tool_is_found(opened: Any) -> None:
     if has_scripts(page):
         page.get_by_label("search").fill("fetch a")
         assert [entry.is_visible() for entry in page.locator(".tool").all()] == [False, False, True]
-        assert [row.is_visible() for row in page.locator("#pairs tbody tr").all()] == [False, False, True]
+        assert [row.is_visible() for row in page.locator("#pairs tbody tr").all()] == [
+            False,
+            False,
+            True,
+        ]
         page.get_by_label("search").fill("")
         page.locator("#pairs td a").nth(3).click()
         assert sent_to(page.locator("#t1"), "openai").locator("p").first.is_visible()
@@ -135,7 +152,9 @@ def test_the_keyboard_is_enough(opened: Any) -> None:
 
 @pytest.mark.parametrize("width", [390, 768, 1300])
 @pytest.mark.parametrize(("count", "scheme"), [(6, "light"), (6, "dark"), (100, "light")])
-def test_it_is_read_everywhere(chromium: Any, tmp_path: Path, scheme: Any, width: int, count: int) -> None:
+def test_it_is_read_everywhere(
+    chromium: Any, tmp_path: Path, scheme: Any, width: int, count: int
+) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
     page = context.new_page()
     (tmp_path / "page.html").write_text(TABLES[count], encoding="utf-8")
@@ -143,7 +162,9 @@ def test_it_is_read_everywhere(chromium: Any, tmp_path: Path, scheme: Any, width
     for place in ("#t1 > summary", "#t2 > summary"):
         page.locator(place).click()
     for summary in page.locator("#t1 summary, #t2 summary").all()[1:]:
-        if summary.evaluate("element => element.parentElement.id === '' && !element.parentElement.open"):
+        if summary.evaluate(
+            "element => element.parentElement.id === '' && !element.parentElement.open"
+        ):
             summary.click()
     assert unreadable(page) == []
     head = page.locator("#pairs thead th").nth(1)
@@ -153,7 +174,10 @@ def test_it_is_read_everywhere(chromium: Any, tmp_path: Path, scheme: Any, width
     )
     after = head.bounding_box()
     assert after["y"] == before["y"]  # the head stays
-    region, first = page.locator(".wide", has=page.locator("#pairs")), page.locator("#pairs tbody th").nth(count - 1)
+    region, first = (
+        page.locator(".wide", has=page.locator("#pairs")),
+        page.locator("#pairs tbody th").nth(count - 1),
+    )
     assert first.bounding_box()["x"] == region.bounding_box()["x"]  # and so does the first column
     context.close()
 
@@ -170,5 +194,8 @@ def test_axe_finds_nothing(chromium: Any, tmp_path: Path, scheme: Any) -> None:
             summary.click()
     page.add_script_tag(path=str(Path(AXE, "node_modules", "axe-core", "axe.min.js")))
     found = page.evaluate("axe.run()")
-    assert [(rule["id"], [node["failureSummary"] for node in rule["nodes"]][:3]) for rule in found["violations"]] == []
+    assert [
+        (rule["id"], [node["failureSummary"] for node in rule["nodes"]][:3])
+        for rule in found["violations"]
+    ] == []
     context.close()

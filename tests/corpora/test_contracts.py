@@ -37,7 +37,9 @@ def test_versions_of_tools_are_classified():
     for old, new in pairs:
         found = diff_contracts(make_contract(Registry([old])), make_contract(Registry([new])))
         counts.update(change.level for change in found.changes)
-        admits_old, admits_new = (Draft202012Validator(item.input_schema).is_valid for item in (old, new))
+        admits_old, admits_new = (
+            Draft202012Validator(item.input_schema).is_valid for item in (old, new)
+        )
         for change in found.changes:
             assert (change.level == "breaking") <= (change.witness is not None)
             if change.level == "breaking":

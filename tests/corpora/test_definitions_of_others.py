@@ -12,8 +12,8 @@ from test_sdk_types import TOOLS
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
 from toolshape._families import available, get
-from toolshape._wire.export import to_wire
-from toolshape._wire.provider import Provider
+from toolshape._families.wire.provider import Provider
+from toolshape._tools.export import to_wire
 from toolshape.testing import LawBrokenError
 from toolshape.testing._laws import check_shape, in_2020_12
 
@@ -38,7 +38,11 @@ def entry(row: dict[str, Any]) -> dict[str, Any]:
             return {"toolSpec": {**said, "inputSchema": {"json": schema}}}
         case "mcp":
             extra = row.get("extra") or {}
-            kept = {key: extra[key] for key in ("outputSchema", "annotations") if extra.get(key) is not None}
+            kept = {
+                key: extra[key]
+                for key in ("outputSchema", "annotations")
+                if extra.get(key) is not None
+            }
             return {**said, "inputSchema": schema, **kept}
         case "gemini-jsonschema":
             return {**said, "parametersJsonSchema": schema}
@@ -77,9 +81,17 @@ def distinct() -> list[str]:
     seen: dict[Any, str] = {}
     for name in available():
         provider = get(name)
-        checks = tuple(refuse.check for refuse in (*provider.schema.refuses, *provider.schema.refuses_strict))
+        checks = tuple(
+            refuse.check for refuse in (*provider.schema.refuses, *provider.schema.refuses_strict)
+        )
         seen.setdefault(
-            (provider.schema.lenient, provider.schema.strict, checks, provider.request.longest_description), name
+            (
+                provider.schema.lenient,
+                provider.schema.strict,
+                checks,
+                provider.request.longest_description,
+            ),
+            name,
         )
     return list(seen.values())
 
@@ -116,7 +128,10 @@ def check_obedient(provider: Provider, shown: Any, *, deeply: bool) -> None:
 
 
 # Gold calls that are invalid as published, and that a rule coerces all the same.
-MENDED = {"gc_2d56e16420f5": [("genre", "enum_case")], "gc_881b1b58f567": [("start_date", "null_as_default")]}
+MENDED = {
+    "gc_2d56e16420f5": [("genre", "enum_case")],
+    "gc_881b1b58f567": [("start_date", "null_as_default")],
+}
 
 
 def test_gold_calls_reach_their_function():
@@ -133,7 +148,9 @@ def test_gold_calls_reach_their_function():
                 counts["without a definition"] += 1
                 continue
             if tool_id not in made:
-                made[tool_id] = Tool.from_definition(entry(rows[tool_id]), lambda **arguments: got.append(arguments))
+                made[tool_id] = Tool.from_definition(
+                    entry(rows[tool_id]), lambda **arguments: got.append(arguments)
+                )
             got.clear()
             body = {"name": made[tool_id].name, "arguments": json.dumps(call["arguments"])}
             [result] = Registry([made[tool_id]]).dispatch(body, provider="json-schema")
@@ -157,7 +174,11 @@ def test_gold_calls_reach_their_function():
 def test_gold_calls_go_there_and_back():
     """What a right model means can be said to every provider in its form, and is mapped back to the same."""
     rows = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
-    names = [name for name in distinct() if get(name).schema.strict is not None or get(name).schema.lenient]
+    names = [
+        name
+        for name in distinct()
+        if get(name).schema.strict is not None or get(name).schema.lenient
+    ]
     checked = 0
     for gold in corpus("gold_calls.jsonl")[::STEP]:
         for call in gold["calls"]:
@@ -172,11 +193,19 @@ def test_gold_calls_go_there_and_back():
                     continue
                 said = call["arguments"] if lens.out is None else lens.out(call["arguments"])
                 extras = [loss for loss in lens.losses if loss.kind == "narrowed"]
-                broken = {error.validator for error in Draft202012Validator(in_2020_12(lens.schema)).iter_errors(said)}
+                broken = {
+                    error.validator
+                    for error in Draft202012Validator(in_2020_12(lens.schema)).iter_errors(said)
+                }
                 # Fields that nobody named are lost where objects are closed, which the report says.
-                assert not broken or (extras and broken <= {"additionalProperties", "anyOf"}), (gold["id"], name)
+                assert not broken or (extras and broken <= {"additionalProperties", "anyOf"}), (
+                    gold["id"],
+                    name,
+                )
                 canonical = said if lens.back is None else lens.back(said)
-                if not any(loss.keyword == "required" for loss in extras):  # a default that had to be said
+                if not any(
+                    loss.keyword == "required" for loss in extras
+                ):  # a default that had to be said
                     assert canonical == call["arguments"], (gold["id"], name)
                     checked += 1
     assert checked > 200

@@ -18,12 +18,16 @@ def expected_of(call):
     for name in dict.fromkeys((*call["arguments"], *acceptable)):
         values = acceptable.get(name, [call["arguments"].get(name)])
         shown = [value for value in values if value != ""] or [""]
-        if any(isinstance(item, (dict, list)) for item in shown):  # lists of acceptable values again, inside
+        if any(
+            isinstance(item, (dict, list)) for item in shown
+        ):  # lists of acceptable values again, inside
             if name in call["arguments"]:
                 arguments[name] = call["arguments"][name]
             continue
         own = call["arguments"].get(name, shown[0])
-        arguments[name] = one_of(own, *shown, left_out="" in values or name not in call["arguments"])
+        arguments[name] = one_of(
+            own, *shown, left_out="" in values or name not in call["arguments"]
+        )
     return Expect(call["name"], arguments)
 
 
@@ -34,7 +38,9 @@ def golds():
     found = []
     for gold in corpus("gold_calls.jsonl"):
         ids = {rows[item]["name"]: item for item in gold["tool_ids"] or ()}
-        if not gold["calls"] or not all(call["name"] in ids and call["valid_as_jsonschema"] for call in gold["calls"]):
+        if not gold["calls"] or not all(
+            call["name"] in ids and call["valid_as_jsonschema"] for call in gold["calls"]
+        ):
             continue
         tools = [Tool.from_definition(entry(rows[item])) for item in ids.values()]
         case = Case(name=gold["id"], expected=[expected_of(call) for call in gold["calls"]])
@@ -44,7 +50,9 @@ def golds():
 
 def judged(case, bound, calls):
     """The verdict on some calls, as a response of Chat Completions."""
-    return case.compare(bound, bound.calls_as_messages([(call["name"], call["arguments"]) for call in calls])[0])
+    return case.compare(
+        bound, bound.calls_as_messages([(call["name"], call["arguments"]) for call in calls])[0]
+    )
 
 
 def test_gold_calls_match_themselves(golds):
@@ -59,7 +67,9 @@ def test_every_acceptable_value_matches(golds):
     for gold, bound, case in golds:
         for at, call in enumerate(gold["calls"]):
             for name, values in (call.get("acceptable") or {}).items():
-                for value in values if not any(isinstance(value, (dict, list)) for value in values) else ():
+                for value in (
+                    values if not any(isinstance(value, (dict, list)) for value in values) else ()
+                ):
                     calls = copy.deepcopy(gold["calls"])
                     calls[at]["arguments"].pop(name, None)
                     if value != "":
@@ -85,7 +95,9 @@ def test_what_is_changed_does_not_match(golds):
                 if isinstance(value, bool) or not isinstance(value, (str, int)):
                     continue
                 calls = copy.deepcopy(gold["calls"])
-                calls[at]["arguments"][name] = f"{value} and more" if isinstance(value, str) else value + 1_000_003
+                calls[at]["arguments"][name] = (
+                    f"{value} and more" if isinstance(value, str) else value + 1_000_003
+                )
                 verdict = judged(case, bound, calls)
                 assert verdict.label == "wrong", (gold["id"], name, verdict)
                 assert verdict.score < 1

@@ -79,7 +79,10 @@ def test_recorded_responses(surface):
         registry = anything_named({call["name"] for call in real(row)})
         results = registry.dispatch(response_of(row), provider=provider)
         theirs = [(call["id"], call["name"], as_json(call["arguments_raw"])) for call in real(row)]
-        ours = [(result.call.id, result.call.wire_name, as_json(result.call.arguments_raw)) for result in results]
+        ours = [
+            (result.call.id, result.call.wire_name, as_json(result.call.arguments_raw))
+            for result in results
+        ]
         assert [said[1:] for said in ours] == [said[1:] for said in theirs], row["id"]
         for (our_id, *_), (their_id, *_) in zip(ours, theirs, strict=True):
             assert our_id == their_id if their_id else MADE_UP.fullmatch(our_id), row["id"]
@@ -142,7 +145,11 @@ def shapes(message: Any) -> list[tuple[str, Any]]:
     response = message.get("functionResponse") or message.get("function_response")
     if response:  # the recorded clients left ids out that they were given
         return [("functionResponse", response["name"])]
-    inner = message.get("content") if isinstance(message.get("content"), list) else message.get("parts", ())
+    inner = (
+        message.get("content")
+        if isinstance(message.get("content"), list)
+        else message.get("parts", ())
+    )
     return [shape for item in inner if isinstance(item, dict) for shape in shapes(item)]
 
 

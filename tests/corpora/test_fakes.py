@@ -40,7 +40,11 @@ def faked(row):
     if row["surface"] in NO_FAKE:
         return None
     found = SURFACES.get(f"{row['provider']}:{row['surface']}")
-    own = row["provider"] if row["surface"] == "openai-chat" and row["provider"] in available() else "openrouter"
+    own = (
+        row["provider"]
+        if row["surface"] == "openai-chat" and row["provider"] in available()
+        else "openrouter"
+    )
     return found or own
 
 
@@ -50,7 +54,9 @@ def test_what_was_answered_is_accepted():
     for name in ("provider_exchanges.jsonl", "provider_exchanges_stream.jsonl"):
         for row in corpus(name):
             body, surface = row["request"], None
-            has_tools = isinstance(body, dict) and (body.get("tools") or body.get("toolConfig", {}).get("tools"))
+            has_tools = isinstance(body, dict) and (
+                body.get("tools") or body.get("toolConfig", {}).get("tools")
+            )
             if has_tools and row["http_status"] == 200:
                 surface = faked(row)
             if surface is None:
@@ -66,7 +72,10 @@ def test_what_was_answered_is_accepted():
             if status != 200:
                 rules = {item.rule for item in fake.refused}
                 assert rules <= UNLIKE.keys(), (row["id"], content)
-                assert "REDACTED" in json.dumps(body) or "propertyOrdering" in json.dumps(body), (row["id"], rules)
+                assert "REDACTED" in json.dumps(body) or "propertyOrdering" in json.dumps(body), (
+                    row["id"],
+                    rules,
+                )
                 unlike.update(rules)
     print(counts, unlike)
     assert sum(counts.values()) > 1100
@@ -81,7 +90,12 @@ def openai_schema(schema, *, strict):
     return {"tools": [chat(parameters=schema, strict=strict)]}
 
 
-OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+OBJECT = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
 TWO = [chat(parameters=OBJECT), chat(parameters=OBJECT)]
 
 
@@ -177,7 +191,14 @@ def rejected(number, row):
     else:
         provider = SURFACES.get(f"{row['provider']}:{row['surface']}")
         more = body_of_rejection(row, provider)
-    more = {**more, **{key: row["request_config"][key] for key in row.get("request_config") or {} if key != "stream"}}
+    more = {
+        **more,
+        **{
+            key: row["request_config"][key]
+            for key in row.get("request_config") or {}
+            if key != "stream"
+        },
+    }
     fake = Fake(provider)
     fake.says("Accepted.")
     if get(provider).family == "gemini":
@@ -224,7 +245,9 @@ OTHER_WORDS = {
 
 def masked(text):
     """A message without what is the request's own: names, numbers and quoted texts."""
-    text = re.sub(r"context=\([^)]*\)", "context", text.removeprefix("* ").replace("request.tools", "tools"))
+    text = re.sub(
+        r"context=\([^)]*\)", "context", text.removeprefix("* ").replace("request.tools", "tools")
+    )
     text = re.sub(r"\[[^\]]*\]|\.items|\.properties", "", text)
     text = re.sub(r"was .*? but", "was _ but", re.sub(r"required\[\d+\]", "required", text))
     return re.sub(r"'[^']*'|\"[^\"]*\"|<fn>|\b\w*\d\w*\b", "_", text)
@@ -266,7 +289,9 @@ def test_recorded_bodies_fold_to_the_same_once_unfolded():
             provider.response.fold(found, json.loads(json.dumps(event)))
         _, meant, finish, *_ = provider.response.read(copy.deepcopy(body))
         _, calls, finish_again, *_ = provider.response.read(found)
-        assert [tuple(call)[1:3] for call in calls] == [tuple(item)[1:3] for item in meant], row["id"]
+        assert [tuple(call)[1:3] for call in calls] == [tuple(item)[1:3] for item in meant], row[
+            "id"
+        ]
         assert (finish_again or "") == (finish or ""), row["id"]
         seen[provider.name] += 1
     print(seen)

@@ -16,7 +16,11 @@ OTHERS = (
     "openai", "openai-responses", "anthropic", "gemini", "vertex", "gemini-interactions", "bedrock", "mistral", "cohere",
     "ollama", "deepseek", "groq", "huggingface", "xai:grpc",
 )  # fmt: skip
-TARGETS = OTHERS if os.environ.get("TOOLSHAPE_EVERY") else ("openai", "anthropic", "gemini", "bedrock", "mistral")
+TARGETS = (
+    OTHERS
+    if os.environ.get("TOOLSHAPE_EVERY")
+    else ("openai", "anthropic", "gemini", "bedrock", "mistral")
+)
 FILES = ("provider_exchanges.jsonl", "provider_exchanges_stream.jsonl")
 # What stands in a recorded request in place of a real id, so that no rule on ids can be held against it.
 REDACTED = "REDACTED"
@@ -61,7 +65,9 @@ def test_recorded_histories(file):
         messages = request[KEYS[row["surface"]]]
         if isinstance(messages, list) and not bound.check_messages(request, model=row["model"]):
             repaired = bound.repair_messages(request, model=row["model"])
-            assert all(message is other for message, other in zip(repaired.messages, messages, strict=True))
+            assert all(
+                message is other for message, other in zip(repaired.messages, messages, strict=True)
+            )
         assert request == before
         counts[row["surface"]] += 1
     print(f"\n{sum(counts.values())} histories: {dict(counts)}")
@@ -80,9 +86,15 @@ def test_recorded_conversations_go_on_elsewhere(file):
             found = conversation.tools.bind(other).check_messages(sent, model="some-model")
             assert not found, (line, provider, other, found)
         own = conversation.request(provider, model=row["model"])[get(provider).histories.key]
-        joins_roles = get(provider).histories.rule("same_role", None)  # the next question joins the results
+        joins_roles = get(provider).histories.rule(
+            "same_role", None
+        )  # the next question joins the results
         if not conversation.repairs and not joins_roles:
-            given = [item.raw for item in conversation if item.raw is not None and isinstance(item.raw, dict)]
+            given = [
+                item.raw
+                for item in conversation
+                if item.raw is not None and isinstance(item.raw, dict)
+            ]
             assert [item for item in given if "role" in item or "type" in item] == [
                 item for item in own if item in given
             ], line
@@ -94,7 +106,12 @@ def _conversation(row, request, provider):
     """What was recorded, and a next question, so that it can be sent."""
     conversation = Conversation(anything_named({"x"}))
     conversation.read(request, provider, model=row["model"])
-    names = {part.wire_name for item in conversation for part in item.parts if isinstance(part, ToolCallPart)}
+    names = {
+        part.wire_name
+        for item in conversation
+        for part in item.parts
+        if isinstance(part, ToolCallPart)
+    }
     names |= {call["name"] for call in row["calls"] if call["name"]}
     conversation = Conversation(anything_named({name for name in names if name} or {"x"}))
     conversation.read(request, provider, model=row["model"])
@@ -105,7 +122,10 @@ def _conversation(row, request, provider):
             spoken = None
         if spoken is not None and spoken.assistant:
             conversation.read(list(spoken.assistant), provider, model=row["model"])
-            if row.get("next_request_tool_results") and conversation.messages[-1].role == "assistant":
+            if (
+                row.get("next_request_tool_results")
+                and conversation.messages[-1].role == "assistant"
+            ):
                 conversation.read(_results(row, provider), provider, model=row["model"])
     conversation.user("And now?")
     return conversation

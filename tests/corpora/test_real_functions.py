@@ -34,14 +34,18 @@ FORMS = [
     (r"is not defined", "an annotation names what only a type checker imports"),
     (r"a class is not a tool", "it is a class"),
 ]
-LEAKS = re.compile(r"^(Args|Arguments|Parameters):?$|^\s*:(param|type|returns?)\b|^@param", re.MULTILINE)
+LEAKS = re.compile(
+    r"^(Args|Arguments|Parameters):?$|^\s*:(param|type|returns?)\b|^@param", re.MULTILINE
+)
 
 
 def importable() -> list[dict[str, Any]]:
     if not CORPUS.exists():
         return []
     rows = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-    return [row for row in rows if row.get("package") and installed(row["package"].partition("==")[0])]
+    return [
+        row for row in rows if row.get("package") and installed(row["package"].partition("==")[0])
+    ]
 
 
 def installed(package: str) -> bool:
@@ -113,7 +117,11 @@ def undocumented(row: dict[str, Any], function: Any, schema: dict[str, Any]) -> 
     properties = schema["properties"]
     described = sum(1 for node in properties.values() if node.get("description"))
     share = described / len(properties) if properties else 1
-    return [f"{row['ref']} ({described} of {len(properties)})"] if share + 0.01 < (row["documented_share"] or 0) else []
+    return (
+        [f"{row['ref']} ({described} of {len(properties)})"]
+        if share + 0.01 < (row["documented_share"] or 0)
+        else []
+    )
 
 
 def reason_of(problem: str) -> str:

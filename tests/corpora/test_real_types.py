@@ -16,12 +16,14 @@ from test_real_functions import importable, load
 
 from toolshape import DefinitionError, ExportError, Output, tool
 from toolshape._families import available, get
-from toolshape._tool import record_of
+from toolshape._tools.tool import record_of
 from toolshape.testing import check_output
 
 ASKED = [name for name in available() if get(name).histories is not None]
 SEED = os.environ.get("TOOLSHAPE_SEED", "0")
-EACH = len(ASKED) if os.environ.get("TOOLSHAPE_EVERY") else 1  # providers drawn for each type by the commit
+EACH = (
+    len(ASKED) if os.environ.get("TOOLSHAPE_EVERY") else 1
+)  # providers drawn for each type by the commit
 LEAST = 300
 
 
@@ -37,12 +39,16 @@ def real_types() -> dict[str, Output[Any]]:
             except Exception:  # the test of real functions says why
                 continue
             kinds = {
-                each.name: each.annotation for each in signature.parameters if each.annotated and not each.injected
+                each.name: each.annotation
+                for each in signature.parameters
+                if each.annotated and not each.injected
             }
             kinds["arguments"] = definition.model
             with contextlib.suppress(NameError):  # it names what only a type checker imports
                 returned = signature.returns()
-                kinds |= {} if returned in (None, inspect.Signature.empty) else {"returns": returned}
+                kinds |= (
+                    {} if returned in (None, inspect.Signature.empty) else {"returns": returned}
+                )
             for name, kind in kinds.items():
                 try:
                     output = Output(kind)
@@ -54,7 +60,9 @@ def real_types() -> dict[str, Output[Any]]:
 
 def drawn(name: str) -> list[str]:
     """The providers that a type is tried at: others at each commit."""
-    return sorted(ASKED, key=lambda provider: hashlib.sha256(f"{SEED} {name} {provider}".encode()).digest())[:EACH]
+    return sorted(
+        ASKED, key=lambda provider: hashlib.sha256(f"{SEED} {name} {provider}".encode()).digest()
+    )[:EACH]
 
 
 def test_real_types():

@@ -7,7 +7,7 @@ import pytest
 from shared import corpus
 
 from toolshape._families import get
-from toolshape._wire.export import schema_problems
+from toolshape._tools.export import schema_problems
 
 SURFACES = {
     "openai:openai-chat": "openai",
@@ -29,7 +29,9 @@ SURFACES = {
     "google:gemini": "gemini",
     "vertex:gemini": "gemini",
 }
-UNLIKE = {"td_7c9464968b87": "types as the numbers of the protocol buffer's enum, which only Vertex's gRPC form takes"}
+UNLIKE = {
+    "td_7c9464968b87": "types as the numbers of the protocol buffer's enum, which only Vertex's gRPC form takes"
+}
 
 
 def test_what_was_accepted_is_accepted():
@@ -42,8 +44,13 @@ def test_what_was_accepted_is_accepted():
             name = SURFACES.get(surface.removesuffix(":strict"))
             if name is None or not row["schema"]:
                 continue
-            provider = get("gemini-openapi" if name == "gemini" and row["dialect"] == "gemini" else name)
-            said = [str(problem) for problem in schema_problems(provider.schema, row["schema"], is_strict=strict)]
+            provider = get(
+                "gemini-openapi" if name == "gemini" and row["dialect"] == "gemini" else name
+            )
+            said = [
+                str(problem)
+                for problem in schema_problems(provider.schema, row["schema"], is_strict=strict)
+            ]
             if not provider.names.admits(row["name"]):
                 said.append(f"name: {row['name']}")
             counts[surface] += 1
@@ -59,14 +66,23 @@ def schema_of(tool: Any) -> Any:
     inner = tool.get("function", tool.get("toolSpec", tool))
     for key in ("parameters", "input_schema", "inputSchema"):
         if key in inner:
-            return inner[key].get("json", inner[key]) if isinstance(inner[key], dict) else inner[key]
+            return (
+                inner[key].get("json", inner[key]) if isinstance(inner[key], dict) else inner[key]
+            )
     return None
 
 
 # Refusals whose tool was recorded, that come from its schema. Two are of the size of the whole request's grammar, which
 # has no documented number: the server found 16 unions, and 24 optionals, in one schema too complex.
 TOO_COMPLEX = {"pr_6cee05812be8", "pr_a168a22e3f34"}
-ABOUT_OTHER_THINGS = ("toolResult", "Too many strict tools", "tool_choice", "jinja", "tool_use_failed", "call_id")
+ABOUT_OTHER_THINGS = (
+    "toolResult",
+    "Too many strict tools",
+    "tool_choice",
+    "jinja",
+    "tool_use_failed",
+    "call_id",
+)
 
 
 def test_what_was_refused_is_refused():
@@ -88,7 +104,12 @@ def test_what_was_refused_is_refused():
     assert seen >= 14
 
 
-OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+OBJECT = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
 
 
 def with_a(**node: Any) -> dict[str, Any]:
@@ -114,12 +135,27 @@ QUOTED = [
     ("pr_8c8fa710bf95", "gemini-openapi", False, with_a(enum=["a"])),
     ("pr_c00bf167ed46", "gemini-openapi", False, with_a(type="string", format="uri")),
     ("pr_9ad9d6bf56dc", "gemini-openapi", False, with_a(type="array")),
-    ("pr_77e5e3ce7518", "gemini-openapi", False, {"type": "object", "properties": {}, "required": ["a"]}),
+    (
+        "pr_77e5e3ce7518",
+        "gemini-openapi",
+        False,
+        {"type": "object", "properties": {}, "required": ["a"]},
+    ),
     ("pr_2fa76f84f1ce", "gemini-openapi", False, with_a(description="no type")),
     ("pr_45ce2a7cb831", "gemini-openapi", False, with_a(type="string", enum=[])),
     ("pr_6794734d48fe", "gemini-openapi", False, with_a(properties={})),
-    ("pr_b431f0365b94", "gemini", False, {"type": "object", "properties": {}, "required": ["model"]}),
-    ("pr_cb0fc2dab423", "gemini", False, with_a(**{"$ref": "#/$defs/A", "type": "string"}) | {"$defs": {"A": {}}}),
+    (
+        "pr_b431f0365b94",
+        "gemini",
+        False,
+        {"type": "object", "properties": {}, "required": ["model"]},
+    ),
+    (
+        "pr_cb0fc2dab423",
+        "gemini",
+        False,
+        with_a(**{"$ref": "#/$defs/A", "type": "string"}) | {"$defs": {"A": {}}},
+    ),
 ]
 
 
@@ -128,7 +164,9 @@ def test_quoted_refusals(recorded, provider, strict, schema):
     """Refusals of which only the text is known, with a schema of ours that it describes."""
     assert schema_problems(get(provider).schema, schema, is_strict=strict)
     allowed = (
-        {**OBJECT} if provider != "gemini-openapi" else {k: v for k, v in OBJECT.items() if k != "additionalProperties"}
+        {**OBJECT}
+        if provider != "gemini-openapi"
+        else {k: v for k, v in OBJECT.items() if k != "additionalProperties"}
     )
     assert not schema_problems(get(provider).schema, allowed, is_strict=strict)
 

@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import json
+import re
 from typing import Any
 
 import pytest
@@ -69,23 +70,34 @@ def test_the_pieces_of_the_text_are_the_text(surface):
     """What each piece of a recorded stream brings adds up to the text, and the reasoning, of the message that it makes."""
     texts = 0
     for row in corpus("provider_exchanges_stream.jsonl"):
-        if row["surface"] != surface or row["http_status"] not in (200, None) or row["id"] in OTHERWISE:
+        if (
+            row["surface"] != surface
+            or row["http_status"] not in (200, None)
+            or row["id"] in OTHERWISE
+        ):
             continue
         bound = anything_named(set()).bind(reader(row))
-        for chunks in (row["response_body"].splitlines(keepends=True), split(row["response_body"], 64)):
+        for chunks in (
+            row["response_body"].splitlines(keepends=True),
+            split(row["response_body"], 64),
+        ):
             collector, text, thinking = bound.collector(), "", ""
             for chunk in chunks:
                 collector.feed(chunk)
-                text += collector.text
-                thinking += collector.thinking
+                text += collector.new_text
+                thinking += collector.new_thinking
             collector.close()
             parts = [
-                part for message in bound.read_messages(collector.plan().results.assistant) for part in message.parts
+                part
+                for message in bound.read_messages(collector.plan().results.assistant)
+                for part in message.parts
             ]
             whole = "".join(part.text for part in parts if isinstance(part, TextPart))
             thoughts = "".join(part.text for part in parts if isinstance(part, ReasoningPart))
             assert text == whole, row["id"]
-            assert "".join(thinking.split()) == "".join(thoughts.split()), row["id"]  # summaries are joined by lines
+            assert "".join(thinking.split()) == "".join(thoughts.split()), row[
+                "id"
+            ]  # summaries are joined by lines
             texts += bool(text or thinking)
     print(surface, texts, "texts")
 
@@ -115,23 +127,58 @@ CHAT = [
 ]
 BLOCK = {"type": "tool_use", "id": "t0", "name": "note", "input": {}}
 ANTHROPIC = [
-    {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": [], "stop_reason": None}},
-    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}},
+    {
+        "type": "message_start",
+        "message": {"type": "message", "role": "assistant", "content": [], "stop_reason": None},
+    },
+    {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "thinking", "thinking": "", "signature": ""},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "Hm."},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "signature_delta", "signature": "c2ln"},
+    },
     {"type": "content_block_stop", "index": 0},
     {"type": "content_block_start", "index": 1, "content_block": BLOCK},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"text":'}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ' "a"}'}},
+    {
+        "type": "content_block_delta",
+        "index": 1,
+        "delta": {"type": "input_json_delta", "partial_json": '{"text":'},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 1,
+        "delta": {"type": "input_json_delta", "partial_json": ' "a"}'},
+    },
     {"type": "content_block_stop", "index": 1},
     {"type": "content_block_start", "index": 2, "content_block": {**BLOCK, "id": "t1"}},
     {"type": "content_block_stop", "index": 2},
     {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
 ]
 GEMINI = [
-    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "note", "willContinue": True}}]}}]},
+    {
+        "candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "note", "willContinue": True}}]}}
+        ]
+    },
     *(
-        {"candidates": [{"content": {"parts": [{"functionCall": {"partialArgs": [piece], "willContinue": True}}]}}]}
+        {
+            "candidates": [
+                {
+                    "content": {
+                        "parts": [{"functionCall": {"partialArgs": [piece], "willContinue": True}}]
+                    }
+                }
+            ]
+        }
         for piece in (
             {"jsonPath": "$.text", "stringValue": "a", "willContinue": True},
             {"jsonPath": "$.text", "stringValue": "b"},
@@ -139,7 +186,11 @@ GEMINI = [
         )
     ),
     {"candidates": [{"content": {"parts": [{"functionCall": {}}]}}]},
-    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "note"}}]}, "finishReason": "STOP"}]},
+    {
+        "candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "note"}}]}, "finishReason": "STOP"}
+        ]
+    },
 ]
 
 
@@ -147,7 +198,12 @@ GEMINI = [
     ("provider", "events", "complete_at", "values"),
     [
         ("openai", CHAT, [4, 6], ["a 0", "none 1"]),
-        ("anthropic", ANTHROPIC, [8, 11], ["a 0", "none 0"]),  # of an empty text the end of the response tells
+        (
+            "anthropic",
+            ANTHROPIC,
+            [8, 11],
+            ["a 0", "none 0"],
+        ),  # of an empty text the end of the response tells
         ("gemini", GEMINI, [4, 5], ["ab 2", "none 0"]),
     ],
 )
@@ -169,9 +225,9 @@ def test_a_call_is_there_before_the_stream_ends(provider, events, complete_at, v
         # A JSON object that is whole cannot go on: it is run, though nothing said that it was the end.
         ran = [result.value for result in results if result.ok]
         assert ran == values[: len(ran)]
-        assert [result.error.code for result in results if not result.ok] == ["truncated_arguments"] * (
-            len(whole) + len(cut) - len(ran)
-        )
+        assert [result.error.code for result in results if not result.ok] == [
+            "truncated_arguments"
+        ] * (len(whole) + len(cut) - len(ran))
         assert len(whole) <= len(ran)
         assert len(cut) <= 1
 
@@ -182,13 +238,19 @@ def test_what_is_private_rides_along():
     [message, answers] = collector.plan().run().turn
     assert message["content"][0] == {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
     assert message["content"][1]["input"] == {"text": "a"}
-    assert [block["tool_use_id"] for block in answers["content"]] == [call.id for call in calls] == ["t0", "t1"]
+    assert (
+        [block["tool_use_id"] for block in answers["content"]]
+        == [call.id for call in calls]
+        == ["t0", "t1"]
+    )
 
 
 def test_all_at_once_in_both_worlds():
     """Over a stream, or an asynchronous one; as server-sent events split anywhere."""
     registry = Registry([note])
-    text = "".join(f"event: x\ndata: {json.dumps(event)}\n\n" for event in CHAT) + "data: [DONE]\n\n"
+    text = (
+        "".join(f"event: x\ndata: {json.dumps(event)}\n\n" for event in CHAT) + "data: [DONE]\n\n"
+    )
 
     async def stream():
         for chunk in split(text, 5):
@@ -200,7 +262,12 @@ def test_all_at_once_in_both_worlds():
     assert [call.id for call in registry.bind("openai").collector().over(CHAT)] == ["c0", "c1"]
     assert asyncio.run(asynchronous()) == ["c0", "c1"]
     for size in range(1, 40):
-        for form in (text, text.replace("\n", "\r\n"), "\n".join(map(json.dumps, CHAT)), json.dumps(CHAT)):
+        for form in (
+            text,
+            text.replace("\n", "\r\n"),
+            "\n".join(map(json.dumps, CHAT)),
+            json.dumps(CHAT),
+        ):
             _, calls = fed(registry, "openai", split(form, size))
             assert [call.id for call in calls] == ["c0", "c1"], (size, form[:20])
 
@@ -214,7 +281,9 @@ def test_gateways():
     assert [call.arguments for call in fed(registry, "openai", again)[1]] == [{"n": 1}]
     objects = [chat(tool_calls=[{"id": "a", "function": {"name": "note", "arguments": {"n": 1}}}])]
     assert [call.arguments for call in fed(registry, "mistral", objects)[1]] == [{"n": 1}]
-    collector, calls = fed(registry, "groq", [CHAT[1], {"error": {"message": "tool call validation failed"}}])
+    collector, calls = fed(
+        registry, "groq", [CHAT[1], {"error": {"message": "tool call validation failed"}}]
+    )
     results = collector.plan().run()
     assert (results.finish, [result.error.code for result in results], len(calls)) == (
         "error",
@@ -228,7 +297,9 @@ def test_the_rows_stream_too():
     for row in ROWS:
         if row.provider in ("gemini", "ollama"):
             _, calls = fed(
-                Registry([tool(name=name)(lambda x=0: x) for name in ("one", "two")]), row.provider, [row.response]
+                Registry([tool(name=name)(lambda x=0: x) for name in ("one", "two")]),
+                row.provider,
+                [row.response],
             )
             assert [call.wire_name for call in calls] == ["one", "two"]
 
@@ -255,15 +326,28 @@ def test_streams_that_say_nothing_or_fail():
     failed = {
         "object": "response",
         "status": "failed",
-        "output": [{"type": "function_call", "call_id": "c", "name": "note", "arguments": "", "status": "incomplete"}],
+        "output": [
+            {
+                "type": "function_call",
+                "call_id": "c",
+                "name": "note",
+                "arguments": "",
+                "status": "incomplete",
+            }
+        ],
     }
-    collector, _ = fed(Registry([note]), "openai-responses", [{"type": "response.failed", "response": failed}])
+    collector, _ = fed(
+        Registry([note]), "openai-responses", [{"type": "response.failed", "response": failed}]
+    )
     assert collector.plan().run()[0].error.code == "truncated_arguments"
 
 
 def test_what_sdks_wrap():
     """The events of mistralai and of the helpers of openai hold the chunk."""
-    for wrapped in ([{"data": chunk} for chunk in CHAT], [{"type": "chunk", "chunk": chunk} for chunk in CHAT]):
+    for wrapped in (
+        [{"data": chunk} for chunk in CHAT],
+        [{"type": "chunk", "chunk": chunk} for chunk in CHAT],
+    ):
         assert [call.id for call in fed(Registry([note]), "mistral", wrapped)[1]] == ["c0", "c1"]
 
 
@@ -283,7 +367,10 @@ def test_a_turn_that_was_cut_off_can_go_back():
 
 def test_paths_in_brackets():
     """JSON paths quote what has a dot or a blank in it."""
-    pieces = [{"jsonPath": "$['te xt']", "stringValue": "a"}, {"jsonPath": '$.n["x"][1]', "numberValue": 2}]
+    pieces = [
+        {"jsonPath": "$['te xt']", "stringValue": "a"},
+        {"jsonPath": '$.n["x"][1]', "numberValue": 2},
+    ]
     begun = {"name": "any", "willContinue": True}
     parts = [
         {"functionCall": begun},
@@ -299,7 +386,10 @@ def test_odd_fields_of_events():
     """Byte order marks, fields that nobody knows, and lines that are none."""
     text = "".join(f"data: {json.dumps(event)}\n\n" for event in CHAT)
     for before in ("\ufeff", "x-id: 1\n", ": hello\n\n", "retry: 5\n"):
-        assert [call.id for call in fed(Registry([note]), "openai", [before, text])[1]] == ["c0", "c1"]
+        assert [call.id for call in fed(Registry([note]), "openai", [before, text])[1]] == [
+            "c0",
+            "c1",
+        ]
     lines = "not json\n" + "".join(f"{json.dumps(event)}\n" for event in CHAT)
     assert [call.id for call in fed(Registry([note]), "openai", [lines])[1]] == ["c0", "c1"]
 
@@ -426,11 +516,15 @@ def test_what_came_by_paths_keeps_its_digits():
         ("$.amount", "1.50", "1.50"),
         ("$['amount']", "0.1234567890123456789", "0.1234567890123456789"),
     ):
-        pieces = (
-            f'{{"functionCall":{{"partialArgs":[{{"jsonPath":"{path}","numberValue":{number}}}],"willContinue":true}}}}'
+        pieces = f'{{"functionCall":{{"partialArgs":[{{"jsonPath":"{path}","numberValue":{number}}}],"willContinue":true}}}}'
+        parts = [
+            '{"functionCall":{"name":"pay","willContinue":true}}',
+            pieces,
+            '{"functionCall":{}}',
+        ]
+        text = "".join(
+            f'data: {{"candidates":[{{"content":{{"parts":[{part}]}}}}]}}\n\n' for part in parts
         )
-        parts = ['{"functionCall":{"name":"pay","willContinue":true}}', pieces, '{"functionCall":{}}']
-        text = "".join(f'data: {{"candidates":[{{"content":{{"parts":[{part}]}}}}]}}\n\n' for part in parts)
         collector, _ = fed(Registry([pay]), "gemini", [text])
         assert collector.plan().run()[0].value == told
 
@@ -455,3 +549,33 @@ def test_odd_ids_match(provider, given):
     called, answered = ids(results.turn)
     assert called == answered == results[0].call.id
     assert isinstance(called, str)
+
+
+SAYS_USAGE = re.compile(
+    r'"(?:prompt_tokens|input_tokens|promptTokenCount|inputTokens|prompt_eval_count|total_input_tokens)": ?[1-9]'
+)
+
+
+@pytest.mark.parametrize("name", ["provider_exchanges.jsonl", "provider_exchanges_stream.jsonl"])
+def test_recorded_usage_is_read(name):
+    """Where the wire counts, whole or streamed, there is a usage with what was read and written."""
+    counts: collections.Counter[str] = collections.Counter()
+    for row in corpus(name):
+        if row["surface"] not in SURFACES or row["http_status"] not in (200, None):
+            continue
+        text = row["response_body"]
+        said = text if isinstance(text, str) else json.dumps(text)
+        try:
+            if row["stream"]:
+                usage = fed(Registry(), reader(row), [text])[0].plan().results.usage
+            else:
+                usage = Registry().bind(reader(row)).dispatch(text).usage
+        except ResponseError:
+            continue
+        counts["rows"] += 1
+        if SAYS_USAGE.search(said):
+            assert usage is not None, row["id"]
+            assert None not in usage[:2], row["id"]
+            counts["with usage"] += 1
+    print(name, dict(counts))
+    assert counts["with usage"] >= 250

@@ -9,7 +9,7 @@ from shared import corpus
 from test_definitions_of_others import entry
 
 from toolshape import Registry, Tool, UsageError, text
-from toolshape._bound import bound_tools_of
+from toolshape._bound.bound import bound_tools_of
 
 FORMATS = [text_format.name for text_format in text.formats()]
 
@@ -21,8 +21,12 @@ def golds() -> list[tuple[list[Tool[..., Any]], list[Any]]]:
     found = []
     for gold in corpus("gold_calls.jsonl")[::10]:
         ids = {rows[item]["name"]: item for item in gold["tool_ids"] or ()}
-        if gold["calls"] and all(call["name"] in ids and call["valid_as_jsonschema"] for call in gold["calls"]):
-            found.append(([Tool.from_definition(entry(rows[item])) for item in ids.values()], gold["calls"]))
+        if gold["calls"] and all(
+            call["name"] in ids and call["valid_as_jsonschema"] for call in gold["calls"]
+        ):
+            found.append(
+                ([Tool.from_definition(entry(rows[item])) for item in ids.values()], gold["calls"])
+            )
     return found
 
 
@@ -38,7 +42,9 @@ def test_gold_calls_are_written_and_read(name: str, golds: Any):
         wire = []
         for call in calls:
             shape = by_name[call["name"]]
-            wire.append((shape.wire_name, shape.out(call["arguments"]) if shape.out else call["arguments"]))
+            wire.append(
+                (shape.wire_name, shape.out(call["arguments"]) if shape.out else call["arguments"])
+            )
         try:
             written = text.write(name, wire, schemas)
         except UsageError as error:

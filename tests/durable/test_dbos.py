@@ -39,7 +39,9 @@ POINTS = {
 def recipe(tmp_path_factory):
     """A folder with the recipe, as a reader would save it."""
     folder = tmp_path_factory.mktemp("recipe")
-    blocks = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
     (folder / "turns.py").write_text(blocks[0], encoding="utf-8")
     return folder
 
@@ -52,9 +54,16 @@ class Case:
 
     def begin(self, **settings):
         path = os.pathsep.join([str(self.recipe), os.environ.get("PYTHONPATH", "")])
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": path, "DATABASE_URL": self.url, "CASE": self.id}
+        env = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": path,
+            "DATABASE_URL": self.url,
+            "CASE": self.id,
+        }
         files = {"OUT": str(self.folder / "effects"), "ANSWERS": str(self.folder / "answers")}
-        return subprocess.Popen([sys.executable, APP / "worker.py"], env={**env, **files, **settings})
+        return subprocess.Popen(
+            [sys.executable, APP / "worker.py"], env={**env, **files, **settings}
+        )
 
     def dies(self, at, **settings):
         assert self.begin(DIE=at, **settings).wait(60) == -signal.SIGKILL
@@ -77,7 +86,9 @@ class Case:
         said = dict(zip(CALLS, (message["content"] for message in found["messages"]), strict=True))
         count, is_told = expected
         assert self.effects == {**dict.fromkeys(CALLS, 1), **({hit: count} if hit else {})}, said
-        unknown = {name for name, text in said.items() if text.startswith("Error [unknown_outcome]")}
+        unknown = {
+            name for name, text in said.items() if text.startswith("Error [unknown_outcome]")
+        }
         assert unknown == (set() if is_told else {hit})
         assert all(text == PAID[name] for name, text in said.items() if name not in unknown)
 
@@ -135,7 +146,9 @@ def waiting(case):
     """A workflow that waits for a person, whose process was killed."""
     process = case.begin(START="1", APPROVE="1")
     client = DBOSClient(system_database_url=case.url)
-    assert client.get_event(case.id, "asked", timeout_seconds=30) == [["call_1", "pay", {"amount": 5, "to": "ann"}]]
+    assert client.get_event(case.id, "asked", timeout_seconds=30) == [
+        ["call_1", "pay", {"amount": 5, "to": "ann"}]
+    ]
     process.kill()
     process.wait()
     assert case.effects == dict.fromkeys(CALLS, 0)

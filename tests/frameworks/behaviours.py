@@ -51,7 +51,9 @@ def property_of(seen: Seen, name: str, field: str) -> dict[str, Any]:
 def answered(seen: Seen, *words: str) -> bool:
     """Whether the run ended with the model's word, after one result that has some words in it."""
     return (
-        seen.ran.text == "done" and len(seen.answers) == 1 and all(word in text_of(seen.answers[0]) for word in words)
+        seen.ran.text == "done"
+        and len(seen.answers) == 1
+        and all(word in text_of(seen.answers[0]) for word in words)
     )
 
 
@@ -65,8 +67,12 @@ def schema_is_exported(bench: Bench) -> bool:
     seen = bench.see(names)
     found = []
     for strict in (True, False):
-        entries = Registry([*bench.framework.REGISTRY.subset(names)], strict=strict).export(bench.framework.PROVIDER)
-        exported = {entry["name"]: entry for entry in (entry.get("function", entry) for entry in entries)}
+        entries = Registry([*bench.framework.REGISTRY.subset(names)], strict=strict).export(
+            bench.framework.PROVIDER
+        )
+        exported = {
+            entry["name"]: entry for entry in (entry.get("function", entry) for entry in entries)
+        }
         found.append(all(parameters(seen, name) == exported[name]["parameters"] for name in names))
     return any(found)
 
@@ -83,12 +89,16 @@ def description(bench: Bench) -> bool:
 
 @behaviour(SENT, "parameters are described by a docstring in Google's style")
 def google_docstring(bench: Bench) -> bool:
-    return "The name of the city" in property_of(bench.see("weather"), "weather", "city").get("description", "")
+    return "The name of the city" in property_of(bench.see("weather"), "weather", "city").get(
+        "description", ""
+    )
 
 
 @behaviour(SENT, "parameters are described by a docstring in NumPy's style")
 def numpy_docstring(bench: Bench) -> bool:
-    return "Where it begins" in property_of(bench.see("distance"), "distance", "start").get("description", "")
+    return "Where it begins" in property_of(bench.see("distance"), "distance", "start").get(
+        "description", ""
+    )
 
 
 @behaviour(SENT, "choices and bounds are in the schema")
@@ -104,7 +114,9 @@ def nested_schema(bench: Bench) -> bool:
 
 @behaviour(SENT, "a recursive model can be sent, and arrives")
 def recursive(bench: Bench) -> bool:
-    seen = bench.see("total", ("total", {"tree": {"value": 1, "children": [{"value": 2, "children": []}]}}))
+    seen = bench.see(
+        "total", ("total", {"tree": {"value": 1, "children": [{"value": 2, "children": []}]}})
+    )
     return answered(seen, "3") and seen.effects[0] == ["total", "Node"]
 
 
@@ -137,7 +149,9 @@ def default(bench: Bench) -> bool:
 
 @behaviour(WRITTEN, "`null` for an argument with a default becomes the default")
 def null_is_default(bench: Bench) -> bool:
-    return answered(bench.see("weather", ("weather", {"city": "Bonn", "days": None})), "Bonn: sun for 1 days")
+    return answered(
+        bench.see("weather", ("weather", {"city": "Bonn", "days": None})), "Bonn: sun for 1 days"
+    )
 
 
 @behaviour(WRITTEN, '`"2"` for an `int` arrives as 2')
@@ -187,7 +201,11 @@ def missing_argument(bench: Bench) -> bool:
 def wrong_choice(bench: Bench) -> bool:
     seen = bench.see("paint", ("paint", {"colour": "blue", "coats": 1}))
     bounds = bench.see("paint", ("paint", {"colour": "red", "coats": 0}))
-    return seen.effects == bounds.effects == [] and answered(seen, "red", "green") and answered(bounds, "coats")
+    return (
+        seen.effects == bounds.effects == []
+        and answered(seen, "red", "green")
+        and answered(bounds, "coats")
+    )
 
 
 @behaviour(WRITTEN, "for malformed JSON the model receives an error and can continue")
@@ -228,12 +246,17 @@ def nothing(bench: Bench) -> bool:
 @behaviour(BACK, "an image arrives as an image")
 def image(bench: Bench) -> bool:
     seen = bench.see("picture", ("picture", {}))
-    return seen.ran.text == "done" and "data:image/png;base64,iVBORw0KGgo=" in text_of(seen.requests[-1])
+    return seen.ran.text == "done" and "data:image/png;base64,iVBORw0KGgo=" in text_of(
+        seen.requests[-1]
+    )
 
 
 @behaviour(BACK, "the text of a tool's error arrives verbatim, and the model can continue")
 def tool_error(bench: Bench) -> bool:
-    return answered(bench.see("find_order", ("find_order", {"number": 9})), "There is no order 9: ask for its number.")
+    return answered(
+        bench.see("find_order", ("find_order", {"number": 9})),
+        "There is no order 9: ask for its number.",
+    )
 
 
 @behaviour(BACK, "the text of a crash is hidden, and the model can continue")
@@ -362,7 +385,9 @@ def each_decided(bench: Bench) -> bool:
         return bench.framework.resume(given, ran.waiting, [True, "bob was paid yesterday"])
 
     seen = bench.see("pay", ("pay", LARGE), ("pay", {"amount": 900, "to": "bob"}), then=then)
-    return seen.effects == [["pay", 500, "ann"]] and "bob was paid yesterday" in text_of(seen.answers)
+    return seen.effects == [["pay", 500, "ann"]] and "bob was paid yesterday" in text_of(
+        seen.answers
+    )
 
 
 @behaviour(APPROVAL, "the waiting run can be stored and resumed in another process")

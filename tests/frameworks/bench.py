@@ -57,7 +57,9 @@ class Framework(Protocol):
     PROVIDER: str
     REGISTRY: Registry
 
-    def give(self, way: Way, tools: Registry, options: Mapping[str, Any]) -> AbstractContextManager[Given]:
+    def give(
+        self, way: Way, tools: Registry, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Given]:
         """Give tools to the framework; the options are those of a bridge."""
 
     def run(self, given: Given, *, within: float | None = None) -> Ran:
@@ -138,14 +140,20 @@ def _answers(request: dict[str, Any]) -> list[Any]:
     chat = [message for message in request.get("messages", ()) if message.get("role") == "tool"]
     items = request.get("input", ())
     outputs = [
-        item["output"] for item in items if isinstance(item, dict) and item.get("type") == "function_call_output"
+        item["output"]
+        for item in items
+        if isinstance(item, dict) and item.get("type") == "function_call_output"
     ]
     return [message["content"] for message in chat] or outputs
 
 
 def text_of(answer: Any) -> str:
     """Return an answer as text: its own, or that of its one block, or as JSON."""
-    if isinstance(answer, list) and len(answer) == 1 and answer[0].get("type") in ("text", "input_text"):
+    if (
+        isinstance(answer, list)
+        and len(answer) == 1
+        and answer[0].get("type") in ("text", "input_text")
+    ):
         return str(answer[0]["text"])
     return answer if isinstance(answer, str) else json.dumps(answer)
 

@@ -17,7 +17,9 @@ from toolshape.testing import Fake
 
 
 def pytest_addoption(parser):
-    parser.addoption("--write-table", action="store_true", help="write what is seen into docs/frameworks.md")
+    parser.addoption(
+        "--write-table", action="store_true", help="write what is seen into docs/frameworks.md"
+    )
 
 
 @pytest.fixture

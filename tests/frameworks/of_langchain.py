@@ -46,7 +46,13 @@ def _mine(runtime: ToolRuntime[str]) -> str:
 @langchain_tool("picture")
 def _picture() -> list[dict[str, Any]]:
     """Take a picture."""
-    return [{"type": "image", "base64": base64.b64encode(showcase.PICTURE).decode(), "mime_type": "image/png"}]
+    return [
+        {
+            "type": "image",
+            "base64": base64.b64encode(showcase.PICTURE).decode(),
+            "mime_type": "image/png",
+        }
+    ]
 
 
 @langchain_tool("find_order")
@@ -91,7 +97,10 @@ def _toolschema(ours: Any) -> Any:
 def _asks() -> HumanInTheLoopMiddleware[Any, Any, Any]:
     """What a user of LangChain puts around tools that need approval."""
     decisions = ["approve", "edit", "reject"]
-    above = {"allowed_decisions": decisions, "when": lambda request: showcase.above(request.tool_call["args"])}
+    above = {
+        "allowed_decisions": decisions,
+        "when": lambda request: showcase.above(request.tool_call["args"]),
+    }
     return HumanInTheLoopMiddleware(interrupt_on={"pay": above})
 
 
@@ -102,7 +111,10 @@ def give(way: Way, tools: Registry, options: Mapping[str, Any]) -> Iterator[Give
         "middleware": [] if way in ("bridge", "mcp") else [_asks()],
     }
     if way == "own":
-        made = [OWN.get(tool.name) or langchain_tool(parse_docstring=False)(tool.function) for tool in tools]
+        made = [
+            OWN.get(tool.name) or langchain_tool(parse_docstring=False)(tool.function)
+            for tool in tools
+        ]
         yield Given(made, besides)
     elif way == "wrapper":
         yield Given(list(map(_wrapper, tools)), besides)
@@ -112,7 +124,9 @@ def give(way: Way, tools: Registry, options: Mapping[str, Any]) -> Iterator[Give
         yield Given(to_langchain(tools, **options), besides)
     else:
         client = MultiServerMCPClient({"shop": {"transport": "streamable_http", "url": served()}})
-        yield Given([made for made in asyncio.run(client.get_tools()) if made.name in tools], besides)
+        yield Given(
+            [made for made in asyncio.run(client.get_tools()) if made.name in tools], besides
+        )
 
 
 def run(given: Given, *, within: float | None = None) -> Ran:
@@ -144,7 +158,9 @@ async def _run(given: Given, within: float | None, start: Any, config: Any) -> R
     path = given.besides["path"]
     async with AsyncSqliteSaver.from_conn_string(path) as saver, httpx.AsyncClient() as client:
         agent = create_agent(
-            ChatOpenAI(model="gpt-5", http_async_client=client),  # its own would be kept for a loop that is closed
+            ChatOpenAI(
+                model="gpt-5", http_async_client=client
+            ),  # its own would be kept for a loop that is closed
             tools=given.tools,
             middleware=given.besides["middleware"],
             checkpointer=saver,

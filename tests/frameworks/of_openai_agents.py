@@ -50,7 +50,9 @@ def _mine(ctx: RunContextWrapper[str]) -> str:
 @function_tool(name_override="picture")
 def _picture() -> ToolOutputImage:
     """Take a picture."""
-    return ToolOutputImage(image_url=f"data:image/png;base64,{base64.b64encode(showcase.PICTURE).decode()}")
+    return ToolOutputImage(
+        image_url=f"data:image/png;base64,{base64.b64encode(showcase.PICTURE).decode()}"
+    )
 
 
 async def _above(context: Any, arguments: dict[str, Any], call_id: str) -> bool:
@@ -59,7 +61,9 @@ async def _above(context: Any, arguments: dict[str, Any], call_id: str) -> bool:
 
 OWN = {
     "mine": _mine,
-    "find_order": function_tool(showcase.find_order, failure_error_function=lambda _, error: str(error)),
+    "find_order": function_tool(
+        showcase.find_order, failure_error_function=lambda _, error: str(error)
+    ),
     "picture": _picture,
     "pay": function_tool(showcase.pay, needs_approval=_above),
     "endless": function_tool(showcase.endless, timeout=0.3),
@@ -79,7 +83,9 @@ def _wrapper(ours: Any) -> FunctionTool:
             return str(error)
 
     schema = json.loads(json.dumps(ours.input_schema))
-    return FunctionTool(ours.name, ours.description, schema, call, strict_json_schema=False, needs_approval=approves)
+    return FunctionTool(
+        ours.name, ours.description, schema, call, strict_json_schema=False, needs_approval=approves
+    )
 
 
 def _toolschema(ours: Any) -> FunctionTool:
@@ -125,7 +131,9 @@ async def _run(given: Given, within: float | None, waiting: Any, decision: Any) 
         return Ran(error=error)
 
 
-async def _ran(given: Given, servers: list[Any], within: float | None, waiting: Any, decision: Any) -> Ran:
+async def _ran(
+    given: Given, servers: list[Any], within: float | None, waiting: Any, decision: Any
+) -> Ran:
     model = OpenAIResponsesModel("gpt-5", AsyncOpenAI())
     agent: Agent[str] = Agent("clerk", model=model, tools=[*given.tools], mcp_servers=servers)
     try:

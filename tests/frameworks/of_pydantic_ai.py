@@ -114,21 +114,36 @@ def run(given: Given, *, within: float | None = None) -> Ran:
 
 def resume(given: Given, waiting: Any, decision: Any) -> Ran:
     call_ids, _, history = waiting
-    kinds = {str: lambda text: ToolDenied(text), dict: lambda edited: ToolApproved(override_args=edited)}
+    kinds = {
+        str: lambda text: ToolDenied(text),
+        dict: lambda edited: ToolApproved(override_args=edited),
+    }
     decisions = decision if isinstance(decision, list) else [decision]
     decided = [kinds.get(type(decision), lambda _: True)(decision) for decision in decisions]
     results = DeferredToolResults(approvals=dict(zip(call_ids, decided, strict=True)))
-    return asyncio.run(_run(given, None, None, {"message_history": history, "deferred_tool_results": results}))
+    return asyncio.run(
+        _run(given, None, None, {"message_history": history, "deferred_tool_results": results})
+    )
 
 
 def stored(waiting: Any) -> Any:
     call_ids, shown, history = waiting
-    return call_ids, shown, ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(history))
+    return (
+        call_ids,
+        shown,
+        ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(history)),
+    )
 
 
-async def _run(given: Given, within: float | None, prompt: str | None, options: dict[str, Any]) -> Ran:
+async def _run(
+    given: Given, within: float | None, prompt: str | None, options: dict[str, Any]
+) -> Ran:
     agent = Agent(
-        "openai-chat:gpt-5", deps_type=str, tools=given.tools, output_type=[str, DeferredToolRequests], **given.besides
+        "openai-chat:gpt-5",
+        deps_type=str,
+        tools=given.tools,
+        output_type=[str, DeferredToolRequests],
+        **given.besides,
     )
     try:
         ran = await asyncio.wait_for(agent.run(prompt, deps=USER, **options), within)

@@ -205,7 +205,13 @@ FUNCTIONS = {
     )
 }  # fmt: skip
 TOOLS = {name: tool(**OPTIONS.get(name, {}))(function) for name, function in FUNCTIONS.items()}
-tools = Registry([*TOOLS.values(), tool(name="shop.find")(weather), tool(name="forever", effects=["read"])(endless)])
+tools = Registry(
+    [
+        *TOOLS.values(),
+        tool(name="shop.find")(weather),
+        tool(name="forever", effects=["read"])(endless),
+    ]
+)
 
 
 @tools.around

@@ -13,14 +13,21 @@ YES, NO = "yes", "no"
 
 
 def _marks(framework: str) -> tuple[str, str]:
-    return f"<!-- behaviours of {framework}, made by tests/frameworks -->", f"<!-- until here: {framework} -->"
+    return (
+        f"<!-- behaviours of {framework}, made by tests/frameworks -->",
+        f"<!-- until here: {framework} -->",
+    )
 
 
 def cells(framework: str) -> dict[tuple[str, str], bool]:
     """What the page says of each behaviour and way."""
     begin, end = _marks(framework)
     text = PAGE.read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
     by_sentence = {row[0]: row[1:] for row in rows}
     found = {}
     for behaviour in BEHAVIOURS:
@@ -44,4 +51,6 @@ def write(framework: str, seen: dict[tuple[str, str], bool]) -> None:
     begin, end = _marks(framework)
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(begin)[0], text.partition(end)[2]
-    PAGE.write_text("\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"]), encoding="utf-8")
+    PAGE.write_text(
+        "\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"]), encoding="utf-8"
+    )

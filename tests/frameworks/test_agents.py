@@ -40,7 +40,9 @@ def test_langchain_openai(fake, weather, library):
 def test_openai_agents(fake, weather, library):
     agents = library("agents")
     agents.set_tracing_disabled(disabled=True)
-    model = agents.OpenAIChatCompletionsModel(model="gpt-5", openai_client=library("openai").AsyncOpenAI())
+    model = agents.OpenAIChatCompletionsModel(
+        model="gpt-5", openai_client=library("openai").AsyncOpenAI()
+    )
     agent = agents.Agent("weather", model=model, tools=[agents.function_tool(weather.function)])
     found = asyncio.run(agents.Runner.run(agent, "How will it be in Bonn?"))
     assert found.final_output == "It will be sunny."

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def only(name):
     """Run a test in the session of one framework."""
-    return pytest.mark.skipif(os.environ.get("TOOLSHAPE_FRAMEWORK") != name, reason=f"nox -s bridges, for {name}")
+    return pytest.mark.skipif(
+        os.environ.get("TOOLSHAPE_FRAMEWORK") != name, reason=f"nox -s bridges, for {name}"
+    )
 
 
 @tool
@@ -28,7 +30,9 @@ TOOLS = Registry([weather])
 @pytest.fixture
 def fake(request, monkeypatch):
     """A provider that asks for the weather in Bonn, and then says that it is sunny."""
-    provider = "openai-responses" if os.environ.get("TOOLSHAPE_FRAMEWORK") == "openai_agents" else "openai"
+    provider = (
+        "openai-responses" if os.environ.get("TOOLSHAPE_FRAMEWORK") == "openai_agents" else "openai"
+    )
     with Fake(provider, TOOLS) as made:
         for name, value in made.env.items():
             monkeypatch.setenv(name, value)
@@ -93,7 +97,10 @@ def test_each_model_of_pydantic_ai_has_the_form_of_its_provider(model, provider)
     wrapper.wrapped = made
     assert _provider_of(made) == _provider_of(wrapper) == provider
     cohere = type("CohereModel", (), {"system": "cohere"})()
-    of_one, of_two = (type("FallbackModel", (), {"models": models})() for models in ([made, wrapper], [made, cohere]))
+    of_one, of_two = (
+        type("FallbackModel", (), {"models": models})()
+        for models in ([made, wrapper], [made, cohere])
+    )
     assert (_provider_of(of_one), _provider_of(of_two)) == (provider, "json-schema")
 
 
@@ -109,7 +116,9 @@ def test_classes_of_models_are_those_of_pydantic_ai():
 
     folder = Path(pydantic_ai.models.__file__).parent
     found = {
-        name for file in folder.rglob("*.py") for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE)
+        name
+        for file in folder.rglob("*.py")
+        for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE)
     }
     assert _PROVIDERS.keys() <= found
 
@@ -117,7 +126,14 @@ def test_classes_of_models_are_those_of_pydantic_ai():
 @only("pydantic_ai")
 def test_tools_of_pydantic_ai_as_ours():
     """Their schema, their validation, their errors, their approval and their images."""
-    from pydantic_ai import ApprovalRequired, BinaryContent, ModelRetry, RunContext, Tool, ToolReturn
+    from pydantic_ai import (
+        ApprovalRequired,
+        BinaryContent,
+        ModelRetry,
+        RunContext,
+        Tool,
+        ToolReturn,
+    )
 
     from toolshape.bridges.pydantic_ai import from_pydantic_ai
 
@@ -152,15 +168,24 @@ def test_tools_of_pydantic_ai_as_ours():
     given = (Tool(area), Tool(picture), asks, Tool(pay), checked, unavailable)
     tools = Registry([from_pydantic_ai(made, deps=10) for made in given])
     assert tools.dispatch({"name": "pay", "arguments": {"amount": 5}})[0].error.code == "tool_error"
-    decided = Registry([from_pydantic_ai(Tool(pay), approve=True)]).plan({"name": "pay", "arguments": {"amount": 5}})
+    decided = Registry([from_pydantic_ai(Tool(pay), approve=True)]).plan(
+        {"name": "pay", "arguments": {"amount": 5}}
+    )
     decided.approve(decided.pending)
-    assert decided.run()[0].value == "paid 5"
+    assert decided.run(inject={"deps": 10})[0].value == "paid 5"
     for name, text in (("checked", "too wide"), ("unavailable", "unavailable is not available")):
         assert tools.dispatch({"name": name, "arguments": {"width": 51}})[0].text == text
     assert tools["area"].input_schema["properties"].keys() == {"width", "height"}
-    results = [tools.dispatch({"name": "area", "arguments": {"width": width}})[0] for width in ("3", 13, "x")]
+    results = [
+        tools.dispatch({"name": "area", "arguments": {"width": width}})[0]
+        for width in ("3", 13, "x")
+    ]
     assert (results[0].value, results[0].coercions[0].rule) == (60, "number_text")
-    assert (results[1].error.code, results[1].error.retryable, results[1].text) == ("tool_error", True, "not 13")
+    assert (results[1].error.code, results[1].error.retryable, results[1].text) == (
+        "tool_error",
+        True,
+        "not 13",
+    )
     assert results[2].error.code == "invalid_arguments"
     [seen] = tools.dispatch({"name": "picture", "arguments": {}})
     assert seen.parts[1] == Image(b"\x89PNG")
@@ -177,7 +202,9 @@ def test_the_first_agent_of_openai_agents(fake):
     from toolshape.bridges.openai_agents import to_openai_agents
 
     set_tracing_disabled(True)
-    agent = Agent(name="Assistant", instructions="Be brief.", model="gpt-5", tools=to_openai_agents(TOOLS))
+    agent = Agent(
+        name="Assistant", instructions="Be brief.", model="gpt-5", tools=to_openai_agents(TOOLS)
+    )
     assert Runner.run_sync(agent, "What is the weather in Bonn?").final_output == "Sunny."
 
 
@@ -220,7 +247,10 @@ def test_tools_of_openai_agents_as_ours():
     tools = Registry([from_openai_agents(made, context=10) for made in (area, picture, asks)])
     [result] = tools.dispatch({"name": "area", "arguments": {"width": "3", "height": 4}})
     assert (result.value, result.coercions[0].rule) == (120, "number_text")
-    assert tools.dispatch({"name": "area", "arguments": {"width": "x"}})[0].error.code == "invalid_arguments"
+    assert (
+        tools.dispatch({"name": "area", "arguments": {"width": "x"}})[0].error.code
+        == "invalid_arguments"
+    )
     assert tools.dispatch({"name": "picture", "arguments": {}})[0].parts == (Image(b"\x89PNG"),)
     assert tools.dispatch({"name": "asks", "arguments": {}}).pending
     assert tools["asks"].timeout == 5
@@ -242,7 +272,9 @@ def test_the_first_agent_of_langchain(fake):
     from toolshape.bridges.langchain import to_langchain
 
     agent = create_agent("openai:gpt-5", tools=to_langchain(TOOLS), system_prompt="Be brief.")
-    answer = agent.invoke({"messages": [{"role": "user", "content": "What is the weather in Bonn?"}]})
+    answer = agent.invoke(
+        {"messages": [{"role": "user", "content": "What is the weather in Bonn?"}]}
+    )
     assert answer["messages"][-1].text == "Sunny."
     assert answer["messages"][-2].artifact == {"coercions": [], "error": None, "replayed": False}
 
@@ -281,7 +313,10 @@ def test_outside_a_graph_a_tool_is_invoked_as_others_are(tmp_path):
         """Pay."""
         raise AssertionError("nobody approved")
 
-    tools = {made.name: made for made in to_langchain(Registry([weather, pay]), ledger=Ledger(tmp_path / "calls.db"))}
+    tools = {
+        made.name: made
+        for made in to_langchain(Registry([weather, pay]), ledger=Ledger(tmp_path / "calls.db"))
+    }
     assert tools["weather"].invoke({"city": "Bonn"}) == "It is sunny in Bonn."
     assert asyncio.run(tools["weather"].ainvoke({"city": "Bonn"})) == "It is sunny in Bonn."
     with pytest.raises(ToolException, match="town: unknown field"):
@@ -289,7 +324,10 @@ def test_outside_a_graph_a_tool_is_invoked_as_others_are(tmp_path):
     called = {"type": "tool_call", "id": "1", "name": "pay", "args": {"amount": 5}}
     message = tools["pay"].invoke(called)
     assert (message.status, message.tool_call_id) == ("error", "1")
-    assert "the call needs approval, which is only possible inside a LangGraph graph" in message.content
+    assert (
+        "the call needs approval, which is only possible inside a LangGraph graph"
+        in message.content
+    )
 
 
 @only("langchain")
@@ -319,7 +357,14 @@ def test_parts_of_the_runtime_are_injected(fake):
         config: RunnableConfig,
     ) -> str:
         """Say what the weather is in a city."""
-        seen.update(runtime=runtime, call_id=call_id, state=state, messages=messages, store=store, config=config)
+        seen.update(
+            runtime=runtime,
+            call_id=call_id,
+            state=state,
+            messages=messages,
+            store=store,
+            config=config,
+        )
         return f"It is sunny in {city}."
 
     store = InMemoryStore()
@@ -327,9 +372,13 @@ def test_parts_of_the_runtime_are_injected(fake):
     agent = create_agent("openai:gpt-5", tools=made, store=store, context_schema=str)
     config = {"configurable": {"thread_id": "12"}}
     agent.invoke({"messages": [("user", "What is the weather in Bonn?")]}, config, context="ann")
-    assert fake.exchanges[0].request["tools"][0]["function"]["parameters"]["properties"].keys() == {"city"}
+    assert fake.exchanges[0].request["tools"][0]["function"]["parameters"]["properties"].keys() == {
+        "city"
+    }
     assert seen["runtime"].context == "ann"
-    assert seen["call_id"] == seen["runtime"].tool_call_id == seen["messages"][-1].tool_calls[0]["id"]
+    assert (
+        seen["call_id"] == seen["runtime"].tool_call_id == seen["messages"][-1].tool_calls[0]["id"]
+    )
     assert seen["state"]["messages"] == seen["messages"]
     assert seen["store"] is store
     assert seen["config"]["configurable"]["thread_id"] == "12"
@@ -356,7 +405,9 @@ def test_an_answer_that_is_no_decision_can_be_given_again(tmp_path, monkeypatch)
             monkeypatch.setenv(name, value)
         provider.calls("pay", amount=5)
         provider.says("Not paid.")
-        agent = create_agent("openai:gpt-5", tools=to_langchain(tools, ledger=ledger), checkpointer=InMemorySaver())
+        agent = create_agent(
+            "openai:gpt-5", tools=to_langchain(tools, ledger=ledger), checkpointer=InMemorySaver()
+        )
         agent.invoke({"messages": [("user", "Pay 5.")]}, thread)
         edit = {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "much"}}}
         other = {"type": "edit", "edited_action": {"name": "mail", "args": {"amount": 5}}}
@@ -404,7 +455,12 @@ def calls_of(*amounts, prefix="call"):
     from langchain_core.messages import AIMessage
 
     calls = [
-        {"type": "tool_call", "id": f"{prefix}_{at}", "name": "pay", "args": {"amount": amount, "to": f"person {at}"}}
+        {
+            "type": "tool_call",
+            "id": f"{prefix}_{at}",
+            "name": "pay",
+            "args": {"amount": amount, "to": f"person {at}"},
+        }
         for at, amount in enumerate(amounts)
     ]
     return {"messages": [AIMessage("", tool_calls=calls)]}
@@ -423,7 +479,10 @@ def test_several_calls_that_wait_in_one_tool_node_are_denied(paying):
     assert all("call one tool at a time" in answer.content for answer in answers)
     graph, thread = graph_of(ToolNode([pay]))
     assert graph.invoke(calls_of(500, prefix="other"), thread)["__interrupt__"]
-    assert graph.invoke(Command(resume={"type": "approve"}), thread)["messages"][-1].content == "paid 500 to person 0"
+    assert (
+        graph.invoke(Command(resume={"type": "approve"}), thread)["messages"][-1].content
+        == "paid 500 to person 0"
+    )
 
 
 @only("langchain")
@@ -436,7 +495,9 @@ def test_calls_of_one_node_keep_their_answers(paying):
         lambda state: {"messages": [pay.invoke(call) for call in state["messages"][-1].tool_calls]}
     )
     for answer in (None, {"type": "approve"}, {"type": "reject"}):
-        state = graph.invoke(calls_of(500, 900) if answer is None else Command(resume=answer), thread)
+        state = graph.invoke(
+            calls_of(500, 900) if answer is None else Command(resume=answer), thread
+        )
     assert paid == [(500, "person 0")]
     assert [message.status for message in state["messages"][1:]] == ["success", "error"]
 
@@ -471,7 +532,9 @@ def test_a_call_without_an_id_is_not_asked_for(paying):
     from langchain_core.tools import ToolException
 
     pay, paid = paying
-    graph, thread = graph_of(lambda state: {"messages": [("tool", pay.invoke({"amount": 500, "to": "ann"}))]})
+    graph, thread = graph_of(
+        lambda state: {"messages": [("tool", pay.invoke({"amount": 500, "to": "ann"}))]}
+    )
     with pytest.raises(ToolException, match="has no id"):
         graph.invoke({"messages": []}, thread)
     assert paid == []
@@ -496,10 +559,17 @@ def test_tools_of_langchain_as_ours():
     async def picture() -> list[dict[str, str]]:
         """Take a picture."""
         image = {"type": "image", "base64": "iVBORw==", "mime_type": "image/png"}
-        return [{"type": "text", "text": "seen"}, image, {"type": "image", "url": "https://e.org/a.png", "id": "1"}]
+        return [
+            {"type": "text", "text": "seen"},
+            image,
+            {"type": "image", "url": "https://e.org/a.png", "id": "1"},
+        ]
 
     tools = Registry([from_langchain(made) for made in (area, picture)])
-    results = [tools.dispatch({"name": "area", "arguments": {"width": width}})[0] for width in ("3", 13, "x")]
+    results = [
+        tools.dispatch({"name": "area", "arguments": {"width": width}})[0]
+        for width in ("3", 13, "x")
+    ]
     assert (results[0].value, results[0].coercions[0].rule) == ("6", "number_text")
     assert (results[1].error.code, results[1].text) == ("tool_error", "not 13")
     assert isinstance(results[1].error.__cause__, ToolError)

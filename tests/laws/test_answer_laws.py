@@ -12,16 +12,18 @@ from zoo import CASES
 
 from toolshape import DefinitionError, ExportError, Output
 from toolshape._families import available, get
+from toolshape._families.wire.content import answer_text
+from toolshape._families.wire.provider import AnswerText, Provider
 from toolshape._schema import rewrites
 from toolshape._schema.walk import everywhere
-from toolshape._tool import as_tool, record_of
-from toolshape._wire.content import answer_text
-from toolshape._wire.provider import AnswerText, Provider
+from toolshape._tools.tool import as_tool, record_of
 from toolshape.testing import LawBrokenError, check_output
 
 EXAMPLES = int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
 SEED = os.environ.get("TOOLSHAPE_SEED", "0")
-SHARE = 1 if os.environ.get("TOOLSHAPE_EVERY") else 5  # one of so many pairs is drawn for each commit
+SHARE = (
+    1 if os.environ.get("TOOLSHAPE_EVERY") else 5
+)  # one of so many pairs is drawn for each commit
 
 
 def zoo_types() -> dict[str, Any]:
@@ -80,7 +82,7 @@ def test_what_is_too_deep_is_refused(provider, name):
     """In strict form alone: auto sends it without."""
     with pytest.raises(ExportError, match="6 levels of nesting, at most 5"):
         OUTPUTS[name].bind(provider, strict=True)
-    assert not OUTPUTS[name].bind(provider).is_strict
+    assert not OUTPUTS[name].bind(provider).is_strict()
 
 
 def with_output(provider: Provider, **changes: Any) -> Provider:
@@ -104,7 +106,9 @@ def test_a_planted_bug_is_caught(law):
     if law == "folding":
         planted = with_output(openai, answer=cut)
     else:
-        rules = dataclasses.replace(openai.schema, strict=(everywhere(without_maps), *(openai.schema.strict or ())))
+        rules = dataclasses.replace(
+            openai.schema, strict=(everywhere(without_maps), *(openai.schema.strict or ()))
+        )
         planted = with_output(openai, schema=rules)
     with pytest.raises(LawBrokenError) as raised:
         check_output(planted, Output(dict[str, int]), examples=50)

@@ -28,7 +28,7 @@ def test_every_form_is_read_alike(chunk):
 
 def test_a_case_can_fail(monkeypatch):
     """The comparison is one: a reader that forgets a key is found."""
-    monkeypatch.setattr("toolshape._wire.bodies.read_json", lambda text: json.loads(text))
+    monkeypatch.setattr("toolshape._families.wire.bodies.read_json", lambda text: json.loads(text))
     assert any(fails(fuzzing_bodies.one, seed, AssertionError) for seed in range(400))
 
 
@@ -76,7 +76,9 @@ def test_keys_and_digits_in_a_stream(provider):
             collector.feed(f"data: {event}\n\n")
         [result] = collector.plan().run()
         assert result.value == told
-        assert (result.error.code if result.error else None) == (None if told else "invalid_arguments")
+        assert (result.error.code if result.error else None) == (
+            None if told else "invalid_arguments"
+        )
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,18 @@ from hypothesis import given, settings
 from mutated_bodies import WITH_MESSAGES, mutated
 
 from toolshape import ResponseError
-from toolshape._dispatch.receive import read_response, sendable_name
 from toolshape._families import get
+from toolshape._families.receive import read_response, sendable_name
 from toolshape._history.reading import messages_in
-from toolshape._results import make_sendable
-from toolshape.messages import MediaPart, TextPart, ToolCallPart, ToolResultPart, calls_in, results_in
+from toolshape._records.result import make_sendable
+from toolshape.messages import (
+    MediaPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    calls_in,
+    results_in,
+)
 
 EXAMPLES = 5 if os.environ.get("TOOLSHAPE_EXAMPLES") else 20
 BODIES = int(os.environ.get("TOOLSHAPE_BODIES", "6000"))
@@ -41,7 +48,9 @@ BY_DEFAULT = ("function", {}, "{}", None, "")
 
 
 def without_raw(message):
-    return replace(message, raw=None, parts=tuple(replace(part, raw=None) for part in message.parts))
+    return replace(
+        message, raw=None, parts=tuple(replace(part, raw=None) for part in message.parts)
+    )
 
 
 def written_again(histories, wire):
@@ -74,13 +83,20 @@ def test_what_a_provider_sends_is_written_as_it_came(row):
     for message in messages_in(forms, copy.deepcopy([*row.assistant, *row.messages])):
         for part in (*calls_in(message), *results_in(message)):
             [again] = forms.write(without_raw(replace(message, parts=(part,))))
-            [[bare]] = [[*calls_in(item), *results_in(item)] for item in messages_in(forms, copy.deepcopy([again]))]
+            [[bare]] = [
+                [*calls_in(item), *results_in(item)]
+                for item in messages_in(forms, copy.deepcopy([again]))
+            ]
             same_but_opaque(part.raw, bare.raw)
 
 
 def same_but_opaque(came, written):
     if not isinstance(came, dict) or not isinstance(written, dict):
-        assert came == written or (came in BY_DEFAULT and written in BY_DEFAULT) or as_json(came) == as_json(written)
+        assert (
+            came == written
+            or (came in BY_DEFAULT and written in BY_DEFAULT)
+            or as_json(came) == as_json(written)
+        )
         return
     assert came.keys() - written.keys() <= OPAQUE, (came, written)
     for key, value in written.items():
@@ -114,7 +130,9 @@ def facts(messages, forms):
                 given_id = part.id if forms.has_call_ids else ""
                 found.append(("call", given_id, part.wire_name, as_json(part.arguments_raw)))
             elif isinstance(part, ToolResultPart):
-                found.append(("result", part.id if forms.has_call_ids else "", part.text, part.code))
+                found.append(
+                    ("result", part.id if forms.has_call_ids else "", part.text, part.code)
+                )
             elif isinstance(part, MediaPart):
                 found.append(("media", part.media.data))
     return found
@@ -133,7 +151,9 @@ def test_what_is_written_is_read_as_what_was_meant(provider):
     @given(histories(provider))
     def law(messages):
         messages = [
-            message for message in messages if plain(message) and (message.role != "system" or forms.system is None)
+            message
+            for message in messages
+            if plain(message) and (message.role != "system" or forms.system is None)
         ]
         read = messages_in(forms, copy.deepcopy(on_wire(bound, messages)))
         calls = {part.id for message in messages for part in calls_in(message)}
@@ -165,7 +185,9 @@ def test_a_reader_that_lies_breaks_the_law(provider, lie):
 
     def lying(item, path):
         message = forms.read(item, path)
-        parts = (replace(part, **wrong) if isinstance(part, kind) else part for part in message.parts)
+        parts = (
+            replace(part, **wrong) if isinstance(part, kind) else part for part in message.parts
+        )
         return replace(message, parts=tuple(parts))
 
     bound = TOOLS.bind(provider)
@@ -175,7 +197,12 @@ def test_a_reader_that_lies_breaks_the_law(provider, lie):
     @given(histories(provider))
     def law(messages):
         wire = on_wire(bound, messages)
-        if any(isinstance(part, kind) for message in messages for part in message.parts if message.role != "system"):
+        if any(
+            isinstance(part, kind)
+            for message in messages
+            for part in message.parts
+            if message.role != "system"
+        ):
             noticed.append(written_again(replace(forms, read=lying), wire) != wire)
 
     law()
@@ -217,7 +244,9 @@ def test_calls_and_messages_agree_on_mutated_bodies():
         row = WITH_MESSAGES[number % len(WITH_MESSAGES)]
         body = mutated(row.response, random.Random(f"{SEED} {number}"))
         difference = disagreement(get(row.provider), body)
-        assert not difference, f"{row.provider}, TOOLSHAPE_SEED={SEED}, {number}: {difference}\n{body!r}"
+        assert not difference, (
+            f"{row.provider}, TOOLSHAPE_SEED={SEED}, {number}: {difference}\n{body!r}"
+        )
         read += difference is not None
     assert read > BODIES * 0.8
 
@@ -231,7 +260,12 @@ def test_a_record_that_lies_disagrees(row, lie):
 
     def lying(item, path):
         message = provider.histories.read(item, path)
-        return replace(message, parts=tuple(replace(p, **wrong) if isinstance(p, kind) else p for p in message.parts))
+        return replace(
+            message,
+            parts=tuple(replace(p, **wrong) if isinstance(p, kind) else p for p in message.parts),
+        )
 
     assert disagreement(provider, row.response) == ""
-    assert disagreement(replace(provider, histories=replace(provider.histories, read=lying)), row.response)
+    assert disagreement(
+        replace(provider, histories=replace(provider.histories, read=lying)), row.response
+    )

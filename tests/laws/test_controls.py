@@ -17,9 +17,9 @@ from responses import outcomes, response
 from zoo import CASES
 
 from toolshape import Deny, Registry, TokenError, UsageError, tool
-from toolshape._identity import canonical_json
-from toolshape._options import parse_options
-from toolshape._tool import make_tool
+from toolshape._records.identity import canonical_json
+from toolshape._tools.options import parse_options
+from toolshape._tools.tool import make_tool
 
 FEW = bool(os.environ.get("TOOLSHAPE_EXAMPLES"))
 LAW = settings(max_examples=20 if FEW else 100, database=None, deadline=None, derandomize=True)
@@ -33,7 +33,11 @@ class Watched:
     def __init__(self):
         self.events, self.lock = [], threading.Lock()
         effects = {"read": ["read"], "write": ["write"], "destroy": ["destructive"], "plain": ()}
-        made = [make(kind, effect) for kind, effect in effects.items() for make in (self.here, self.loop)]
+        made = [
+            make(kind, effect)
+            for kind, effect in effects.items()
+            for make in (self.here, self.loop)
+        ]
         self.tools = Registry(made)
         self.names = [item.name for item in made]
 
@@ -86,7 +90,9 @@ class Watched:
         return last
 
 
-KINDS = [f"{kind}_{way}" for kind in ("read", "write", "destroy", "plain") for way in ("here", "loop")]
+KINDS = [
+    f"{kind}_{way}" for kind in ("read", "write", "destroy", "plain") for way in ("here", "loop")
+]
 
 
 @LAW
@@ -122,14 +128,17 @@ def test_ten_thousand_calls():
     watched, chance = Watched(), random.Random(10)
     names = [
         chance.choice(
-            ["read_loop"] * 20 + ["read_here", "plain_loop", "plain_here", "write_loop", "write_here", "destroy_loop"]
+            ["read_loop"] * 20
+            + ["read_here", "plain_loop", "plain_here", "write_loop", "write_here", "destroy_loop"]
         )
         for _ in range(10_000)
     ]
     body = response(*[(name, {"n": n}) for n, name in enumerate(names)])
     results = asyncio.run(watched.tools.adispatch(body, provider="openai", limit=LIMIT))
     assert outcomes(results) == list(range(10_000))
-    assert [message["tool_call_id"] for message in results.messages] == [f"call_{n}" for n in range(10_000)]
+    assert [message["tool_call_id"] for message in results.messages] == [
+        f"call_{n}" for n in range(10_000)
+    ]
     _check_large(watched, names)
 
 
@@ -155,13 +164,19 @@ def _check_large(watched, names):
 
 
 @LAW
-@given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=8), st.integers(0, 30), st.sampled_from([None, 1, 3]))
+@given(
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=8),
+    st.integers(0, 30),
+    st.sampled_from([None, 1, 3]),
+)
 def test_cancelled_at_any_point_each_call_has_one_answer(names, steps, limit):
     """What had not begun can be run afterwards, and nothing runs twice."""
     watched = Watched()
 
     async def main():
-        plan = watched.tools.plan(response(*[(name, {"n": n}) for n, name in enumerate(names)]), provider="openai")
+        plan = watched.tools.plan(
+            response(*[(name, {"n": n}) for n, name in enumerate(names)]), provider="openai"
+        )
         task = asyncio.ensure_future(plan.arun(limit=limit))
         for _ in range(steps):
             await asyncio.sleep(0)
@@ -181,13 +196,18 @@ def test_cancelled_at_any_point_each_call_has_one_answer(names, steps, limit):
 
 @LAW
 @given(
-    st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(["approve", "deny", "edit", "wait"])), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(KINDS), st.sampled_from(["approve", "deny", "edit", "wait"])),
+        max_size=8,
+    ),
     st.booleans(),
 )
 def test_what_runs_is_what_was_approved(calls, is_paused):
     """Whatever is decided of the others, here or after a pause."""
     watched = Watched()
-    asking = Registry([make_tool(tool, parse_options({"approve": True}), None) for tool in watched.tools])
+    asking = Registry(
+        [make_tool(tool, parse_options({"approve": True}), None) for tool in watched.tools]
+    )
     bound = asking.bind("openai")
     plan = bound.plan(response(*[(name, {"n": n}) for n, (name, _) in enumerate(calls)]))
     decisions = {}
@@ -204,7 +224,9 @@ def test_what_runs_is_what_was_approved(calls, is_paused):
             plan.approve(call_id) if decision is True else plan.deny(call_id, decision.text)
         results = plan.run()
     said = {"deny": "denied", "wait": "pending"}
-    assert outcomes(results) == [said.get(what, n + 100 * (what == "edit")) for n, (_, what) in enumerate(calls)]
+    assert outcomes(results) == [
+        said.get(what, n + 100 * (what == "edit")) for n, (_, what) in enumerate(calls)
+    ]
     assert sorted(n for what, n in watched.events if what == "begin") == sorted(
         outcome for outcome in outcomes(results) if isinstance(outcome, int)
     )
@@ -236,8 +258,13 @@ def test_what_was_paused_runs_as_it_would_have_run(provider):
                 if SECRET not in str(error):
                     not_held.add(name)
                 continue
-            [result] = Registry([made], strict=strict).resume(token, KEY, {plan.calls[0].id: True}, audience="a")
-            assert (result.ok, json.dumps(result.arguments)) == (direct.ok, json.dumps(direct.arguments)), (
+            [result] = Registry([made], strict=strict).resume(
+                token, KEY, {plan.calls[0].id: True}, audience="a"
+            )
+            assert (result.ok, json.dumps(result.arguments)) == (
+                direct.ok,
+                json.dumps(direct.arguments),
+            ), (
                 name,
                 strict,
             )
@@ -289,7 +316,9 @@ def altered(token, chance):
     if how == 3:
         del holder[key]
     elif how == 4:
-        holder[key] = chance.choice([None, True, 0, -1, 10**12, "", "ann", "pending", "approved", [], {}, 1.5])
+        holder[key] = chance.choice(
+            [None, True, 0, -1, 10**12, "", "ann", "pending", "approved", [], {}, 1.5]
+        )
     else:
         other = json.loads(OTHER)
         other = other.get(key, "x") if isinstance(holder, dict) else holder[::-1]
@@ -306,7 +335,9 @@ def test_no_altered_token_is_accepted():
         if changed in (token, OTHER):
             continue
         with pytest.raises(TokenError) as caught:
-            PAYING.resume(changed, KEY, {"call_0": True}, audience=chance.choice(["ann", "mallory"]))
+            PAYING.resume(
+                changed, KEY, {"call_0": True}, audience=chance.choice(["ann", "mallory"])
+            )
         rules.add(caught.value.rule)
     assert rules == {"malformed", "signature"}
     assert len(PAYING.resume(token, KEY, audience="ann")) == 3

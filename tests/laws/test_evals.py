@@ -23,7 +23,9 @@ def test_the_same_verdict_at_every_provider(provider):
     @LAW
     @given(st.data())
     def law(data):
-        names = data.draw(st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3))
+        names = data.draw(
+            st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3)
+        )
         calls = [(name, data.draw(values(TOOLS[name].input_schema))) for name in names]
         wanted = data.draw(st.sampled_from([calls, calls[:-1], [*calls, calls[0]]]))
         case = Case("x", expected=[Expect(name, arguments) for name, arguments in wanted])
@@ -33,7 +35,8 @@ def test_the_same_verdict_at_every_provider(provider):
             for order in (calls, calls[::-1]):
                 spoken = bound.calls_as_messages(order)
                 verdict = case.compare(
-                    bound, spoken if len(spoken) > 1 or bound.provider.histories.is_items else spoken[0]
+                    bound,
+                    spoken if len(spoken) > 1 or bound.provider.histories.is_items else spoken[0],
                 )
                 found.add((verdict.label, round(verdict.score, 9)))
         assert len(found) == 1, (found, calls)
@@ -41,7 +44,9 @@ def test_the_same_verdict_at_every_provider(provider):
         assert 0 <= score <= 1
         assert (label == "right") is (wanted is calls)
         more = bound.calls_as_messages([*calls, calls[0]])
-        again = case.compare(bound, more if len(more) > 1 or bound.provider.histories.is_items else more[0])
+        again = case.compare(
+            bound, more if len(more) > 1 or bound.provider.histories.is_items else more[0]
+        )
         if len(wanted) <= len(calls):
             assert again.score <= score
 
@@ -50,7 +55,9 @@ def test_the_same_verdict_at_every_provider(provider):
 
 def test_assignments_are_as_good_as_scipys():
     """The same sum as scipy's solver finds, for tables of any shape, ties and zeros among them."""
-    optimize = pytest.importorskip("scipy.optimize", reason="scipy is not installed: nox -s lanes-3.12")
+    optimize = pytest.importorskip(
+        "scipy.optimize", reason="scipy is not installed: nox -s lanes-3.12"
+    )
     for seed in range(50 * EXAMPLES):
         rng = random.Random(seed)
         rows, columns = rng.randint(1, 9), rng.randint(1, 9)

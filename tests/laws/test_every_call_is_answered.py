@@ -33,7 +33,9 @@ def test_every_call_is_answered(chunk):
     """Whatever comes, for every provider, streamed and not, in a loop and out of one."""
     size = CASES // CHUNKS
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a coroutine that a tool gave away is nobody's
+        warnings.simplefilter(
+            "ignore", RuntimeWarning
+        )  # a coroutine that a tool gave away is nobody's
         run_each(fuzzing.one, range(FIRST + chunk * size, FIRST + (chunk + 1) * size))
 
 
@@ -43,11 +45,17 @@ def test_a_case_can_fail(monkeypatch):
     assert any(fails(fuzzing.one, seed, ZeroDivisionError) for seed in range(50))
 
 
-@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp"])
+@pytest.mark.parametrize(
+    "provider", ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp"]
+)
 def test_answers_pass_the_types_of_the_sdk(provider):
     """Odd arguments to tools that misbehave; what goes back is what the provider's SDK takes."""
-    types = pytest.importorskip("test_sdk_types", reason="google-genai does not install beside this pydantic")
-    check = types.MESSAGES.get(provider) or (lambda value: types.forced(MESSAGE_TYPES[provider].validate_python(value)))
+    types = pytest.importorskip(
+        "test_sdk_types", reason="google-genai does not install beside this pydantic"
+    )
+    check = types.MESSAGES.get(provider) or (
+        lambda value: types.forced(MESSAGE_TYPES[provider].validate_python(value))
+    )
     row = next(row for row in ROWS if row.provider == provider)
     for seed in range(FIRST, FIRST + CASES // 40):
         chance = fuzzing.ACTS.chance = random.Random(seed)

@@ -6,7 +6,15 @@ import os
 
 import pytest
 from fakes import FAKED, MODEL, asked, body_of, collected, keywords, path_of
-from histories import DEFAULTS, TOOLS, delete_result, duplicate_result, on_wire, orphan, swap_messages
+from histories import (
+    DEFAULTS,
+    TOOLS,
+    delete_result,
+    duplicate_result,
+    on_wire,
+    orphan,
+    swap_messages,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -14,10 +22,10 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import CallError, Registry
-from toolshape._calls import WireCall
 from toolshape._families import get
-from toolshape._tool import as_tool
-from toolshape._wire.server import Completion
+from toolshape._families.wire.server import Completion
+from toolshape._records.calls import WireCall
+from toolshape._tools.tool import as_tool
 from toolshape.messages import calls_in
 from toolshape.testing import Fake, Turn, slips
 from toolshape.testing._laws import values
@@ -29,7 +37,9 @@ MAIN = [name for name in FAKED if name in DEFAULTS]
 BODIES = [
     (row.provider, row.response)
     for row in ROWS
-    if row.provider in FAKED and isinstance(row.response, dict) and "role" not in row.response  # else it is a message
+    if row.provider in FAKED
+    and isinstance(row.response, dict)
+    and "role" not in row.response  # else it is a message
 ]
 OF_ARGUMENTS = {"invalid_arguments", "malformed_arguments", "truncated_arguments", "unknown_tool"}
 
@@ -52,7 +62,9 @@ def says(provider, body):
     assistant, calls, finish, *_ = get(provider).response.read(copy.deepcopy(body))
     histories = get(provider).histories
     messages = [histories.read(item, f"messages[{at}]") for at, item in enumerate(assistant)]
-    texts = "".join(part.text for message in messages for part in message.parts if hasattr(part, "text"))
+    texts = "".join(
+        part.text for message in messages for part in message.parts if hasattr(part, "text")
+    )
     return texts, [tuple(call)[1:3] for call in calls], finish
 
 
@@ -61,7 +73,11 @@ def test_what_was_unfolded_folds_to_the_same(provider, body):
     assert says(provider, folded(provider, body)) == says(provider, body)
 
 
-WORDLESS = {"gemini": ("tool_calls",), "openai-responses": ("tool_calls",), "ollama": ("tool_calls",)}
+WORDLESS = {
+    "gemini": ("tool_calls",),
+    "openai-responses": ("tool_calls",),
+    "ollama": ("tool_calls",),
+}
 """What a family has no word of its own for."""
 
 
@@ -70,13 +86,20 @@ def test_what_is_responded_folds_to_the_same(provider):
     @LAW
     @given(
         st.text(max_size=80),
-        st.lists(st.dictionaries(st.text("ab", min_size=1), st.text(max_size=60) | st.integers()), max_size=3),
+        st.lists(
+            st.dictionaries(st.text("ab", min_size=1), st.text(max_size=60) | st.integers()),
+            max_size=3,
+        ),
         st.sampled_from(["stop", "length", "refusal"]),
     )
     def law(text, calls, finish):
         made = tuple(WireCall(f"call0000{at}", "find", call) for at, call in enumerate(calls))
         finish = "tool_calls" if made and finish == "stop" else finish
-        body = json.loads(json.dumps(get(provider).server.respond(Completion(MODEL, "0", text, made, finish=finish))))
+        body = json.loads(
+            json.dumps(
+                get(provider).server.respond(Completion(MODEL, "0", text, made, finish=finish))
+            )
+        )
         found = says(provider, body)
         assert says(provider, folded(provider, body)) == found
         assert [name for name, _ in found[1]] == ["find" for _ in made]
@@ -85,7 +108,10 @@ def test_what_is_responded_folds_to_the_same(provider):
             get(provider).response.finishes[found[2]] == ("stop" if finish in wordless else finish)
             or finish == "refusal"
         )
-        assistant, again = get(provider).response.read(body)[0], get(provider).response.read(folded(provider, body))[0]
+        assistant, again = (
+            get(provider).response.read(body)[0],
+            get(provider).response.read(folded(provider, body))[0],
+        )
         if get(provider).family != "gemini":  # whose texts come in parts
             assert again == assistant
 
@@ -97,12 +123,18 @@ def is_as_sent(exchange):
     [sent] = exchange.provider.server.read_request(exchange.request).tools
     [(_, arguments)] = says(exchange.provider.name, exchange.response)[1]
     arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-    if sent.dialect == "gemini-openapi" or sent.schema is None or '"nullable"' in json.dumps(sent.schema):
+    if (
+        sent.dialect == "gemini-openapi"
+        or sent.schema is None
+        or '"nullable"' in json.dumps(sent.schema)
+    ):
         return True
     return Draft202012Validator(sent.schema).is_valid(arguments)
 
 
-TAKEN = {name: case for name, case in CASES.items() if name != "many_optionals"}  # more than some providers take
+TAKEN = {
+    name: case for name, case in CASES.items() if name != "many_optionals"
+}  # more than some providers take
 UNSAID = {"precise": "no keyword says what the text of a complex number looks like"}
 
 
@@ -120,7 +152,9 @@ def test_a_scripted_call_arrives_as_it_was_scripted(provider):
             bound = Registry([made]).bind(provider, strict)
             fake = Fake(provider, [made])
             fake.calls(made, case.arguments)
-            [result] = collected(bound, fake, {**keywords(provider), **bound.request()}, stream=stream).run()
+            [result] = collected(
+                bound, fake, {**keywords(provider), **bound.request()}, stream=stream
+            ).run()
             assert not result.coercions, (name, strict, result)
             assert is_taken(result), (name, strict, result)
             fake.assert_done()
@@ -159,21 +193,33 @@ def test_mistakes_of_every_kind_arrive(provider):
             fake.calls(made, arguments, slip=kind)
             plan = collected(bound, fake, {**keywords(provider), **bound.request()}, stream=stream)
             results = plan.run()
-            sends_text = "text" in get(provider).facts.arguments or get(provider).family == "anthropic"
+            sends_text = (
+                "text" in get(provider).facts.arguments or get(provider).family == "anthropic"
+            )
             assert len(results) == 1 or not sends_text, (kind, stream)
             for result in results:
-                is_as_meant = kind == "nested_text" and result.arguments == arguments  # text in place of an object
+                is_as_meant = (
+                    kind == "nested_text" and result.arguments == arguments
+                )  # text in place of an object
                 assert result.error is not None or result.coercions or is_as_meant, (kind, result)
             assert len(results) or results.finish != "tool_calls", (kind, stream)
 
 
-_JUNK = st.sampled_from([None, True, 0, 1.5, "", "x", [], [None], [[]], {}, {"": None}, "tool_result", [{"a": []}]])
+_JUNK = st.sampled_from(
+    [None, True, 0, 1.5, "", "x", [], [None], [[]], {}, {"": None}, "tool_result", [{"a": []}]]
+)
 
 
 def places(node, path=()):
     """The places of a JSON value."""
     yield path
-    for key, inner in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+    for key, inner in (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    ):
         yield from places(inner, (*path, key))
 
 
@@ -225,7 +271,9 @@ def test_every_turn_that_is_written_is_accepted(provider):
     @LAW
     @given(st.data())
     def law(data):
-        names = data.draw(st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3))
+        names = data.draw(
+            st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3)
+        )
         fake = Fake(provider, TOOLS)
         turn = fake.says("Let me see.")
         for name in names:
@@ -246,7 +294,9 @@ def test_every_turn_that_is_written_is_accepted(provider):
             why = fake.exchanges[-1].refused
             assert all(item.evidence for item in why)
             assert (status == 200) == (not why)
-            is_sick = corrupt is not swap_messages or len(names) == 1  # items of several calls may come in any order
+            is_sick = (
+                corrupt is not swap_messages or len(names) == 1
+            )  # items of several calls may come in any order
             if rules & cited and is_sick:
                 assert rules & {item.rule for item in why}, (corrupt.__name__, wrong)
 

@@ -12,7 +12,9 @@ from toolshape import Conversation, HistoryError
 from toolshape._families import get
 from toolshape.messages import TextPart, ToolCallPart, ToolResultPart
 
-EXAMPLES = int(os.environ.get("TOOLSHAPE_HISTORIES", "0")) or (5 if os.environ.get("TOOLSHAPE_EXAMPLES") else 25)
+EXAMPLES = int(os.environ.get("TOOLSHAPE_HISTORIES", "0")) or (
+    5 if os.environ.get("TOOLSHAPE_EXAMPLES") else 25
+)
 EVERY = pytest.mark.parametrize("provider", PROVIDERS)
 LAW = settings(max_examples=EXAMPLES, database=None, deadline=None, derandomize=True)
 
@@ -34,7 +36,9 @@ def test_its_own_messages_go_back_as_they_came(provider):
     @LAW
     @given(histories(provider), st.sampled_from(DEFAULTS))
     def law(messages, other):
-        wire = read(on_wire(TOOLS.bind(provider), messages), provider).request(provider, model=MODEL)[key_of(provider)]
+        wire = read(on_wire(TOOLS.bind(provider), messages), provider).request(
+            provider, model=MODEL
+        )[key_of(provider)]
         conversation = read(wire, provider)
         assert not TOOLS.bind(provider).check_messages(wire, model=MODEL)
         assert conversation.request(provider, model=MODEL)[key_of(provider)] == wire
@@ -50,10 +54,16 @@ def test_its_own_messages_go_back_as_they_came(provider):
 
 def said(messages):
     """What must not be lost: texts in their order, calls with what their functions would get, and results."""
-    texts = ["\n\n".join(p.text for p in m.parts if isinstance(p, TextPart)) for m in messages if m.role != "system"]
+    texts = [
+        "\n\n".join(p.text for p in m.parts if isinstance(p, TextPart))
+        for m in messages
+        if m.role != "system"
+    ]
     calls = [part for m in messages for part in m.parts if isinstance(part, ToolCallPart)]
     results = [part for m in messages for part in m.parts if isinstance(part, ToolResultPart)]
-    got = [(c.name, TOOLS[c.name].model.model_validate(c.arguments) if c.name else None) for c in calls]
+    got = [
+        (c.name, TOOLS[c.name].model.model_validate(c.arguments) if c.name else None) for c in calls
+    ]
     return "\n\n".join(filter(str.strip, texts)), got, [bool(r.code) for r in results]
 
 
@@ -93,9 +103,13 @@ def test_what_is_broken_is_repaired(provider):
         assert wire == before
         repaired = bound.repair_messages(wire, model=MODEL)
         assert wire == before
-        assert len([finding for finding in findings if finding.rule not in ("open_turn", "last_is_assistant")]) == len(
-            repaired.repairs
-        )
+        assert len(
+            [
+                finding
+                for finding in findings
+                if finding.rule not in ("open_turn", "last_is_assistant")
+            ]
+        ) == len(repaired.repairs)
         if not repaired.repairs:
             assert all(any(message is other for other in wire) for message in repaired.messages)
             assert len(repaired.messages) == len(wire)
@@ -118,13 +132,23 @@ _OPEN = ("open_turn", "last_is_assistant")
 
 
 def _each_has_one(messages):
-    calls = [(part.id, at) for at, m in enumerate(messages) for part in m.parts if isinstance(part, ToolCallPart)]
+    calls = [
+        (part.id, at)
+        for at, m in enumerate(messages)
+        for part in m.parts
+        if isinstance(part, ToolCallPart)
+    ]
     results = [part.id for m in messages for part in m.parts if isinstance(part, ToolResultPart)]
-    last = max((at for at, m in enumerate(messages) if m.role != "assistant" and not _is_answer(m)), default=-1)
+    last = max(
+        (at for at, m in enumerate(messages) if m.role != "assistant" and not _is_answer(m)),
+        default=-1,
+    )
     closed = [call_id for call_id, at in calls if at < last]
     for call_id in set(closed):
         assert results.count(call_id) == closed.count(call_id), (call_id, messages)
-    assert set(results) <= {call_id for call_id, _ in calls} or not any(call_id for call_id, _ in calls)
+    assert set(results) <= {call_id for call_id, _ in calls} or not any(
+        call_id for call_id, _ in calls
+    )
 
 
 def _is_answer(message):
@@ -145,9 +169,15 @@ def test_a_longer_history_begins_as_the_shorter_one(provider):
             try:
                 longer = _pieces(steps.request(provider)[key_of(provider)])
             except HistoryError as error:
-                assert {problem.rule for problem in error.problems} <= {"open_turn", "last_is_assistant", "no_messages"}
+                assert {problem.rule for problem in error.problems} <= {
+                    "open_turn",
+                    "last_is_assistant",
+                    "no_messages",
+                }
                 continue
-            if not any(repair.rule in ("late_result", "unanswered_call") for repair in steps.repairs):
+            if not any(
+                repair.rule in ("late_result", "unanswered_call") for repair in steps.repairs
+            ):
                 assert longer[: len(shorter)] == shorter
                 # A text that the model is to go on with loses its white space only while it is the last.
                 trimmed = any(repair.rule == "trailing_space" for repair in steps.repairs)
@@ -168,7 +198,9 @@ def _pieces(messages):
     for message in messages:
         role = message.get("role") or message.get("type")
         content = message.get("content", message.get("parts"))
-        pieces = content if isinstance(content, list) else [] if content in (None, "") else [content]
+        pieces = (
+            content if isinstance(content, list) else [] if content in (None, "") else [content]
+        )
         found += [(role, piece) for piece in pieces]
         found += [(role, call) for call in message.get("tool_calls") or ()]
         if not pieces and not message.get("tool_calls"):
@@ -201,5 +233,7 @@ def _with_ids(message, ids):
     from dataclasses import replace
 
     has_ids = get(PROVIDERS[0]).histories is not None
-    parts = tuple(replace(part, id=new, has_id=has_ids) for part, new in zip(message.parts, ids, strict=True))
+    parts = tuple(
+        replace(part, id=new, has_id=has_ids) for part, new in zip(message.parts, ids, strict=True)
+    )
     return replace(message, parts=parts)

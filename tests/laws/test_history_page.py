@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import get_args
 
 from toolshape._families import available, get
-from toolshape._wire.histories import HistoryRuleName
+from toolshape._families.wire.histories import HistoryRuleName
 
 PAGE = Path(__file__).parents[2] / "docs" / "histories.md"
 HEAD = """# Histories, rule by rule
 
-This page lists what each provider rejects in a message history, with the source and the date of each rule.
-`nox -s pages` generates this page from the provider definitions in the code. [The page on
+What each provider rejects in a message history, with the source and the date of each rule. [The page on
 conversations](conversations.md#the-rules) explains what toolshape does about each rule.
 
 | provider | rule | for models that match | evidence |
@@ -33,7 +32,9 @@ def page():
             evidence = rule.evidence.replace("|", "\\|")
             rows.append(f"| `{name}` | `{rule.name}` | {models} | {evidence} |")
         if shared & set(histories.rules):
-            rows.append(f"| `{name}` | and {len(shared & set(histories.rules))} rules of `{get(name).family}` | | |")
+            rows.append(
+                f"| `{name}` | and {len(shared & set(histories.rules))} rules of `{get(name).family}` | | |"
+            )
     return HEAD + "\n".join(rows) + "\n"
 
 
@@ -48,7 +49,9 @@ def test_the_page_is_what_the_providers_say():
 
 def test_every_rule_is_in_the_page_on_conversations():
     """That page explains the repair for each rule."""
-    text = (PAGE.parent / "conversations.md").read_text(encoding="utf-8").partition("## The rules")[2]
+    text = (
+        (PAGE.parent / "conversations.md").read_text(encoding="utf-8").partition("## The rules")[2]
+    )
     assert [name for name in get_args(HistoryRuleName) if f"`{name}`" not in text] == []
 
 

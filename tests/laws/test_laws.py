@@ -16,9 +16,9 @@ from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites, walk
 from toolshape._schema.lens import Change, UnsupportedError
 from toolshape._schema.walk import everywhere
-from toolshape._tool import as_tool, record_of
+from toolshape._tools.export import WireTool, to_wire
+from toolshape._tools.tool import as_tool, record_of
 from toolshape._validation.settings import ValidationSettings
-from toolshape._wire.export import WireTool, to_wire
 from toolshape.testing import LawBrokenError, check_provider, check_tool, values
 from toolshape.testing._laws import check_shape
 
@@ -34,8 +34,16 @@ def functions(name: str):
         base = "text:hermes" if name != "text:hermes" else name
     elif ":" in name and base == name:
         base = name.partition(":")[0]
-    chosen = [case.function for case_name, case in CASES.items() if base not in NOT_STRICT.get(case_name, ())]
-    return chosen if name == base else [item for item in chosen if schemas(name, item) != schemas(base, item)]
+    chosen = [
+        case.function
+        for case_name, case in CASES.items()
+        if base not in NOT_STRICT.get(case_name, ())
+    ]
+    return (
+        chosen
+        if name == base
+        else [item for item in chosen if schemas(name, item) != schemas(base, item)]
+    )
 
 
 def lenses(name: str):
@@ -62,7 +70,10 @@ GAPS = {
     "sets": ("the schema asks for unique items; the model makes a set of any", {"s": [1, 1]}),
     "formatted": ("that a text is a regular expression, or a URL, is a format", {"p": "("}),
     "json_in_text": ("what a text holds is not asserted by the schema", {"x": ""}),
-    "behind_a_validator": ("that a text is a date is a format; a set takes an item twice", {"x": {"s": [1, 1]}}),
+    "behind_a_validator": (
+        "that a text is a date is a format; a set takes an item twice",
+        {"x": {"s": [1, 1]}},
+    ),
     # Shown by one name, taken by every name that the author gave: what the schema admits is accepted all the same.
     "fields_by_both": ("a field is taken by its own name, too", {"x": {"v": 2}}),
     "aliased_by_a_path": ("a field is taken by all its names, too", {"y": {"v": 2, "other": 3}}),
@@ -82,7 +93,9 @@ def test_the_schema_and_the_model_agree(name):
         arguments = {**case.arguments, **witness}
         admitted = Draft202012Validator(made.input_schema).is_valid(arguments)
         try:
-            record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))(json.dumps(arguments))
+            record_of(made).compile_validation(ValidationSettings(made.name, frozenset()))(
+                json.dumps(arguments)
+            )
         except CallError:
             assert admitted
         else:
@@ -116,7 +129,10 @@ def test_providers_of_others():
     )
     check_provider(mine, [CASES["maps"].function], examples=EXAMPLES)
     forgetful = dataclasses.replace(
-        mine, schema=dataclasses.replace(mine.schema, strict=(everywhere(without(rewrites.map_as_pairs, "back")),))
+        mine,
+        schema=dataclasses.replace(
+            mine.schema, strict=(everywhere(without(rewrites.map_as_pairs, "back")),)
+        ),
     )
     with pytest.raises(LawBrokenError, match=r"maps \(strict\)"):
         check_provider(forgetful, [CASES["maps"].function], examples=EXAMPLES)
@@ -130,7 +146,9 @@ def broken_by(rules, name="openai", cases=CASES, examples=10):
         changed = walk.compose(rules)(record_of(tool).definition.schema)
         if changed.schema == record_of(tool).definition.schema:
             continue
-        shown = to_wire(provider, tool.spec, False)._replace(is_strict=True, payload={}, lens=changed, notes=())
+        shown = to_wire(provider, tool.spec, False)._replace(
+            is_strict=True, payload={}, lens=changed, notes=()
+        )
         try:
             check_shape(tool, shown, shown, examples=examples)
         except LawBrokenError as error:
@@ -160,7 +178,13 @@ def without(rule, arrow):
         change = rule(node, at)
         if change is None:
             return None
-        return Change(**{name: getattr(change, name) for name in ("node", "back", "out", "losses") if name != arrow})
+        return Change(
+            **{
+                name: getattr(change, name)
+                for name in ("node", "back", "out", "losses")
+                if name != arrow
+            }
+        )
 
     return planted
 
@@ -209,7 +233,9 @@ def test_arguments_that_are_a_choice(lost):
             check_shape(made, shown, shown, examples=20)
     body = {"choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "find"}}]}}]}
     for arguments in ({"arguments": {"id": 7}}, {"id": 7}):
-        body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments)
+        body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json.dumps(
+            arguments
+        )
         [result] = Registry([made]).dispatch(body)
         assert result.value == {"id": 7}
 
@@ -242,10 +268,16 @@ def test_a_shallow_union_is_caught(monkeypatch):
     def shallow(value, branches, resolve):
         kind = {dict: "object", list: "array"}.get(type(value))
         nodes = [resolve(branch) for branch in branches]
-        fitting = (index for index, node in enumerate(nodes) if kind is None or node.get("type") in (None, kind))
+        fitting = (
+            index
+            for index, node in enumerate(nodes)
+            if kind is None or node.get("type") in (None, kind)
+        )
         return next(fitting, None)
 
-    cases = {name: CASES[name] for name in ("union_of_models", "list_of_unions", "discriminated_deep")}
+    cases = {
+        name: CASES[name] for name in ("union_of_models", "list_of_unions", "discriminated_deep")
+    }
     strict = get("openai").schema.strict
     assert not broken_by(strict, cases=cases)
     monkeypatch.setattr(walk, "branch_of", shallow)
@@ -273,7 +305,10 @@ def test_a_hostile_definition_is_refused_in_time():
 def test_the_walker_knows_a_name_from_a_keyword():
     """Properties called like keywords are properties; the schema given is not changed."""
     names = ("title", "properties", "items", "$ref", "anyOf", "default", "required", "type", "enum")
-    schema = {"type": "object", "properties": {name: {"type": "integer", "title": "T"} for name in names}}
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "integer", "title": "T"} for name in names},
+    }
     before = repr(schema)
     made = walk.compose([everywhere(rewrites.drop("title"))])(schema)
     assert made.schema["properties"] == {name: {"type": "integer"} for name in names}
@@ -296,10 +331,14 @@ def test_a_stream_that_loses_an_event_is_caught():
     base = get("anthropic")
 
     def without(number):
-        return lambda body: [item for at, item in enumerate(base.server.unfold(body)) if at != number]
+        return lambda body: [
+            item for at, item in enumerate(base.server.unfold(body)) if at != number
+        ]
 
     check_provider(dataclasses.replace(base, name="mine"), [CASES["scalars"].function], examples=5)
     for number in (4, 5, 8):
-        made = dataclasses.replace(base, name="mine", server=dataclasses.replace(base.server, unfold=without(number)))
+        made = dataclasses.replace(
+            base, name="mine", server=dataclasses.replace(base.server, unfold=without(number))
+        )
         with pytest.raises(LawBrokenError, match="folding"):
             check_provider(made, [CASES["scalars"].function], examples=20)

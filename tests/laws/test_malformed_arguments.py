@@ -15,7 +15,7 @@ from shared import corpus
 from zoo import CASES, Line, Order
 
 from toolshape import Coerce, Registry, Tool, tool
-from toolshape._tool import record_of
+from toolshape._tools.tool import record_of
 from toolshape._validation import coercion
 from toolshape._validation.coercion import RULES
 from toolshape.testing import SilentlyWrongError, Slip, check_slip, check_slips, slips
@@ -27,7 +27,10 @@ LAYERS = {"the default rules": None, "every rule": EVERY_RULE}
 # Arguments beyond each function's own; 100,000 slips in all where every one is tried.
 EVERY = bool(os.environ.get("TOOLSHAPE_EVERY"))
 EXAMPLES = {"the default rules": 13 if EVERY else 1, "every rule": 3 if EVERY else 0}
-LEAST = {"the default rules": 100_000 if EVERY else 10_000, "every rule": 20_000 if EVERY else 5_000}
+LEAST = {
+    "the default rules": 100_000 if EVERY else 10_000,
+    "every rule": 20_000 if EVERY else 5_000,
+}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -57,7 +60,9 @@ def test_tools_from_definitions_are_no_different():
 def test_right_calls_of_others_and_their_slips():
     """Gold calls with the definitions that they were written for."""
     definitions = {row["id"]: row for row in corpus("tool_definitions.jsonl")}
-    calls = [call for row in corpus("gold_calls.jsonl") for call in row["calls"] if call.get("tool_id")]
+    calls = [
+        call for row in corpus("gold_calls.jsonl") for call in row["calls"] if call.get("tool_id")
+    ]
     right = [call for call in calls if call["valid_as_jsonschema"]]
     step = len(right) // (120 if EVERY else 12)
     found: Counter[Any] = Counter()
@@ -85,7 +90,9 @@ def test_a_refusal_without_its_place_is_found():
     @tool
     def book(city: str, nights: int) -> None: ...
 
-    slip = Slip("wrong_type", {"city": "Bonn", "nights": "x"}, {"city": "Bonn", "nights": 3}, ("city",))
+    slip = Slip(
+        "wrong_type", {"city": "Bonn", "nights": "x"}, {"city": "Bonn", "nights": 3}, ("city",)
+    )
     with pytest.raises(SilentlyWrongError, match="without naming"):
         check_slip(book, slip)
     assert check_slip(book, slip._replace(paths=("nights",))) == ("refused", ())
@@ -147,7 +154,12 @@ def check(made: Tool[..., Any], written: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("annotation", "written", "value"),
-    [(bool, "true", True), (bool, "False", False), (bool, "TRUE", True), (list[bool], ["true"], [True])],
+    [
+        (bool, "true", True),
+        (bool, "False", False),
+        (bool, "TRUE", True),
+        (list[bool], ["true"], [True]),
+    ],
 )
 def test_bool_text(annotation, written, value):
     """The two words, in any case; no other."""
@@ -159,7 +171,10 @@ def test_bool_text(annotation, written, value):
 def test_scalar_as_list():
     """One item, where it can be nothing else."""
     assert by_rule(list[str], "a", "scalar_as_list") == (["a"], [("x", "scalar_as_list")])
-    assert by_rule(list[int], "5", "scalar_as_list") == ([5], [("x", "scalar_as_list"), ("x[0]", "number_text")])
+    assert by_rule(list[int], "5", "scalar_as_list") == (
+        [5],
+        [("x", "scalar_as_list"), ("x[0]", "number_text")],
+    )
     assert by_rule(list[Line], {"sku": "a"}, "scalar_as_list")[0] == [Line(sku="a")]
     assert by_rule(set[int] | None, 5, "scalar_as_list")[0] == {5}
     for annotation, written in (
@@ -172,7 +187,10 @@ def test_scalar_as_list():
 def test_ignore_extra():
     """What nobody knows is left out, on record; what is a known name misspelt is not."""
     line = {"sku": "a", "explanation": "it is asked for"}
-    assert by_rule(Line, line, "ignore_extra") == (Line(sku="a"), [("x.explanation", "ignore_extra")])
+    assert by_rule(Line, line, "ignore_extra") == (
+        Line(sku="a"),
+        [("x.explanation", "ignore_extra")],
+    )
     for written in ({"sku": "a", "Qty": 2}, {"sku": "a", "qyt": 2}, {"arguments": {"sku": "a"}}):
         assert by_rule(Line, written, "ignore_extra")[0] == "refused"
 
@@ -233,8 +251,14 @@ def test_a_rule_for_a_parameter():
     @tool
     def set_flags(a: Worded, b: bool, c: list[Worded], d: Exact) -> None: ...
 
-    model, coercions = record_of(set_flags).validate({"a": "true", "b": True, "c": ["false"], "d": {"n": 5}})
-    assert (model.a, model.c, [coercion.path for coercion in coercions]) == (True, [False], ["a", "c[0]"])
+    model, coercions = record_of(set_flags).validate(
+        {"a": "true", "b": True, "c": ["false"], "d": {"n": 5}}
+    )
+    assert (model.a, model.c, [coercion.path for coercion in coercions]) == (
+        True,
+        [False],
+        ["a", "c[0]"],
+    )
     for wrong in ({"b": "true"}, {"d": {"n": "5"}}):
         with pytest.raises(Exception, match=r"expected (boolean|integer)"):
             record_of(set_flags).validate({"a": True, "b": True, "c": [], "d": {"n": 5}, **wrong})
@@ -267,10 +291,17 @@ def schema_of(value: Any) -> dict[str, Any]:
     """A closed schema that takes values like this one."""
     if isinstance(value, dict):
         fields = {key: schema_of(inner) for key, inner in value.items()}
-        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+        return {
+            "type": "object",
+            "properties": fields,
+            "required": list(fields),
+            "additionalProperties": False,
+        }
     if isinstance(value, list):
         return (
-            {"type": "array", "items": {"anyOf": [schema_of(item) for item in value]}} if value else {"type": "array"}
+            {"type": "array", "items": {"anyOf": [schema_of(item) for item in value]}}
+            if value
+            else {"type": "array"}
         )
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string"}
     return {"type": kinds.get(type(value), "null")}
@@ -287,10 +318,15 @@ def test_malformed_arguments_of_the_corpus():
         made = Tool.from_definition({"name": "take", "parameters": schema})
         for layer in LAYERS.values():
             try:
-                found, coercions = record_of(tool(coerce=layer)(made)).validate(row["raw_arguments"])
+                found, coercions = record_of(tool(coerce=layer)(made)).validate(
+                    row["raw_arguments"]
+                )
             except Exception as error:
                 assert error.problems, row["id"]
-                assert all(problem.path or problem.message or problem.expected for problem in error.problems)
+                assert all(
+                    problem.path or problem.message or problem.expected
+                    for problem in error.problems
+                )
                 outcomes["refused"] += 1
                 continue
             outcomes["coerced" if coercions else "right"] += 1
@@ -306,15 +342,28 @@ BEGIN, END = "<!-- made by tests/laws/test_malformed_arguments.py -->", "<!-- un
 
 def tables() -> str:
     """What becomes of the malformed variants of the zoo's own arguments, by kind and by rule."""
-    lines = ["| malformed | " + " | ".join(f"{layer}: coerced | refused | silently wrong" for layer in LAYERS) + " |"]
+    lines = [
+        "| malformed | "
+        + " | ".join(f"{layer}: coerced | refused | silently wrong" for layer in LAYERS)
+        + " |"
+    ]
     lines += ["|---|" + "---|" * 3 * len(LAYERS)]
     found = {
-        layer: sum((check_slips(case.function, case.arguments, coerce=rules) for case in CASES.values()), Counter())
+        layer: sum(
+            (check_slips(case.function, case.arguments, coerce=rules) for case in CASES.values()),
+            Counter(),
+        )
         for layer, rules in LAYERS.items()
     }
     for kind in get_args(SlipKind):
         cells = [
-            str(sum(count for (item, outcome, _), count in slips_of.items() if (item, outcome) == (kind, wanted)))
+            str(
+                sum(
+                    count
+                    for (item, outcome, _), count in slips_of.items()
+                    if (item, outcome) == (kind, wanted)
+                )
+            )
             if wanted
             else "0"
             for slips_of in found.values()
@@ -328,7 +377,9 @@ def tables() -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="what one Python finds, all do: it is made once")
+@pytest.mark.skipif(
+    sys.version_info[:2] != (3, 11), reason="what one Python finds, all do: it is made once"
+)
 def test_the_page_is_what_becomes_of_them():
     """The tables in the docs are these."""
     text = PAGE.read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from odd_schemas import ODD
 
 from toolshape import Tool
 from toolshape._families import available, get
-from toolshape._wire.export import to_wire
+from toolshape._tools.export import to_wire
 from toolshape.testing._laws import check_shape
 
 # A value that is drawn for one pattern hardly ever fits another. Where a part contains itself, Hugging Face

@@ -7,13 +7,22 @@ import pytest
 from zoo import CASES
 
 from toolshape import Registry, tool
-from toolshape._bound import bound_tools_of
-from toolshape._calls import Call
-from toolshape._dispatch.partial_calls import partial_call
-from toolshape._errors import ExportError
+from toolshape._bound.bound import bound_tools_of
+from toolshape._plan.partial_calls import partial_call
+from toolshape._records.calls import Call
+from toolshape._records.errors import ExportError
 from toolshape.provider import Completion, available, get, never_streamed
 
-PROVIDERS = ("openai", "anthropic", "gemini", "gemini-openapi", "cohere", "ollama:server", "bedrock", "openai:minimal")
+PROVIDERS = (
+    "openai",
+    "anthropic",
+    "gemini",
+    "gemini-openapi",
+    "cohere",
+    "ollama:server",
+    "bedrock",
+    "openai:minimal",
+)
 
 
 def begins(partial: Any, final: Any) -> bool:
@@ -24,7 +33,9 @@ def begins(partial: Any, final: Any) -> bool:
         whole = len(partial) <= len(final) and partial[:-1] == final[: max(len(partial) - 1, 0)]
         return whole and (not partial or begins(partial[-1], final[len(partial) - 1]))
     if isinstance(partial, dict) and isinstance(final, dict):
-        return partial.keys() <= final.keys() and all(begins(partial[key], final[key]) for key in partial)
+        return partial.keys() <= final.keys() and all(
+            begins(partial[key], final[key]) for key in partial
+        )
     return type(partial) is type(final) and bool(partial == final)
 
 
@@ -54,10 +65,14 @@ def test_every_split_is_a_beginning(provider, name):
         final = Call("c", shape.name, wire_name, text, provider, None, handler).arguments
         sizes = set[int]()
         for end in range(len(text) + 1):
-            arguments = partial_call(Call("c", shape.name, wire_name, text[:end], provider, None, handler)).arguments
+            arguments = partial_call(
+                Call("c", shape.name, wire_name, text[:end], provider, None, handler)
+            ).arguments
             assert begins(arguments, final), (text[:end], arguments, final)
             sizes.add(len(arguments))
-        assert max(sizes) >= min(len(final), len(json.loads(text))) - 1  # all but what is still open
+        assert (
+            max(sizes) >= min(len(final), len(json.loads(text))) - 1
+        )  # all but what is still open
 
 
 def test_a_text_grows_character_by_character():
@@ -74,7 +89,14 @@ def test_a_text_grows_character_by_character():
     collector.feed({"choices": [{"index": 0, "delta": {"tool_calls": [begun]}}]})
     for piece in ('{"te', 'xt": "a', "b\\", "n12", '", "times": 1', "2", "}"):
         collector.feed(
-            {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}}]}
+            {
+                "choices": [
+                    {
+                        "index": 0,
+                        "delta": {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]},
+                    }
+                ]
+            }
         )
         [partial] = collector.partial()
         assert (partial.id, partial.name) == ("c1", "note")
@@ -87,7 +109,9 @@ def test_a_text_grows_character_by_character():
 
 
 STREAMING = [
-    name for name in available() if get(name).server is not None and get(name).response.fold is not never_streamed
+    name
+    for name in available()
+    if get(name).server is not None and get(name).response.fold is not never_streamed
 ]
 
 
@@ -95,12 +119,14 @@ STREAMING = [
 def test_the_text_of_a_stream_comes_in_pieces(provider):
     """Of every provider that streams: what its server says, taken apart into its events, and read piece by piece."""
     server = get(provider).server
-    said = Completion(model="m", id="1", text="The kettle was sent on Monday.", reasoning="", is_streamed=True)
+    said = Completion(
+        model="m", id="1", text="The kettle was sent on Monday.", reasoning="", is_streamed=True
+    )
     body = server.respond(said)
     collector, text = Registry([tool(ship)]).bind(provider).collector(), ""
     for event in server.unfold(body):
         assert collector.feed(event) == []
-        text += collector.text
+        text += collector.new_text
     assert (text, collector.thinking) == ("The kettle was sent on Monday.", "")
 
 

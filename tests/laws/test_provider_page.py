@@ -12,16 +12,15 @@ from judged import JUDGED
 from zoo import CASES
 
 from toolshape import Registry, tool
+from toolshape._cli.rulebook.probes import rule_book
 from toolshape._families import available, get
-from toolshape._report import Entry
-from toolshape._rulebook.probes import rule_book
-from toolshape._wire.provider import Provider
+from toolshape._families.wire.provider import Provider
+from toolshape._records.report import Entry
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 HEAD = """# Providers
 
-`nox -s pages` generates this page from the provider definitions in the code and the functions of the test zoo
-(`tests/zoo.py`).
+What each provider accepts, rule by rule, with the evidence and the date of each rule.
 
 A name such as `provider:option` means the same provider with one difference. It is exported, bound and tested like
 every provider. Where the table says "undocumented", `strict="auto"` stays lenient, and `strict=True` sends the form
@@ -72,21 +71,32 @@ def support() -> list[str]:
     lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
     for name in names:
         facts = get(name).facts
-        cells = (f"`{name}`", keys_of(get(name)), facts.arguments, facts.malformed, facts.declined, facts.strict)
+        cells = (
+            f"`{name}`",
+            keys_of(get(name)),
+            facts.arguments,
+            facts.malformed,
+            facts.declined,
+            facts.strict,
+        )
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
         "| provider | limits that toolshape checks | other requirements |",
         "|---|---|---|",
     ]
-    lines += [f"| `{name}` | {limits(get(name))} | {get(name).facts.needs or '-'} |" for name in names]
+    lines += [
+        f"| `{name}` | {limits(get(name))} | {get(name).facts.needs or '-'} |" for name in names
+    ]
     return lines
 
 
 def keys_of(provider: Provider) -> str:
     """Return the keys of a tool's entry as paths."""
     spec = tool(description="d", strict=False)(sample).spec
-    entry = provider.request.gather([provider.request.envelope(spec, provider.schema.strict is not None)])[0]
+    entry = provider.request.gather(
+        [provider.request.envelope(spec, provider.schema.strict is not None)]
+    )[0]
     return ", ".join(f"`{path}`" for path in paths(entry, spec.parameters))
 
 
@@ -109,7 +119,9 @@ def limits(provider: Provider) -> str:
     if provider.request.most_tools is not None:
         found.append(f"at most {provider.request.most_tools.most} tools per request")
     if provider.request.longest_description is not None:
-        found.append(f"descriptions of at most {provider.request.longest_description.most} characters")
+        found.append(
+            f"descriptions of at most {provider.request.longest_description.most} characters"
+        )
     if budget := provider.schema.budget:
         parts = {
             "strict tools": budget.tools,
@@ -119,7 +131,9 @@ def limits(provider: Provider) -> str:
         }
         said = [f"{most} {what}" for what, most in parts.items() if most is not None]
         shared = ["all tools are strict, or none is"] if budget.is_shared else []
-        found.append(f"for the strict tools of a request: {', '.join([*said, *shared])} ({budget.evidence})")
+        found.append(
+            f"for the strict tools of a request: {', '.join([*said, *shared])} ({budget.evidence})"
+        )
     return "; ".join(found)
 
 
@@ -146,12 +160,18 @@ PAIRS = "fields that are not in `properties`, sent as pairs in one extra field"
 def section(name: str) -> list[str]:
     provider = get(name)
     lines = [f"## `{name}`", ""]
-    forms = [("lenient", False)] + ([("strict", True)] if provider.schema.strict is not None else [])
+    forms = [("lenient", False)] + (
+        [("strict", True)] if provider.schema.strict is not None else []
+    )
     rows = set()
     for form, strict in forms:
         for entry in entries(provider, strict):
             note = "another name" if entry.kind == "renamed" else entry.note.replace("|", "or")
-            note = "branches look alike once rewritten" if "look alike" in note and "branches" in note else note
+            note = (
+                "branches look alike once rewritten"
+                if "look alike" in note and "branches" in note
+                else note
+            )
             note = PAIRS if note.startswith("fields that are not in") else note
             rows.add((form, entry.severity, entry.rule, entry.kind, note))
     if not rows:
@@ -168,14 +188,24 @@ def rules() -> list[str]:
         if ":" in name or provider.server is None or provider.histories is None:
             continue
         book = rule_book(provider)
-        known = [*(probe.rule for probe in book.probes), *(unprobed.rule for unprobed in book.without)]
-        wordings = {key.removeprefix("output:").partition(":")[0] for key in provider.server.wordings}
-        is_inherited = name != "openai" and provider.server.wordings == get("openai").server.wordings
+        known = [
+            *(probe.rule for probe in book.probes),
+            *(unprobed.rule for unprobed in book.without),
+        ]
+        wordings = {
+            key.removeprefix("output:").partition(":")[0] for key in provider.server.wordings
+        }
+        is_inherited = (
+            name != "openai" and provider.server.wordings == get("openai").server.wordings
+        )
         recorded = 0 if is_inherited else sum(rule.name in wordings for rule in known)
         probed = len(book.probes) + sum(unprobed.model is not None for unprobed in book.without)
-        counts.append(f"| `{name}` | {len(known)} | {probed} | {recorded} | {len(JUDGED.get(name, ()))} | never |")
+        counts.append(
+            f"| `{name}` | {len(known)} | {probed} | {recorded} | {len(JUDGED.get(name, ()))} | never |"
+        )
         sources += [
-            f"| `{name}` | {rule.kind} | `{rule.name}` | {rule.evidence.replace('|', 'or')} |" for rule in sorted(known)
+            f"| `{name}` | {rule.kind} | `{rule.name}` | {rule.evidence.replace('|', 'or')} |"
+            for rule in sorted(known)
         ]
     return [RULES + "\n".join(counts), SOURCES + "\n".join(sources)]
 
@@ -187,7 +217,12 @@ def page() -> str:
             *support(),
             *rules(),
             MIDDLE,
-            *(line for name in available() if not name.startswith("text:") for line in section(name)),
+            *(
+                line
+                for name in available()
+                if not name.startswith("text:")
+                for line in section(name)
+            ),
         ]
     )
 

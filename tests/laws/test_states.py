@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from responses import response
 
 from toolshape import Deny, Registry, TokenError, UsageError, tool
-from toolshape._dispatch.ledger_store import Claim
+from toolshape._plan.ledger_store import Claim
 from toolshape.ledger import Ledger
 
 FEW = bool(os.environ.get("TOOLSHAPE_EXAMPLES"))
@@ -118,7 +118,11 @@ class Life(RuleBasedStateMachine):
         self.plans.append(self.tools.plan(BODY))
 
     @precondition(lambda self: self.plans)
-    @rule(at=st.integers(0, 9), call=CALLS, decision=st.sampled_from(["approve", "deny", "edit", "edit more"]))
+    @rule(
+        at=st.integers(0, 9),
+        call=CALLS,
+        decision=st.sampled_from(["approve", "deny", "edit", "edit more"]),
+    )
     def decide(self, at, call, decision):
         plan = self.plans[at % len(self.plans)]
         try:
@@ -128,7 +132,9 @@ class Life(RuleBasedStateMachine):
             elif decision == "deny":
                 plan.deny(f"call_{call}", "no")
             else:
-                plan.edit(f"call_{call}", {"amount": 50 + call if decision == "edit" else 900 + call})
+                plan.edit(
+                    f"call_{call}", {"amount": 50 + call if decision == "edit" else 900 + call}
+                )
         except UsageError as error:
             assert any(said in str(error) for said in ("answered", "running", "paused")), error
         else:
@@ -182,7 +188,9 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.tokens)
     @rule(
         at=st.integers(0, 9),
-        decisions=st.dictionaries(CALLS, st.sampled_from([True, Deny("no"), {"amount": 60}, {"amount": 960}])),
+        decisions=st.dictionaries(
+            CALLS, st.sampled_from([True, Deny("no"), {"amount": 60}, {"amount": 960}])
+        ),
         in_loop=st.booleans(),
     )
     def resume(self, at, decisions, in_loop):
@@ -226,7 +234,9 @@ class Life(RuleBasedStateMachine):
                 elif result is not None:
                     self.seen[id(plan), position] = result
                 if result is not None and result.error is not None:
-                    assert result.error.code != "duplicate_call"  # a call is known by what the model wrote
+                    assert (
+                        result.error.code != "duplicate_call"
+                    )  # a call is known by what the model wrote
                 if result is not None and result.ok:
                     assert (KINDS[position], int(result.text.removeprefix("paid "))) in self.effects
 
@@ -257,7 +267,9 @@ class LifeInDatabase(Life):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=RUNS, stateful_step_count=25, deadline=None, database=None)
+TestLife.settings = settings(
+    max_examples=RUNS, stateful_step_count=25, deadline=None, database=None
+)
 TestLifeInDatabase = LifeInDatabase.TestCase
 TestLifeInDatabase.settings = settings(
     max_examples=max(RUNS // 20, 5), stateful_step_count=15, deadline=None, database=None

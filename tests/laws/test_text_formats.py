@@ -11,7 +11,7 @@ from text_rows import ROWS
 from zoo import CASES
 
 from toolshape import Registry, UsageError, text, tool
-from toolshape._bound import bound_tools_of
+from toolshape._bound.bound import bound_tools_of
 
 FORMATS = [text_format.name for text_format in text.formats()]
 EXAMPLES = 20 * int(os.environ.get("TOOLSHAPE_EXAMPLES", "2"))
@@ -30,8 +30,26 @@ SCHEMAS: dict[str, Any] = {
         }
     }
 }
-MARKS = sorted({mark for text_format in text.formats() for mark in (*text_format.marks, *text_format.quiet)})
-PIECES = ["<", ">", "{", "}", '"', "\\", "\n", "'", "</parameter>", "]", " ", "x", "5", "null", *MARKS]
+MARKS = sorted(
+    {mark for text_format in text.formats() for mark in (*text_format.marks, *text_format.quiet)}
+)
+PIECES = [
+    "<",
+    ">",
+    "{",
+    "}",
+    '"',
+    "\\",
+    "\n",
+    "'",
+    "</parameter>",
+    "]",
+    " ",
+    "x",
+    "5",
+    "null",
+    *MARKS,
+]
 TEXTS = st.text() | st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
@@ -81,7 +99,10 @@ def test_what_is_written_is_read_in_every_split(name: str, calls: Any, around: s
     except UsageError:
         return
     found = text.read(name, written, SCHEMAS)
-    read = [json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments for call in found.calls]
+    read = [
+        json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
+        for call in found.calls
+    ]
     assert read == [arguments for _, arguments in calls]
     for said in (written, around + written, written[: len(written) // 2], written + around):
         whole = text.read(name, said, SCHEMAS)
@@ -91,7 +112,9 @@ def test_what_is_written_is_read_in_every_split(name: str, calls: Any, around: s
 @EVERY
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
-    pieces=st.lists(st.sampled_from([*PIECES, "{}", '{"name": "f", "arguments": {}}', "f"]), max_size=12),
+    pieces=st.lists(
+        st.sampled_from([*PIECES, "{}", '{"name": "f", "arguments": {}}', "f"]), max_size=12
+    ),
     size=st.integers(1, 9),
 )
 def test_any_text_reads_as_the_whole(name: str, pieces: list[str], size: int):

@@ -41,7 +41,9 @@ def store(keys: dict[str, SecretStr], first: Account | None = None) -> str:
 
 
 @tool
-def either(given: Account | str, token: Annotated[str, Field(json_schema_extra={"writeOnly": True})] = "") -> str:
+def either(
+    given: Account | str, token: Annotated[str, Field(json_schema_extra={"writeOnly": True})] = ""
+) -> str:
     """Take an account, or its name."""
     return "taken"
 
@@ -84,8 +86,17 @@ def bodies(name: str, payload: Any, secret: str) -> list[tuple[str, Any]]:
         "object": "chat.completion",
         "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}],
     }
-    content = [{"type": "text", "text": secret}, {"type": "tool_use", "id": "t", "name": name, "input": payload}]
-    anthropic = {"id": "m", "type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use"}
+    content = [
+        {"type": "text", "text": secret},
+        {"type": "tool_use", "id": "t", "name": name, "input": payload},
+    ]
+    anthropic = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": content,
+        "stop_reason": "tool_use",
+    }
     return [("openai", openai), ("anthropic", anthropic)]
 
 
@@ -104,7 +115,11 @@ def dispatch(tools: Registry, provider: str, body: Any, how: str) -> None:
 @pytest.mark.parametrize("rules", [None, True])
 def test_no_secret_is_written(tmp_path, rules):
     path = tmp_path / "calls.jsonl"
-    coerce = None if rules is None else {"ignore_extra": True, "repair_json": True, "scalar_as_list": True}
+    coerce = (
+        None
+        if rules is None
+        else {"ignore_extra": True, "repair_json": True, "scalar_as_list": True}
+    )
     tools = Registry(TOOLS, coerce=coerce)
     tools.observe(record_to(path, keep="all", redact=["pay.card"]))
     by_name = {tool.name: tool for tool in TOOLS}

@@ -17,5 +17,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("TOOLSHAPE_EXAMPLES") != "1":
         return
     is_kept = ["test_growth" not in item.nodeid or is_drawn(item.nodeid) for item in items]
-    config.hook.pytest_deselected(items=[item for item, kept in zip(items, is_kept, strict=True) if not kept])
+    config.hook.pytest_deselected(
+        items=[item for item, kept in zip(items, is_kept, strict=True) if not kept]
+    )
     items[:] = [item for item, kept in zip(items, is_kept, strict=True) if kept]

@@ -10,7 +10,9 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 12), reason="that they run on one Python is enough to know")
+@pytest.mark.skipif(
+    sys.version_info[:2] != (3, 12), reason="that they run on one Python is enough to know"
+)
 def test_a_quick_run(tmp_path):
     """Each figure that has a goal is measured for each tool; the page has a table for each part."""
     options = ["--quick", "--alone", "--to", str(tmp_path)]

@@ -13,7 +13,9 @@ from toolshape import Plan, Registry, tool
 from toolshape import text as text_formats
 from toolshape._families import families
 
-PIECE = "abcdefghij" * 40  # so long that copying what came before takes longer than reading an event
+PIECE = (
+    "abcdefghij" * 40
+)  # so long that copying what came before takes longer than reading an event
 
 
 @tool
@@ -33,11 +35,19 @@ def choices(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
 
 
 def function(arguments: str, **more: Any) -> dict[str, Any]:
-    return {"tool_calls": [{"index": 0, **more, "function": {"arguments": arguments, "name": more.get("name")}}]}
+    return {
+        "tool_calls": [
+            {"index": 0, **more, "function": {"arguments": arguments, "name": more.get("name")}}
+        ]
+    }
 
 
 def openai(key: str) -> Stream:
-    return [choices({"role": "assistant"})], lambda piece: choices({key: piece}), [choices({}, "stop")]
+    return (
+        [choices({"role": "assistant"})],
+        lambda piece: choices({key: piece}),
+        [choices({}, "stop")],
+    )
 
 
 OPENAI_CALL: Stream = (
@@ -54,14 +64,25 @@ LEGACY_CALL: Stream = (
 
 def anthropic(block: dict[str, Any], kind: str, key: str) -> Stream:
     before = [
-        {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}},
+        {
+            "type": "message_start",
+            "message": {"type": "message", "role": "assistant", "content": []},
+        },
         {"type": "content_block_start", "index": 0, "content_block": block},
     ]
     after = [
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
     ]
-    return before, lambda piece: {"type": "content_block_delta", "index": 0, "delta": {"type": kind, key: piece}}, after
+    return (
+        before,
+        lambda piece: {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": kind, key: piece},
+        },
+        after,
+    )
 
 
 def responses(item: dict[str, Any], kind: str) -> Stream:
@@ -95,9 +116,15 @@ def interactions(step: dict[str, Any], key: str) -> Stream:
 
 def bedrock(start: dict[str, Any], delta: Callable[[str], Any]) -> Stream:
     return (
-        [{"messageStart": {"role": "assistant"}}, {"contentBlockStart": {"contentBlockIndex": 0, "start": start}}],
+        [
+            {"messageStart": {"role": "assistant"}},
+            {"contentBlockStart": {"contentBlockIndex": 0, "start": start}},
+        ],
         lambda piece: {"contentBlockDelta": {"contentBlockIndex": 0, "delta": delta(piece)}},
-        [{"contentBlockStop": {"contentBlockIndex": 0}}, {"messageStop": {"stopReason": "end_turn"}}],
+        [
+            {"contentBlockStop": {"contentBlockIndex": 0}},
+            {"messageStop": {"stopReason": "end_turn"}},
+        ],
     )
 
 
@@ -113,11 +140,19 @@ COHERE_CALL = {"id": "c1", "type": "function", "function": {"name": "note", "arg
 
 
 def xai(key: str) -> Stream:
-    return [], lambda piece: {"outputs": [{"delta": {key: piece}}]}, [{"outputs": [{"finish_reason": "REASON_STOP"}]}]
+    return (
+        [],
+        lambda piece: {"outputs": [{"delta": {key: piece}}]},
+        [{"outputs": [{"finish_reason": "REASON_STOP"}]}],
+    )
 
 
 def ollama(key: str) -> Stream:
-    return [], lambda piece: {"message": {"role": "assistant", key: piece}}, [{"done": True, "done_reason": "stop"}]
+    return (
+        [],
+        lambda piece: {"message": {"role": "assistant", key: piece}},
+        [{"done": True, "done_reason": "stop"}],
+    )
 
 
 STREAMS: dict[tuple[str, str], Stream] = {
@@ -135,17 +170,25 @@ STREAMS: dict[tuple[str, str], Stream] = {
     **{(name, "arguments"): OPENAI_CALL for name in ("openai", "mistral", "groq", "huggingface")},
     ("openai", "arguments of the legacy form"): LEGACY_CALL,
     ("anthropic", "text"): anthropic({"type": "text", "text": ""}, "text_delta", "text"),
-    ("anthropic", "thinking"): anthropic({"type": "thinking", "thinking": ""}, "thinking_delta", "thinking"),
-    ("anthropic", "arguments"): anthropic(
-        {"type": "tool_use", "id": "c1", "name": "note", "input": {}}, "input_json_delta", "partial_json"
+    ("anthropic", "thinking"): anthropic(
+        {"type": "thinking", "thinking": ""}, "thinking_delta", "thinking"
     ),
-    ("openai-responses", "text"): responses({"type": "message", "content": []}, "response.output_text.delta"),
+    ("anthropic", "arguments"): anthropic(
+        {"type": "tool_use", "id": "c1", "name": "note", "input": {}},
+        "input_json_delta",
+        "partial_json",
+    ),
+    ("openai-responses", "text"): responses(
+        {"type": "message", "content": []}, "response.output_text.delta"
+    ),
     ("openai-responses", "arguments"): responses(
         {"type": "function_call", "call_id": "c1", "name": "note", "arguments": ""},
         "response.function_call_arguments.delta",
     ),
     ("gemini", "text"): gemini(lambda piece: {"text": piece}),
-    ("gemini", "arguments"): gemini(gemini_piece, {"functionCall": {"name": "note", "willContinue": True}}),
+    ("gemini", "arguments"): gemini(
+        gemini_piece, {"functionCall": {"name": "note", "willContinue": True}}
+    ),
     ("gemini-interactions", "text"): interactions({"type": "model_output"}, "text"),
     ("gemini-interactions", "arguments"): interactions(
         {"type": "function_call", "id": "c1", "name": "note"}, "arguments"
@@ -153,10 +196,15 @@ STREAMS: dict[tuple[str, str], Stream] = {
     ("bedrock", "text"): bedrock({}, lambda piece: {"text": piece}),
     ("bedrock", "reasoning"): bedrock({}, lambda piece: {"reasoningContent": {"text": piece}}),
     ("bedrock", "arguments"): bedrock(
-        {"toolUse": {"toolUseId": "c1", "name": "note"}}, lambda piece: {"toolUse": {"input": piece}}
+        {"toolUse": {"toolUseId": "c1", "name": "note"}},
+        lambda piece: {"toolUse": {"input": piece}},
     ),
     ("cohere", "text"): cohere(
-        {"type": "content-start", "index": 0, "delta": {"message": {"content": {"type": "text", "text": ""}}}},
+        {
+            "type": "content-start",
+            "index": 0,
+            "delta": {"message": {"content": {"type": "text", "text": ""}}},
+        },
         "content-delta",
         lambda piece: {"content": {"text": piece}},
     ),
@@ -179,7 +227,9 @@ def streamed(provider: str, stream: Stream, *, is_text: bool) -> Callable[[int],
 
     def work(count: int) -> Callable[[], Any]:
         events = [*before, *(event(PIECE) for _ in range(count)), *after]
-        chunks = [f"data: {json.dumps(event)}\n\n".encode() for event in events] if is_text else events
+        chunks = (
+            [f"data: {json.dumps(event)}\n\n".encode() for event in events] if is_text else events
+        )
 
         def run() -> None:
             collector = TOOLS.bind(provider).collector()
@@ -195,12 +245,18 @@ def streamed(provider: str, stream: Stream, *, is_text: bool) -> Callable[[int],
 @pytest.mark.parametrize(("provider", "kind"), STREAMS)
 def test_a_stream_is_folded_in_time_that_grows_with_its_length(provider, kind):
     """No piece copies what came before it."""
-    assert time_growth(streamed(provider, STREAMS[provider, kind], is_text=False), 1_000, repeats=3) < LINEAR
+    assert (
+        time_growth(streamed(provider, STREAMS[provider, kind], is_text=False), 1_000, repeats=3)
+        < LINEAR
+    )
 
 
 @pytest.mark.parametrize(("provider", "kind"), [("openai", "content"), ("anthropic", "arguments")])
 def test_a_stream_of_bytes_is_read_in_time_that_grows_with_its_length(provider, kind):
-    assert time_growth(streamed(provider, STREAMS[provider, kind], is_text=True), 500, repeats=3) < LINEAR
+    assert (
+        time_growth(streamed(provider, STREAMS[provider, kind], is_text=True), 500, repeats=3)
+        < LINEAR
+    )
 
 
 @pytest.mark.parametrize(("provider", "kind"), STREAMS)
@@ -208,7 +264,13 @@ def test_the_streams_say_what_is_measured(provider, kind):
     """Else a misspelt event would be measured, which is dropped."""
     before, event, after = STREAMS[provider, kind]
     collector = TOOLS.bind(provider).collector()
-    for item in [*before, event('{"text": "'), *(event("abc") for _ in range(5)), event('"}'), *after]:
+    for item in [
+        *before,
+        event('{"text": "'),
+        *(event("abc") for _ in range(5)),
+        event('"}'),
+        *after,
+    ]:
         collector.feed(item)
     collector.close()
     plan = collector.plan()
@@ -223,7 +285,9 @@ def test_the_streams_say_what_is_measured(provider, kind):
 
 
 def test_every_family_that_streams_is_measured():
-    streaming = {family.name for family in families() if family.response.fold.__name__ != "never_streamed"}
+    streaming = {
+        family.name for family in families() if family.response.fold.__name__ != "never_streamed"
+    }
     assert streaming <= {provider for provider, _ in STREAMS}
 
 
@@ -260,12 +324,18 @@ def passing(context, proceed):
 
 def planned(name: str, count: int, tools: Registry = CALLED) -> Plan:
     function = {"name": name, "arguments": "{}"}
-    calls = [{"id": f"c{number}", "type": "function", "function": function} for number in range(count)]
+    calls = [
+        {"id": f"c{number}", "type": "function", "function": function} for number in range(count)
+    ]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
-    return tools.bind("openai").plan({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    return tools.bind("openai").plan(
+        {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    )
 
 
-def each(name: str, act: Callable[[Plan, Any], Any], tools: Registry = CALLED) -> Callable[[int], Callable[[], Any]]:
+def each(
+    name: str, act: Callable[[Plan, Any], Any], tools: Registry = CALLED
+) -> Callable[[int], Callable[[], Any]]:
     """The work of doing something with each call of a plan, one after another."""
 
     def work(count: int) -> Callable[[], Any]:
@@ -360,21 +430,32 @@ TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
     "prose": ("hermes", lambda size: "some < text { and [ more \n" * size),
     "an argument": (
         "hermes",
-        lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + "x\\n<y>" * size + '"}}</tool_call>',
+        lambda size: (
+            '<tool_call>{"name":"f","arguments":{"a":"' + "x\\n<y>" * size + '"}}</tool_call>'
+        ),
     ),
     "calls": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{}}</tool_call>' * size),
     "openings": ("hermes", lambda size: "<tool_call> {" * size),
     "escapes": ("hermes", lambda size: '<tool_call>{"name":"f","arguments":{"a":"' + '\\"' * size),
-    "a value": ("qwen3_coder", lambda size: "<tool_call><function=f><parameter=a>" + "a </parameter> b " * size),
+    "a value": (
+        "qwen3_coder",
+        lambda size: "<tool_call><function=f><parameter=a>" + "a </parameter> b " * size,
+    ),
     "blanks": (
         "qwen3_coder",
         lambda size: "<tool_call><function=f><parameter=a>" + ("x</parameter>" + " " * 90) * size,
     ),
-    "parameters": ("glm45", lambda size: "<tool_call>f\n" + "<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n" * size),
+    "parameters": (
+        "glm45",
+        lambda size: "<tool_call>f\n" + "<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n" * size,
+    ),
     "brackets": ("json", lambda size: "[" * size),
     "objects": ("json", lambda size: '{"a":' * size),
     "Python": ("pythonic", lambda size: "[f(a=" + "[" * size),
-    "a list": ("mistral_old", lambda size: "[TOOL_CALLS][" + '{"name":"f","arguments":{}},' * size + '{"name"'),
+    "a list": (
+        "mistral_old",
+        lambda size: "[TOOL_CALLS][" + '{"name":"f","arguments":{}},' * size + '{"name"',
+    ),
 }
 
 

@@ -22,7 +22,9 @@ def quadratic(size):
     return lambda: [number for number in numbers if -number - 1 in numbers]
 
 
-@pytest.mark.parametrize(("work", "small", "is_linear"), [(linear, 20_000, True), (quadratic, 200, False)])
+@pytest.mark.parametrize(
+    ("work", "small", "is_linear"), [(linear, 20_000, True), (quadratic, 200, False)]
+)
 def test_linear_and_quadratic_work_are_told_apart(work, small, is_linear):
     """The measure itself."""
     assert (time_growth(work, small) < LINEAR) is is_linear
@@ -40,21 +42,40 @@ BOUND = TOOLS.bind("openai", False)
 
 def response(*given):
     calls = [
-        {"id": f"c{at}", "type": "function", "function": {"name": "note", "arguments": json.dumps(item)}}
+        {
+            "id": f"c{at}",
+            "type": "function",
+            "function": {"name": "note", "arguments": json.dumps(item)},
+        }
         for at, item in enumerate(given)
     ]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
-    return {"id": "r", "model": "m", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}
+    return {
+        "id": "r",
+        "model": "m",
+        "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}],
+    }
 
 
 def run_of(size):
     """A run of so many cases, two tracks and two models; half of the verdicts are wrong."""
-    difference = Case("x", expected=[Expect(note, text="a")]).compare(BOUND, response({"text": "b"})).differences
+    difference = (
+        Case("x", expected=[Expect(note, text="a")])
+        .compare(BOUND, response({"text": "b"}))
+        .differences
+    )
     columns = list(itertools.product(("old", "new"), ("one", "two")))
     verdicts = [
         Verdict(case=f"case {case}", label="right", score=1, track=track, model=model)
         if (case + number) % 2
-        else Verdict(case=f"case {case}", label="wrong", score=0, track=track, model=model, differences=difference)
+        else Verdict(
+            case=f"case {case}",
+            label="wrong",
+            score=0,
+            track=track,
+            model=model,
+            differences=difference,
+        )
         for case in range(size)
         for number, (track, model) in enumerate(columns)
     ]
@@ -64,7 +85,11 @@ def run_of(size):
 def of_models(size):
     """A run of so many models, each asked two cases."""
     names = [(case, f"model {number}") for case in "ab" for number in range(size)]
-    return Run(verdicts=tuple(Verdict(case=case, label="right", score=1, model=name) for case, name in names))
+    return Run(
+        verdicts=tuple(
+            Verdict(case=case, label="right", score=1, model=name) for case, name in names
+        )
+    )
 
 
 def read_back(size):
@@ -91,7 +116,10 @@ EVALUATIONS = {
     "lines": (lambda size: run_of(size).to_json_lines, 100),
     "lines that are read": (read_back, 100),
     "a long text": (lambda size: judged({"text": "a" * size}, {"text": "a" * size}), 1_000_000),
-    "a long list": (lambda size: judged({"places": [*range(size)]}, {"places": [*range(size)]}), 300),
+    "a long list": (
+        lambda size: judged({"places": [*range(size)]}, {"places": [*range(size)]}),
+        300,
+    ),
     "a large set": (many_tags, 300),
 }
 

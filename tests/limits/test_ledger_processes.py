@@ -12,6 +12,7 @@ import pytest
 from databases import postgres  # noqa: F401 - a fixture
 from ledger_workers import POINTS, STAGES, Fate, started, talk
 
+from toolshape import UsageError
 from toolshape.ledger import Ledger
 
 AT_ONCE = 4 * len(POINTS)
@@ -21,7 +22,11 @@ VALUES = ["paid 0", "mailed 1", "paid 2", "mailed 3"]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request, tmp_path):
-    return f"sqlite:///{tmp_path / 'calls.db'}" if request.param == "sqlite" else request.getfixturevalue("postgres")
+    return (
+        f"sqlite:///{tmp_path / 'calls.db'}"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres")
+    )
 
 
 def effects(path):
@@ -55,7 +60,11 @@ def test_killed_at_any_point_no_effect_comes_twice_and_none_is_lost_silently(url
     for turn in range(AT_ONCE):
         point, how = POINTS[turn % len(POINTS)], ("run", "arun")[turn // len(POINTS) % 2]
         number = chance.randrange(4)
-        scope, path, answers = uuid.uuid4().hex, tmp_path / f"effects-{turn}", tmp_path / f"answers-{turn}"
+        scope, path, answers = (
+            uuid.uuid4().hex,
+            tmp_path / f"effects-{turn}",
+            tmp_path / f"answers-{turn}",
+        )
         process = started(url, str(path), scope, how, Fate(point, number), str(answers))
         process.join(60)
         assert process.exitcode == -signal.SIGKILL
@@ -70,7 +79,9 @@ def test_killed_at_any_point_no_effect_comes_twice_and_none_is_lost_silently(url
         assert (begins[number], ends[number]) == (began, ended), case
         for other in set(range(4)) - {number}:
             # Others that ran at the same time may have been cut off by it.
-            assert (found[other], begins[other]) == (VALUES[other], 1) or found[other] == "unknown_outcome", case
+            assert (found[other], begins[other]) == (VALUES[other], 1) or found[
+                other
+            ] == "unknown_outcome", case
 
 
 @pytest.mark.parametrize("part", range(TIMES))
@@ -78,8 +89,14 @@ def test_killed_at_any_moment(url, tmp_path, part):
     """By somebody else, at a time that nobody chose."""
     chance = random.Random(-part)
     for turn in range(AT_ONCE // 4):
-        scope, path, answers = uuid.uuid4().hex, tmp_path / f"effects-{turn}", tmp_path / f"answers-{turn}"
-        process = started(url, str(path), scope, chance.choice(["run", "arun"]), Fate(), str(answers))
+        scope, path, answers = (
+            uuid.uuid4().hex,
+            tmp_path / f"effects-{turn}",
+            tmp_path / f"answers-{turn}",
+        )
+        process = started(
+            url, str(path), scope, chance.choice(["run", "arun"]), Fate(), str(answers)
+        )
         time.sleep(chance.random() * 0.12)
         process.kill()  # which does nothing to one that has ended
         process.join(60)
@@ -93,7 +110,9 @@ def test_killed_at_any_moment(url, tmp_path, part):
 
 @pytest.mark.parametrize("part", range(TIMES * 2))
 @pytest.mark.parametrize("how", ["here run", "here arun", "token run"])
-def test_a_conversation_that_is_killed_at_any_step_answers_every_call_truthfully(url, tmp_path, how, part):
+def test_a_conversation_that_is_killed_at_any_step_answers_every_call_truthfully(
+    url, tmp_path, how, part
+):
     """Killed once or twice at a step that is drawn; what is restored under the ledger repeats nothing and forgets nothing."""
     chance = random.Random(f"{how} {part}")
     drawn = [
@@ -116,7 +135,9 @@ def test_a_conversation_that_is_killed_at_any_step_answers_every_call_truthfully
         assert max(begins) <= 1, case
         for number, value in enumerate(("paid 0", "refunded 1", "mailed 2")):
             text, code = said[f"call_{number}"]
-            assert (text, code, begins[number]) == (value, None, 1) or code == "unknown_outcome", case
+            assert (text, code, begins[number]) == (value, None, 1) or code == "unknown_outcome", (
+                case
+            )
 
 
 @pytest.mark.parametrize("ways", [("run", "run"), ("run", "arun"), ("arun", "arun")])
@@ -124,11 +145,16 @@ def test_two_workers_with_one_response_run_each_call_once(url, tmp_path, ways):
     for turn in range(5):
         scope, path = uuid.uuid4().hex, tmp_path / f"effects-{turn}"
         answers = [tmp_path / f"answers-{turn}-{n}" for n in range(2)]
-        both = [started(url, str(path), scope, how, Fate(), str(way)) for how, way in zip(ways, answers, strict=True)]
+        both = [
+            started(url, str(path), scope, how, Fate(), str(way))
+            for how, way in zip(ways, answers, strict=True)
+        ]
         found = [finished(*item) for item in zip(both, answers, strict=True)]
         assert effects(path) == [[1] * 4] * 2
         assert [values for values, _ in found] == [VALUES] * 2
-        assert [sorted(pair) for pair in zip(found[0][1], found[1][1], strict=True)] == [[False, True]] * 4
+        assert [sorted(pair) for pair in zip(found[0][1], found[1][1], strict=True)] == [
+            [False, True]
+        ] * 4
 
 
 @pytest.mark.parametrize("point", ["after claim", "before effect", "after effect", "before finish"])
@@ -147,17 +173,18 @@ def test_one_that_is_stopped_beyond_its_lease_runs_nothing_twice(url, tmp_path, 
     os.kill(first.pid, signal.SIGCONT)
     mine, _ = finished(first, answers[0])
     assert mine[2] == VALUES[2]
-    after, replayed = finished(started(url, str(path), scope, how, Fate(), str(answers[2])), answers[2])
+    after, replayed = finished(
+        started(url, str(path), scope, how, Fate(), str(answers[2])), answers[2]
+    )
     assert max(effects(path)[0]) == 1
     assert (after[2], replayed[2]) == (VALUES[2], True)
 
 
-def test_a_server_that_goes_away_runs_nothing(postgres, tmp_path):  # noqa: F811 - the fixture
+def test_a_server_that_is_not_there_is_told_at_once(postgres):  # noqa: F811 - the fixture
     """And nothing of the password is said."""
-    with Ledger(postgres.replace("postgres@", "postgres:horse@")) as ledger:
+    secret = postgres.replace("postgres@", "postgres:horse@")
+    with Ledger(secret) as ledger:
         assert "horse" not in repr(ledger)
-    answers = tmp_path / "answers"
-    gone = postgres.replace("/tmp/", "/nowhere/")
-    found, _ = finished(started(gone, str(tmp_path / "effects"), "c", "run", Fate(), str(answers)), answers)
-    assert found == ["not_run"] * 4
-    assert not (tmp_path / "effects").exists()
+    with pytest.raises(UsageError, match="cannot be opened") as raised:
+        Ledger(secret.replace("/tmp/", "/nowhere/"))
+    assert "horse" not in str(raised.value)

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypeAliasType
 
 from toolshape import DefinitionError, ExportError, Registry, Tool, tool
-from toolshape._dispatch.similar_names import NameIndex
+from toolshape._records.errors import nearest
 from toolshape._schema.lens import Change
 from toolshape._schema.limits import sizes
 from toolshape._schema.patterns import is_bounded
@@ -46,7 +46,10 @@ def body(*calls):
     ]
     return {
         "choices": [
-            {"finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": told}}
+            {
+                "finish_reason": "tool_calls",
+                "message": {"role": "assistant", "content": None, "tool_calls": told},
+            }
         ]
     }
 
@@ -89,7 +92,9 @@ def test_a_hostile_payload_is_answered(name, function, kind):
     """In bounded work, whoever validates; what is over the budget in one sentence."""
     made = tool(function)
     if kind == "definition":
-        made = Tool.from_definition({"name": function.__name__, "parameters": made.input_schema}, lambda **_: 1)
+        made = Tool.from_definition(
+            {"name": function.__name__, "parameters": made.input_schema}, lambda **_: 1
+        )
     bound = Registry([made]).bind("openai", strict=kind == "strict")
     bound.dispatch(body((function.__name__, "{}")))
     response = body((function.__name__, HOSTILE[name]))
@@ -136,8 +141,18 @@ def test_references_that_double():
     both = doubling(lambda reference: {"allOf": [{"$ref": reference}] * 2})
     for value in ('{"x":5}', '{"x":"a"}'):
         made = Registry([both]).bind("json-schema")
-        assert calls_in(lambda value=value, made=made: made.dispatch({"name": "t", "arguments": value})) < 200_000
-    fields = doubling(lambda reference: {"type": "object", "properties": {key: {"$ref": reference} for key in "ab"}})
+        assert (
+            calls_in(
+                lambda value=value, made=made: made.dispatch({"name": "t", "arguments": value})
+            )
+            < 200_000
+        )
+    fields = doubling(
+        lambda reference: {
+            "type": "object",
+            "properties": {key: {"$ref": reference} for key in "ab"},
+        }
+    )
     assert calls_in(lambda: Registry([fields]).bind("openai")) < 200_000
     assert json.dumps(Registry([fields]).export("mcp")).count("$ref") > 20  # they stay
 
@@ -161,7 +176,8 @@ def test_deep_definitions(levels):
         schema = {"type": "array", "items": schema}
     try:
         made = Tool.from_definition(
-            {"name": "t", "parameters": {"type": "object", "properties": {"x": schema}}}, lambda **_: 1
+            {"name": "t", "parameters": {"type": "object", "properties": {"x": schema}}},
+            lambda **_: 1,
         )
     except DefinitionError as error:
         assert "nested too deeply" in str(error)
@@ -185,7 +201,10 @@ PATTERNS = [
 def test_which_patterns_python_may_match(pattern, is_linear):
     """None in which a repetition stands in another: a text that does not match takes twice as long with every letter."""
     assert is_bounded(pattern, "a" * 60) is is_linear
-    assert fits("a" * 200 + "!", {"type": "string", "pattern": pattern}, lambda node: node) in (True, False)
+    assert fits("a" * 200 + "!", {"type": "string", "pattern": pattern}, lambda node: node) in (
+        True,
+        False,
+    )
     assert not is_bounded(r"^a*b*c*d*$", "a" * 1_000)
 
 
@@ -196,7 +215,9 @@ def test_a_pattern_of_the_author_in_a_union():
         return 1
 
     bound = Registry([f]).bind("openai", strict=True)
-    [result] = bound.dispatch(body(("f", json.dumps({"x": "a" * 40 + "!"}))))  # matched, this would take years
+    [result] = bound.dispatch(
+        body(("f", json.dumps({"x": "a" * 40 + "!"})))
+    )  # matched, this would take years
     assert result.error.code == "invalid_arguments"
 
 
@@ -210,18 +231,29 @@ def test_unknown_names_are_cheap():
     def lookups(tools):
         bound = Registry(map(made, names[:tools])).bind("mistral")
         bound.dispatch(body(("nobody", "{}")))
-        return calls_in(lambda: bound.dispatch(body(*[(f"tool_numbr_{index}x", "{}") for index in range(20)])))
+        return calls_in(
+            lambda: bound.dispatch(body(*[(f"tool_numbr_{index}x", "{}") for index in range(20)]))
+        )
 
     assert lookups(2_000) < 3 * lookups(50)
-    index = NameIndex(names)
-    assert index.nearest("tool_numbr_17") == "tool_number_17"
-    assert index.nearest("something else") is None
-    results = Registry([made("find_order")]).bind("openai").dispatch(body(*[("find_ordr", "{}")] * 30))
+    assert nearest("tool_numbr_17", names) == "tool_number_17"
+    assert nearest("something else", names) is None
+    results = (
+        Registry([made("find_order")]).bind("openai").dispatch(body(*[("find_ordr", "{}")] * 30))
+    )
     assert ["Did you mean" in result.text for result in results] == [True] * 10 + [False] * 20
 
 
 def chunk(*parts, finish=None):
-    return {"choices": [{"index": 0, "delta": {"tool_calls": list(parts)} if parts else {}, "finish_reason": finish}]}
+    return {
+        "choices": [
+            {
+                "index": 0,
+                "delta": {"tool_calls": list(parts)} if parts else {},
+                "finish_reason": finish,
+            }
+        ]
+    }
 
 
 RUNS: list[int] = []
@@ -272,7 +304,9 @@ def fragments(count):
 
     def run():
         collector = BOUND.collector()
-        collector.feed(chunk({"index": 0, "id": "c", "function": {"name": "note", "arguments": ""}}))
+        collector.feed(
+            chunk({"index": 0, "id": "c", "function": {"name": "note", "arguments": ""}})
+        )
         for _ in range(count):
             collector.feed(chunk({"index": 0, "function": {"arguments": " "}}))
 
@@ -283,10 +317,18 @@ STAGES = {
     "calls of a stream": (streamed, 100),
     "pieces of an event": (in_pieces, 20_000),
     "fragments of arguments": (fragments, 500),
-    "calls of a response": (lambda count: lambda: BOUND.dispatch(body(*[("note", '{"a":1}')] * count)), 100),
-    "calls of nobody's tools": (lambda count: lambda: BOUND.dispatch(body(*[("none", "{}")] * count)), 100),
+    "calls of a response": (
+        lambda count: lambda: BOUND.dispatch(body(*[("note", '{"a":1}')] * count)),
+        100,
+    ),
+    "calls of nobody's tools": (
+        lambda count: lambda: BOUND.dispatch(body(*[("none", "{}")] * count)),
+        100,
+    ),
     "definitions": (
-        lambda count: lambda: recursive_groups({f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(count)}),
+        lambda count: (
+            lambda: recursive_groups({f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(count)})
+        ),
         300,
     ),
 }
@@ -338,7 +380,10 @@ def test_how_deep_is_told_without_walking_every_way():
         if at.is_root:
             found.append(sizes(properties=5_000, levels=10)(node, at))
 
-    assert calls_in(lambda: everywhere(lambda node, at: look(node, at) and Change(node=node))(schema)) < 2_000_000
+    assert (
+        calls_in(lambda: everywhere(lambda node, at: look(node, at) and Change(node=node))(schema))
+        < 2_000_000
+    )
     assert found == [None]
 
 
@@ -349,7 +394,9 @@ def test_branches_are_told_apart_in_bounded_work():
     assert (
         calls_in(
             lambda: are_disjoint(
-                union, union, lambda node: union if isinstance(node, dict) and "$ref" in node else node
+                union,
+                union,
+                lambda node: union if isinstance(node, dict) and "$ref" in node else node,
             )
         )
         < 500_000
@@ -372,7 +419,9 @@ def test_threads_are_bounded(caplog):
         time.sleep(0.6)
 
     before = threading.active_count()
-    results = asyncio.run(Registry([quick]).bind("openai").adispatch(body(*[("quick", "{}")] * 300)))
+    results = asyncio.run(
+        Registry([quick]).bind("openai").adispatch(body(*[("quick", "{}")] * 300))
+    )
     assert results.ok
     results = asyncio.run(Registry([slow]).bind("openai").adispatch(body(*[("slow", "{}")] * 100)))
     assert {result.error.code for result in results} == {"tool_timeout"}
@@ -393,9 +442,18 @@ def test_a_choice_of_very_many():
 
 def test_hostile_definitions_end():
     """References that double, and nesting without end, are refused with a sentence."""
-    doubling = {f"D{i}": {"type": "array", "prefixItems": [{"$ref": f"#/$defs/D{i + 1}"}] * 2} for i in range(40)}
+    doubling = {
+        f"D{i}": {"type": "array", "prefixItems": [{"$ref": f"#/$defs/D{i + 1}"}] * 2}
+        for i in range(40)
+    }
     made = Tool.from_definition(
-        {"name": "f", "parameters": {"properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": {**doubling, "D40": {}}}}
+        {
+            "name": "f",
+            "parameters": {
+                "properties": {"x": {"$ref": "#/$defs/D0"}},
+                "$defs": {**doubling, "D40": {}},
+            },
+        }
     )
     with pytest.raises(ExportError, match="split the tool"):
         made.export("gemini")
@@ -403,12 +461,16 @@ def test_hostile_definitions_end():
     for _ in range(5000):
         deep = {"type": "array", "items": deep}
     with pytest.raises(DefinitionError):
-        Tool.from_definition({"name": "f", "parameters": {"type": "object", "properties": {"x": deep}}})
+        Tool.from_definition(
+            {"name": "f", "parameters": {"type": "object", "properties": {"x": deep}}}
+        )
 
 
 def test_more_properties_than_a_provider_takes():
     """Counted as the provider counts."""
     schema = {f"p{number}": {"type": "string"} for number in range(5001)}
-    made = Tool.from_definition({"name": "f", "parameters": {"type": "object", "properties": schema}})
+    made = Tool.from_definition(
+        {"name": "f", "parameters": {"type": "object", "properties": schema}}
+    )
     with pytest.raises(ExportError, match="5001 properties"):
         made.export("openai", strict=True)

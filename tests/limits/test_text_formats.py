@@ -16,7 +16,11 @@ PIECES = ("{", "[", '"', "'", "\\", "\n", ":", ",", "f(a=", "0", "</")
 
 def units_of(text_format: text.TextFormat) -> list[str]:
     """Return short texts whose repetition is hostile: marks of the format, alone and before other characters."""
-    marks = [*text_format.marks, *text_format.quiet[:2], *(pair[0] for pair in text_format.reasoning)]
+    marks = [
+        *text_format.marks,
+        *text_format.quiet[:2],
+        *(pair[0] for pair in text_format.reasoning),
+    ]
     marks += [mark for mark in (text_format.quote, text_format.tag_mark) if mark]
     pairs = [first + second for first, second in itertools.product(marks, PIECES)]
     return [*marks, *pairs, *PIECES]
@@ -40,6 +44,11 @@ def test_work_grows_with_the_length(name: str, read: Any):
     begin = text.write(name, [("f", {"a": {"k": [1]}, "b": "x"})], SCHEMAS)
     for unit in units_of(FORMATS[name])[:: 1 if read is read_whole else 12]:
         for head in ("", begin[: len(begin) * 2 // 3]):
-            short, long = (head + unit * (length // len(unit)) for length in (SMALL, SMALL * FACTOR))
+            short, long = (
+                head + unit * (length // len(unit)) for length in (SMALL, SMALL * FACTOR)
+            )
             work = calls_in(lambda said=short: read(name, said))
-            assert calls_in(lambda said=long: read(name, said)) <= (FACTOR + 1) * work + 2_000, (head, unit)
+            assert calls_in(lambda said=long: read(name, said)) <= (FACTOR + 1) * work + 2_000, (
+                head,
+                unit,
+            )

@@ -45,7 +45,9 @@ while number < int(sys.argv[2]):
 
 def writer(path, many, name):
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), str(many), name], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, str(path), str(many), name],
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -151,8 +153,15 @@ def test_a_worker_that_is_killed_changes_nothing(long_trace, here, tmp_path):
 
 def test_a_dask_cluster_gives_the_same_report(long_trace, here, tmp_path):
     """Two worker processes, one of which is killed: Dask sends its spans to another."""
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed: nox -s lanes-3.12")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    distributed = pytest.importorskip(
+        "distributed", reason="distributed is not installed: nox -s lanes-3.12"
+    )
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+    }
     with (
         distributed.LocalCluster(**options, local_directory=str(tmp_path)) as cluster,
         distributed.Client(cluster) as client,
@@ -170,15 +179,21 @@ def test_recorded_exchanges_are_replayed(path, tmp_path):
     if not corpora.exists() and not os.environ.get("CI"):
         pytest.skip(f"the corpora are not here: {corpora} does not exist")
     file = tmp_path / "recorded.py"
-    file.write_text(EXCHANGES.format(corpora=str(corpora), tests=str(Path(__file__).parents[1]), step=1))
+    file.write_text(
+        EXCHANGES.format(corpora=str(corpora), tests=str(Path(__file__).parents[1]), step=1)
+    )
     writing = f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; import recorded; recorded.write({str(path)!r})"
-    done = subprocess.run([sys.executable, "-c", writing], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", writing], capture_output=True, text=True, check=True
+    )
     many = int(done.stdout)
     assert many > 800
     same = replay(path, f"{file}:tools")
     assert (same.responses, same.changes, same.unreadable) == (many, (), ())
     other = tmp_path / "fewer.py"
-    other.write_text(EXCHANGES.format(corpora=str(corpora), tests=str(Path(__file__).parents[1]), step=2))
+    other.write_text(
+        EXCHANGES.format(corpora=str(corpora), tests=str(Path(__file__).parents[1]), step=2)
+    )
     found = replay(path, f"{other}:tools")
     assert len(found.regressions) > 100  # half of the tools are gone
     again = replay(path, f"{other}:tools", partial(processes, 2))

@@ -101,7 +101,9 @@ class Camel(BaseModel):
 
 
 class Generated(BaseModel):
-    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=lambda name: f"in_{name}"))
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(validation_alias=lambda name: f"in_{name}")
+    )
     value: int
 
 

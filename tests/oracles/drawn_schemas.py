@@ -14,7 +14,18 @@ DIALECTS = {
     "http://json-schema.org/draft-04/schema#": 2,
 }
 _AGE = {"": 12, "2020-12": 12, "2019-09": 11, "draft-07": 7, "draft-06": 6, "draft-04": 4}
-NAMES = ("a", "b", "c", "ab", "value", "key", "rest", "item_1", "additional_properties", "arguments")
+NAMES = (
+    "a",
+    "b",
+    "c",
+    "ab",
+    "value",
+    "key",
+    "rest",
+    "item_1",
+    "additional_properties",
+    "arguments",
+)
 ODD_NAMES = ("type", "properties", "required", "$ref", "enum", "items", "default", "not", "a.b", "x y", "é", "", "$defs",
              "additionalProperties", "const", "anyOf", "x-y", "desc", "nullable")  # fmt: skip
 PATTERNS = ("^a", "b$", "^[a-z]+$", "^x", "1", ".")
@@ -34,8 +45,16 @@ class Schemas:
 
     def __init__(self, random: Random, *, dialect: str | None = None) -> None:
         self.random = random
-        self.dialect = random.choices(list(DIALECTS), list(DIALECTS.values()))[0] if dialect is None else dialect
-        self.age = next(age for word, age in _AGE.items() if (word in self.dialect if word else not self.dialect))
+        self.dialect = (
+            random.choices(list(DIALECTS), list(DIALECTS.values()))[0]
+            if dialect is None
+            else dialect
+        )
+        self.age = next(
+            age
+            for word, age in _AGE.items()
+            if (word in self.dialect if word else not self.dialect)
+        )
         self.definitions: dict[str, Any] = {}
         self.anchors: dict[str, str] = {}
         self.names: list[str] = []
@@ -81,7 +100,10 @@ class Schemas:
         if anchor and not isinstance(found, dict):
             found = {}
         if anchor:
-            found = {"$dynamicAnchor" if self.age == 12 and self.chance(0.4) else "$anchor": anchor, **found}
+            found = {
+                "$dynamicAnchor" if self.age == 12 and self.chance(0.4) else "$anchor": anchor,
+                **found,
+            }
         return found
 
     def node(self, depth: int, first: int) -> Any:
@@ -94,7 +116,15 @@ class Schemas:
         ways = [self.scalar, self.scalar, self.choice, self.several, self.nothing]
         ways += [self.reference] * 3 if self.names else []
         if depth < _DEEPEST:
-            ways += [self.object, self.object, self.array, self.array, self.combined, self.combined, self.negated]
+            ways += [
+                self.object,
+                self.object,
+                self.array,
+                self.array,
+                self.combined,
+                self.combined,
+                self.negated,
+            ]
             ways += [self.conditional] if self.age >= 7 else []
         found = self.random.choice(ways)(depth, first)
         if isinstance(found, dict):
@@ -145,7 +175,9 @@ class Schemas:
         drawn = self.random.sample(_CHOICES, self.random.randint(1, 4))
         if self.chance(0.5):
             drawn = [item for item in drawn if isinstance(item, str)] or ["a", "b"]
-        options = [item for index, item in enumerate(drawn) if item not in drawn[:index]]  # 1 is true to Python
+        options = [
+            item for index, item in enumerate(drawn) if item not in drawn[:index]
+        ]  # 1 is true to Python
         found: dict[str, Any] = {"enum": options}
         if self.age >= 6 and self.chance(0.4):
             found = {"const": options[0]}
@@ -155,7 +187,9 @@ class Schemas:
 
     def several(self, depth: int, first: int) -> Any:
         found: dict[str, Any] = {
-            "type": self.random.sample(("string", "integer", "null", "array", "object", "boolean", "number"), 2)
+            "type": self.random.sample(
+                ("string", "integer", "null", "array", "object", "boolean", "number"), 2
+            )
         }
         if self.chance(0.4):
             self.text_words(found)
@@ -175,7 +209,11 @@ class Schemas:
     def reference(self, depth: int, first: int) -> Any:
         if first >= len(self.names):
             return self.scalar(depth, first)
-        return self.referring({}, first) if self.chance(0.5) else self.referring(self.beside(depth, first), first)
+        return (
+            self.referring({}, first)
+            if self.chance(0.5)
+            else self.referring(self.beside(depth, first), first)
+        )
 
     def referring(self, found: dict[str, Any], first: int) -> dict[str, Any]:
         """Put a reference beside other keywords."""
@@ -191,7 +229,9 @@ class Schemas:
         """Keywords that stand beside a reference: since 2019-09 they count."""
         found: dict[str, Any] = {}
         if depth < _DEEPEST:
-            for way in self.random.sample(("object", "array", "in place"), self.random.randint(1, 2)):
+            for way in self.random.sample(
+                ("object", "array", "in place"), self.random.randint(1, 2)
+            ):
                 if way == "object":
                     self.object_words(found, depth)
                 elif way == "array":
@@ -233,10 +273,14 @@ class Schemas:
             found["properties"] = self.fields(depth)
         names = [*found.get("properties", ()), self.pick(*NAMES)]
         if self.chance(0.4):
-            found["required"] = self.random.sample(names, self.random.randint(1, min(2, len(names))))
+            found["required"] = self.random.sample(
+                names, self.random.randint(1, min(2, len(names)))
+            )
             found["required"] = list(dict.fromkeys(found["required"]))
         if self.chance(0.25):
-            found["patternProperties"] = {pattern: self.inside(depth) for pattern in self.random.sample(PATTERNS, 1)}
+            found["patternProperties"] = {
+                pattern: self.inside(depth) for pattern in self.random.sample(PATTERNS, 1)
+            }
         if self.chance(0.3):
             found["additionalProperties"] = self.pick(False, False, True, self.inside(depth))
         if self.chance(0.08):
@@ -247,7 +291,9 @@ class Schemas:
 
     def newer_object_words(self, found: dict[str, Any], depth: int, names: list[str]) -> None:
         if self.age >= 6 and self.chance(0.12):
-            found["propertyNames"] = self.pick({"pattern": "^[a-z]"}, {"maxLength": 2}, {"enum": [*names, "a"]}, True)
+            found["propertyNames"] = self.pick(
+                {"pattern": "^[a-z]"}, {"maxLength": 2}, {"enum": [*names, "a"]}, True
+            )
             if isinstance(found["propertyNames"], dict) and "enum" in found["propertyNames"]:
                 found["propertyNames"]["enum"] = list(dict.fromkeys(found["propertyNames"]["enum"]))
         if self.is_evaluated and self.chance(0.12):
@@ -257,7 +303,9 @@ class Schemas:
         if self.age >= 11 and self.chance(0.08):
             found["dependentRequired"] = {self.pick(*names): [self.pick(*names)]}
         if self.age < 11 and self.chance(0.1):
-            found["dependencies"] = {self.pick(*names): self.pick([self.pick(*names)], self.node(9, len(self.names)))}
+            found["dependencies"] = {
+                self.pick(*names): self.pick([self.pick(*names)], self.node(9, len(self.names)))
+            }
 
     def array(self, depth: int, first: int) -> Any:
         found: dict[str, Any] = {} if self.chance(0.15) else {"type": "array"}
@@ -290,7 +338,11 @@ class Schemas:
             found["unevaluatedItems"] = self.pick(False, False, self.inside(depth))
 
     def further(self, depth: int) -> Any:
-        return self.pick(False, self.inside(depth)) if self.age >= 6 or self.chance(0.5) else self.pick(False, True)
+        return (
+            self.pick(False, self.inside(depth))
+            if self.age >= 6 or self.chance(0.5)
+            else self.pick(False, True)
+        )
 
     def combined(self, depth: int, first: int) -> Any:
         found: dict[str, Any] = {}

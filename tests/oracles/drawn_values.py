@@ -11,7 +11,23 @@ import re
 from random import Random
 from typing import Any
 
-KEYS = ("a", "b", "c", "ab", "ba", "x1", "zz", "value", "key", "rest", "item_1", "type", "", "é", "10")
+KEYS = (
+    "a",
+    "b",
+    "c",
+    "ab",
+    "ba",
+    "x1",
+    "zz",
+    "value",
+    "key",
+    "rest",
+    "item_1",
+    "type",
+    "",
+    "é",
+    "10",
+)
 TEXTS = (
     "", "a", "b", "ab", "ba", "abc", "bb", "x1", "5", "1.0", "true", "null", "[1]", '{"a": 1}', "{}", "3", "é", "aaaaaa",
     "2026-01-02",
@@ -47,7 +63,9 @@ class Values:
         unknown: Whether fields are drawn that no schema speaks of.
     """
 
-    def __init__(self, random: Random, root: Any, *, siblings: bool = True, unknown: bool = True) -> None:
+    def __init__(
+        self, random: Random, root: Any, *, siblings: bool = True, unknown: bool = True
+    ) -> None:
         self.random = random
         self.root = root
         self.siblings = siblings
@@ -142,7 +160,9 @@ class Values:
                 return node["const"]
         choices = [node["enum"] for node in nodes if node.get("enum")]
         if choices:
-            both = [choice for choice in choices[0] if all(choice in other for other in choices[1:])]
+            both = [
+                choice for choice in choices[0] if all(choice in other for other in choices[1:])
+            ]
             return self.random.choice(both or choices[0])
         return self._typed(self._kind(nodes, depth), nodes, depth)
 
@@ -177,20 +197,37 @@ class Values:
         return self._number(nodes, kind == "integer")
 
     def _text(self, nodes: list[dict[str, Any]]) -> str:
-        pool = next((FORMATS[node["format"]] for node in nodes if node.get("format") in FORMATS), TEXTS)
+        pool = next(
+            (FORMATS[node["format"]] for node in nodes if node.get("format") in FORMATS), TEXTS
+        )
         fitting = [text for text in pool if _text_fits(text, nodes)]
         return self.random.choice(fitting or TEXTS)
 
     def _number(self, nodes: list[dict[str, Any]], is_integer: bool) -> Any:
-        bounds = [node[key] for node in nodes for key in _BOUNDS if isinstance(node.get(key), (int, float))]
-        drawn = [*NUMBERS, *(bound + step for bound in bounds for step in (-1, 0, 1) if not isinstance(bound, bool))]
+        bounds = [
+            node[key]
+            for node in nodes
+            for key in _BOUNDS
+            if isinstance(node.get(key), (int, float))
+        ]
+        drawn = [
+            *NUMBERS,
+            *(
+                bound + step
+                for bound in bounds
+                for step in (-1, 0, 1)
+                if not isinstance(bound, bool)
+            ),
+        ]
         drawn = [item for item in drawn if not is_integer or item == int(item)]
         return self.random.choice([item for item in drawn if _number_fits(item, nodes)] or drawn)
 
     def _array(self, nodes: list[dict[str, Any]], depth: int) -> list[Any]:
         least = max((node.get("minItems", 0) for node in nodes), default=0)
         prefix = max((len(node.get("prefixItems", ())) for node in nodes), default=0)
-        listed = max((len(node["items"]) for node in nodes if isinstance(node.get("items"), list)), default=0)
+        listed = max(
+            (len(node["items"]) for node in nodes if isinstance(node.get("items"), list)), default=0
+        )
         wanted = max(prefix, listed)
         length = self.random.choice((wanted, wanted, wanted + 1, wanted - 1, wanted + 2, 0, 1))
         length = 0 if depth > _DEEPEST else max(length, 0)
@@ -213,9 +250,14 @@ class Values:
         return found
 
     def _object(self, nodes: list[dict[str, Any]], depth: int) -> dict[str, Any]:
-        required = dict.fromkeys(name for node in nodes for name in node.get("required", ()) if isinstance(name, str))
+        required = dict.fromkeys(
+            name for node in nodes for name in node.get("required", ()) if isinstance(name, str)
+        )
         named = [name for node in nodes for name in node.get("properties", {})]
-        wanted = [*required, *(name for name in named if self.random.random() < (0.6 if depth < 4 else 0.1))]
+        wanted = [
+            *required,
+            *(name for name in named if self.random.random() < (0.6 if depth < 4 else 0.1)),
+        ]
         patterns = [item for node in nodes for item in node.get("patternProperties", ())]
         others = [key for key in KEYS if any(re.search(pattern, key) for pattern in patterns)]
         is_map = any(isinstance(node.get("additionalProperties"), dict) for node in nodes)
@@ -257,8 +299,14 @@ def _unquoted(text: str) -> str:
 def _item_schemas(nodes: list[dict[str, Any]], index: int) -> list[Any]:
     found = []
     for node in nodes:
-        prefix = node["items"] if isinstance(node.get("items"), list) else node.get("prefixItems", [])
-        rest = node.get("additionalItems") if isinstance(node.get("items"), list) else node.get("items")
+        prefix = (
+            node["items"] if isinstance(node.get("items"), list) else node.get("prefixItems", [])
+        )
+        rest = (
+            node.get("additionalItems")
+            if isinstance(node.get("items"), list)
+            else node.get("items")
+        )
         if index < len(prefix):
             found.append(prefix[index])
         elif rest is not None:
@@ -273,7 +321,11 @@ def _field_schemas(nodes: list[dict[str, Any]], name: str) -> list[Any]:
     unevaluated: list[Any] = []
     for node in nodes:
         own = [node["properties"][name]] if name in node.get("properties", {}) else []
-        own += [inner for pattern, inner in node.get("patternProperties", {}).items() if re.search(pattern, name)]
+        own += [
+            inner
+            for pattern, inner in node.get("patternProperties", {}).items()
+            if re.search(pattern, name)
+        ]
         if not own and "additionalProperties" in node:
             own = [node["additionalProperties"]]
         found += own
@@ -306,14 +358,40 @@ def _text_fits(text: str, nodes: list[dict[str, Any]]) -> bool:
 def _number_fits(number: Any, nodes: list[dict[str, Any]]) -> bool:
     return all(
         node.get("minimum", -math.inf) <= number <= node.get("maximum", math.inf)
-        and (isinstance(node.get("exclusiveMinimum"), bool) or node.get("exclusiveMinimum", -math.inf) < number)
-        and (isinstance(node.get("exclusiveMaximum"), bool) or node.get("exclusiveMaximum", math.inf) > number)
+        and (
+            isinstance(node.get("exclusiveMinimum"), bool)
+            or node.get("exclusiveMinimum", -math.inf) < number
+        )
+        and (
+            isinstance(node.get("exclusiveMaximum"), bool)
+            or node.get("exclusiveMaximum", math.inf) > number
+        )
         and number % node.get("multipleOf", number or 1) == 0
         for node in nodes
     )
 
 
-_OTHERS = (None, True, False, 0, 1, 1.0, 5, "5", "", "a", "null", "[1]", '{"a": 1}', [], [1], {}, {"a": 1}, "true", 0.5)
+_OTHERS = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    1.0,
+    5,
+    "5",
+    "",
+    "a",
+    "null",
+    "[1]",
+    '{"a": 1}',
+    [],
+    [1],
+    {},
+    {"a": 1},
+    "true",
+    0.5,
+)
 
 
 def mutated(random: Random, value: Any) -> Any:
@@ -332,7 +410,11 @@ def mutated(random: Random, value: Any) -> Any:
         way = random.random()
         if way < 0.65:
             return [*value[:index], mutated(random, value[index]), *value[index + 1 :]]
-        return value[:index] + value[index + 1 :] if way < 0.8 else [*value, random.choice((value[index], *_OTHERS))]
+        return (
+            value[:index] + value[index + 1 :]
+            if way < 0.8
+            else [*value, random.choice((value[index], *_OTHERS))]
+        )
     if type(value) is int and random.random() < 0.3:
         return random.choice((float(value), str(value), value + 1, -value))
     return random.choice((*_OTHERS, [value], json.dumps(value)))

@@ -25,7 +25,22 @@ RESULTS = (
     "-0", "3", " padded ", "[]", "{}", '{"$ref": "#/x"}', '{"__type": "T"}', "Error [tool_error]: not one", "nothing\n", "Ünïcode \u0663",
     "Infinity", '{"output": "7"}', '{"error": "no error"}', "true\n", "\u00a0", '{"a": 9007199254740993}', '"', "{broken",
 )  # fmt: skip
-VALUES = ("x", "", 0, -1, 1.5, True, None, [], {}, [1, "2"], {"k": {"n": None}}, "1.10", 9007199254740993, "é\u0000")
+VALUES = (
+    "x",
+    "",
+    0,
+    -1,
+    1.5,
+    True,
+    None,
+    [],
+    {},
+    [1, "2"],
+    {"k": {"n": None}},
+    "1.10",
+    9007199254740993,
+    "é\u0000",
+)
 TOOLS = ("weather", "note", "measure")
 
 
@@ -76,7 +91,17 @@ class Writer:
         if self.used and self.chance(0.05):
             return self.random.choice(self.used)
         if self.chance(0.12):
-            odd = ("functions.x:0", "call|1", "a" * 70, "null", "c 1", "é1", "call_" + "b" * 40, "toolu/1", "1")
+            odd = (
+                "functions.x:0",
+                "call|1",
+                "a" * 70,
+                "null",
+                "c 1",
+                "é1",
+                "call_" + "b" * 40,
+                "toolu/1",
+                "1",
+            )
             return self.random.choice(odd) + str(self.number % 3)
         return self.own_id("".join(self.random.choices("abcdefghijkABCDEFGHIJK0123456789", k=9)))
 
@@ -86,11 +111,17 @@ class Writer:
     def arguments(self, name: str) -> Json:
         self.number += 1
         if name == "weather":
-            return {"city": f"{self.random.choice(WORDS)} {self.number}", "days": self.random.randrange(9)}
+            return {
+                "city": f"{self.random.choice(WORDS)} {self.number}",
+                "days": self.random.randrange(9),
+            }
         if name == "note":
             return {"text": f"{self.random.choice(RESULTS)} {self.number}"}
         if name == "measure":
-            return {"value": self.random.choice((1.5, -0.25, 3.0, 1e-7)), "unit": f"unit {self.number}"}
+            return {
+                "value": self.random.choice((1.5, -0.25, 3.0, 1e-7)),
+                "unit": f"unit {self.number}",
+            }
         return {"n": self.number, "odd": self.random.choice(VALUES)}
 
     def calls(self) -> list[dict[str, Json]]:
@@ -113,7 +144,11 @@ class Writer:
         if kind < 0.12:
             return {"texts": [self.random.choice(RESULTS)], "is_error": True}
         if kind < 0.22:
-            return {"texts": [self.text()], "image": PNG + self.data(), "is_error": self.chance(0.2)}
+            return {
+                "texts": [self.text()],
+                "image": PNG + self.data(),
+                "is_error": self.chance(0.2),
+            }
         if kind < 0.3:
             return {"texts": [self.text(), self.random.choice(RESULTS)]}
         if kind < 0.36:
@@ -141,7 +176,9 @@ class Writer:
         answered = [(call, self.result()) for call in calls]
         if kind < 0.05:  # the process was stopped
             *answered, (last, _) = answered
-            self.used = [call_id for call_id in self.used if call_id != last["id"]]  # else its result is anybody's
+            self.used = [
+                call_id for call_id in self.used if call_id != last["id"]
+            ]  # else its result is anybody's
         elif kind < 0.09:
             answered.append(answered[0])
         elif kind < 0.12:
@@ -175,7 +212,11 @@ class Writer:
 
 
 def _as_text(result: dict[str, Json]) -> str:
-    return json.dumps(result["json"], ensure_ascii=False) if "json" in result else "\n".join(result["texts"])
+    return (
+        json.dumps(result["json"], ensure_ascii=False)
+        if "json" in result
+        else "\n".join(result["texts"])
+    )
 
 
 class Chat(Writer):
@@ -208,7 +249,10 @@ class Chat(Writer):
     def image(self) -> Json:
         kind, data = self.random.choice((("image/png", PNG), ("image/jpeg", JPEG)))
         detail = {"detail": "low"} if self.chance(0.3) else {}
-        return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{_b64(data + self.data())}", **detail}}
+        return {
+            "type": "image_url",
+            "image_url": {"url": f"data:{kind};base64,{_b64(data + self.data())}", **detail},
+        }
 
     def image_url(self) -> Json:
         self.number += 1
@@ -222,7 +266,10 @@ class Chat(Writer):
         return {"type": "file", "file": {"filename": "a b.pdf", "file_data": data}}
 
     def audio(self) -> Json:
-        return {"type": "input_audio", "input_audio": {"data": _b64(b"RIFF" + self.data()), "format": "wav"}}
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": _b64(b"RIFF" + self.data()), "format": "wav"},
+        }
 
     def assistant(self, calls: list[dict[str, Json]]) -> None:
         message: dict[str, Json] = {"role": "assistant", "content": None}
@@ -254,11 +301,19 @@ class Chat(Writer):
 
     def call(self, call: dict[str, Json]) -> Json:
         if self.chance(self.custom):
-            return {"id": call["id"], "type": "custom", "custom": {"name": call["name"], "input": self.text()}}
+            return {
+                "id": call["id"],
+                "type": "custom",
+                "custom": {"name": call["name"], "input": self.text()},
+            }
         arguments = json.dumps(call["arguments"], ensure_ascii=self.chance(0.5))
         if self.chance(0.03):
             arguments = arguments[:-2]  # it was cut off
-        return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+        return {
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": call["name"], "arguments": arguments},
+        }
 
     def results(self, answered: list[tuple[dict[str, Json], dict[str, Json]]]) -> None:
         for call, result in answered:
@@ -271,7 +326,9 @@ class Chat(Writer):
             if call.get("is_legacy"):
                 self.messages.append({"role": "function", "name": call["name"], "content": text})
             else:
-                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+                self.messages.append(
+                    {"role": "tool", "tool_call_id": call["id"], "content": content}
+                )
 
 
 class Mistral(Chat):
@@ -309,9 +366,14 @@ class Mistral(Chat):
         if self.chance(0.15):
             thought = {"type": "thinking", "thinking": [{"type": "text", "text": self.text()}]}
             text = message["content"] or self.text()
-            message["content"] = [thought, *(text if isinstance(text, list) else [{"type": "text", "text": text}])]
+            message["content"] = [
+                thought,
+                *(text if isinstance(text, list) else [{"type": "text", "text": text}]),
+            ]
         if isinstance(message["content"], list):
-            message["content"] = [item for item in message["content"] if item["type"] != "refusal"] or self.text()
+            message["content"] = [
+                item for item in message["content"] if item["type"] != "refusal"
+            ] or self.text()
         if message.pop("refusal", None) is not None:
             message["content"] = self.text()
 
@@ -334,7 +396,9 @@ class Responses(Writer):
         if self.chance(0.5):
             self.made["instructions"] = text
         else:
-            self.messages.append({"role": self.random.choice(("system", "developer")), "content": text})
+            self.messages.append(
+                {"role": self.random.choice(("system", "developer")), "content": text}
+            )
 
     def user_text(self, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
@@ -343,7 +407,9 @@ class Responses(Writer):
         if self.chance(0.4):
             return self.user_text(self.text())
         kind = {"type": "message"} if self.chance(0.5) else {}
-        parts = self.few(self.text_part, self.text_part, self.image, self.image_url, self.file, self.file_url)
+        parts = self.few(
+            self.text_part, self.text_part, self.image, self.image_url, self.file, self.file_url
+        )
         return self.messages.append({**kind, "role": "user", "content": parts})
 
     def text_part(self) -> Json:
@@ -356,7 +422,11 @@ class Responses(Writer):
 
     def image_url(self) -> Json:
         self.number += 1
-        return {"type": "input_image", "image_url": f"https://example.org/{self.number}.png", "detail": "auto"}
+        return {
+            "type": "input_image",
+            "image_url": f"https://example.org/{self.number}.png",
+            "detail": "auto",
+        }
 
     def file(self) -> Json:
         data = f"data:application/pdf;base64,{_b64(PDF + self.data())}"
@@ -371,12 +441,22 @@ class Responses(Writer):
         if self.chance(0.3):
             summary = [{"type": "summary_text", "text": self.text()}]
             self.messages.append(
-                {"type": "reasoning", "id": f"rs_{self.number}", "summary": summary, "encrypted_content": "c2VjcmV0"}
+                {
+                    "type": "reasoning",
+                    "id": f"rs_{self.number}",
+                    "summary": summary,
+                    "encrypted_content": "c2VjcmV0",
+                }
             )
         if self.chance(0.1):
             action = {"type": "search", "query": "kettles"}
             self.messages.append(
-                {"type": "web_search_call", "id": f"ws_{self.number}", "status": "completed", "action": action}
+                {
+                    "type": "web_search_call",
+                    "id": f"ws_{self.number}",
+                    "status": "completed",
+                    "action": action,
+                }
             )
         if not calls or self.chance(0.3):
             self.messages.append(self.said())
@@ -386,13 +466,24 @@ class Responses(Writer):
             call["is_custom"] = self.chance(0.05)
             if call["is_custom"]:
                 self.messages.append(
-                    {"type": "custom_tool_call", "call_id": call["id"], "name": call["name"], "input": self.text()}
+                    {
+                        "type": "custom_tool_call",
+                        "call_id": call["id"],
+                        "name": call["name"],
+                        "input": self.text(),
+                    }
                 )
                 continue
             if self.chance(0.03):
                 arguments = arguments[:-2]  # it was cut off
             self.messages.append(
-                {"type": "function_call", **item, "call_id": call["id"], "name": call["name"], "arguments": arguments}
+                {
+                    "type": "function_call",
+                    **item,
+                    "call_id": call["id"],
+                    "name": call["name"],
+                    "arguments": arguments,
+                }
             )
 
     def said(self) -> Json:
@@ -402,7 +493,13 @@ class Responses(Writer):
         if self.chance(0.15):
             content = {"type": "refusal", "refusal": self.text()}
         elif self.chance(0.15):
-            cited = {"type": "url_citation", "url": "https://e.org", "title": "t", "start_index": 0, "end_index": 3}
+            cited = {
+                "type": "url_citation",
+                "url": "https://e.org",
+                "title": "t",
+                "start_index": 0,
+                "end_index": 3,
+            }
             content["annotations"] = [cited]
         return {
             "type": "message", "id": f"msg_{self.number}", "role": "assistant", "status": "completed", "content": [content]
@@ -455,11 +552,17 @@ class Anthropic(Writer):
 
     def image(self) -> Json:
         kind, data = self.random.choice((("image/png", PNG), ("image/jpeg", JPEG)))
-        return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": _b64(data + self.data())}}
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": kind, "data": _b64(data + self.data())},
+        }
 
     def image_url(self) -> Json:
         self.number += 1
-        return {"type": "image", "source": {"type": "url", "url": f"https://example.org/{self.number}.png"}}
+        return {
+            "type": "image",
+            "source": {"type": "url", "url": f"https://example.org/{self.number}.png"},
+        }
 
     def _document(self, source: Json) -> Json:
         title = {"title": "A title"} if self.chance(0.5) else {}
@@ -484,15 +587,24 @@ class Anthropic(Writer):
         if self.chance(0.05):
             blocks.append({"type": "redacted_thinking", "data": "cmVkYWN0ZWQ="})
         if self.chance(0.08):
-            search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "k"}}
-            blocks += [search, {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}]
+            search = {
+                "type": "server_tool_use",
+                "id": "srvtoolu_1",
+                "name": "web_search",
+                "input": {"query": "k"},
+            }
+            blocks += [
+                search,
+                {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+            ]
         if not calls and self.chance(0.2):
             self.messages.append({"role": "assistant", "content": self.text()})
             return
         if not calls or self.chance(0.4):
             blocks.append(self.said())
         blocks += [
-            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]} for call in calls
+            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
+            for call in calls
         ]
         if calls and self.chance(0.04):
             blocks.append(self.said())
@@ -520,7 +632,9 @@ class Anthropic(Writer):
         if text or self.chance(0.5):
             block["content"] = text
         if "image" in result or len(result.get("texts", ())) > 1 or (text and self.chance(0.2)):
-            block["content"] = [{"type": "text", "text": item} for item in result.get("texts", [text])]
+            block["content"] = [
+                {"type": "text", "text": item} for item in result.get("texts", [text])
+            ]
         if "image" in result:
             source = {"type": "base64", "media_type": "image/png", "data": _b64(result["image"])}
             block["content"].append({"type": "image", "source": source})
@@ -549,7 +663,13 @@ class Gemini(Writer):
 
     def user(self) -> None:
         parts = self.few(
-            self.text_part, self.text_part, self.text_part, self.image, self.file, self.file_url, self.audio
+            self.text_part,
+            self.text_part,
+            self.text_part,
+            self.image,
+            self.file,
+            self.file_url,
+            self.audio,
         )
         self.messages.append({"role": "user", "parts": parts})
 
@@ -569,7 +689,10 @@ class Gemini(Writer):
         self.number += 1
         video = {"videoMetadata": {"startOffset": "1s"}} if self.chance(0.3) else {}
         kind = "video/mp4" if video else "image/png"
-        return {"fileData": {"fileUri": f"https://example.org/{self.number}", "mimeType": kind}, **video}
+        return {
+            "fileData": {"fileUri": f"https://example.org/{self.number}", "mimeType": kind},
+            **video,
+        }
 
     def assistant(self, calls: list[dict[str, Json]]) -> None:
         parts: list[Json] = []
@@ -583,11 +706,15 @@ class Gemini(Writer):
         for at, call in enumerate(calls):
             own = {"id": call["id"]} if self.has_ids else {}
             signed = {"thoughtSignature": "c2lnbmVk"} if at == 0 and self.chance(0.6) else {}
-            parts.append({"functionCall": {**own, "name": call["name"], "args": call["arguments"]}, **signed})
+            parts.append(
+                {"functionCall": {**own, "name": call["name"], "args": call["arguments"]}, **signed}
+            )
         self.messages.append({"role": "model", "parts": parts})
 
     def results(self, answered: list[tuple[dict[str, Json], dict[str, Json]]]) -> None:
-        self.messages.append({"role": "user", "parts": [self.answer(call, result) for call, result in answered]})
+        self.messages.append(
+            {"role": "user", "parts": [self.answer(call, result) for call, result in answered]}
+        )
 
     def answer(self, call: dict[str, Json], result: dict[str, Json]) -> Json:
         own = {"id": call["id"]} if self.has_ids else {}
@@ -597,7 +724,9 @@ class Gemini(Writer):
             value = result["json"] if self.chance(0.5) else {key: result["json"]}
         response: dict[str, Json] = {**own, "name": call["name"], "response": value}
         if "image" in result:
-            response["parts"] = [{"inlineData": {"mimeType": "image/png", "data": _b64(result["image"])}}]
+            response["parts"] = [
+                {"inlineData": {"mimeType": "image/png", "data": _b64(result["image"])}}
+            ]
         return {"functionResponse": response}
 
 
@@ -617,21 +746,32 @@ class Bedrock(Writer):
         self.messages.append({"role": "user", "content": [{"text": text}]})
 
     def user(self) -> None:
-        blocks = self.few(self.text_part, self.text_part, self.text_part, self.image, self.document, self.guarded)
+        blocks = self.few(
+            self.text_part, self.text_part, self.text_part, self.image, self.document, self.guarded
+        )
         self.messages.append({"role": "user", "content": [self.text_part(), *blocks]})
 
     def text_part(self) -> Json:
         return {"text": self.text()}
 
     def image(self) -> Json:
-        return {"image": {"format": "png", "source": {"bytes": {"$bytes": _b64(PNG + self.data())}}}}
+        return {
+            "image": {"format": "png", "source": {"bytes": {"$bytes": _b64(PNG + self.data())}}}
+        }
 
     def document(self) -> Json:
         self.number += 1
         form, data = self.random.choice((("pdf", PDF), ("csv", b"a,b\n"), ("txt", b"words ")))
         context = {"context": self.text()} if self.chance(0.2) else {}
         source = {"bytes": {"$bytes": _b64(data + str(self.number).encode())}}
-        return {"document": {"format": form, "name": f"Document {self.number}", "source": source, **context}}
+        return {
+            "document": {
+                "format": form,
+                "name": f"Document {self.number}",
+                "source": source,
+                **context,
+            }
+        }
 
     def guarded(self) -> Json:
         return {"guardContent": {"text": {"text": self.text()}}}
@@ -639,13 +779,27 @@ class Bedrock(Writer):
     def assistant(self, calls: list[dict[str, Json]]) -> None:
         blocks: list[Json] = []
         if self.chance(0.2):
-            blocks.append({"reasoningContent": {"reasoningText": {"text": self.text(), "signature": "c2lnbmVk"}}})
+            blocks.append(
+                {
+                    "reasoningContent": {
+                        "reasoningText": {"text": self.text(), "signature": "c2lnbmVk"}
+                    }
+                }
+            )
         if not calls and self.chance(0.1):
-            blocks.append({"citationsContent": {"content": [{"text": self.text()}], "citations": [{"title": "t"}]}})
+            blocks.append(
+                {
+                    "citationsContent": {
+                        "content": [{"text": self.text()}],
+                        "citations": [{"title": "t"}],
+                    }
+                }
+            )
         elif not calls or self.chance(0.4):
             blocks.append({"text": self.text()})
         blocks += [
-            {"toolUse": {"toolUseId": call["id"], "name": call["name"], "input": call["arguments"]}} for call in calls
+            {"toolUse": {"toolUseId": call["id"], "name": call["name"], "input": call["arguments"]}}
+            for call in calls
         ]
         self.messages.append({"role": "assistant", "content": blocks})
 
@@ -659,7 +813,9 @@ class Bedrock(Writer):
         content: list[Json] = [{"json": result["json"]}] if "json" in result else []
         content += [{"text": item} for item in result.get("texts", ())]
         if "image" in result:
-            content.append({"image": {"format": "png", "source": {"bytes": {"$bytes": _b64(result["image"])}}}})
+            content.append(
+                {"image": {"format": "png", "source": {"bytes": {"$bytes": _b64(result["image"])}}}}
+            )
         status = {"status": "error"} if result.get("is_error") else {}
         return {"toolResult": {"toolUseId": call["id"], "content": content, **status}}
 

@@ -54,7 +54,11 @@ def facts_of(provider: str, request: dict[str, Json]) -> list[Fact]:
 
 
 def _beside(block: dict[str, Json], *known: str) -> dict[str, Json]:
-    return {key: block[key] for key in block if key not in known and block[key] not in (None, "", [], {}, False)}
+    return {
+        key: block[key]
+        for key in block
+        if key not in known and block[key] not in (None, "", [], {}, False)
+    }
 
 
 def _in_data(data: Json) -> bytes:
@@ -83,7 +87,12 @@ def _chat(message: dict[str, Json]) -> Iterator[Fact]:
     if role == "tool":
         pieces = list(_chat_content(content, role))
         yield Fact(
-            "result", "", role, name=message.get("name", ""), call_id=message.get("tool_call_id") or "", pieces=pieces
+            "result",
+            "",
+            role,
+            name=message.get("name", ""),
+            call_id=message.get("tool_call_id") or "",
+            pieces=pieces,
         )
         return
     for key in ("reasoning_content", "reasoning"):
@@ -101,12 +110,21 @@ def _chat(message: dict[str, Json]) -> Iterator[Fact]:
         function = call.get("function") or {}
         if not function:
             custom = call["custom"]
-            yield Fact("call", f"tool_calls[{at}]", role, custom["input"], custom["name"], call.get("id") or "")
+            yield Fact(
+                "call",
+                f"tool_calls[{at}]",
+                role,
+                custom["input"],
+                custom["name"],
+                call.get("id") or "",
+            )
             continue
         beside = _beside(call, "id", "type", "function", "index")
         arguments = _parsed(function.get("arguments"))
         call_id = call.get("id") or ""
-        yield Fact("call", f"tool_calls[{at}]", role, arguments, function["name"], call_id, beside=beside)
+        yield Fact(
+            "call", f"tool_calls[{at}]", role, arguments, function["name"], call_id, beside=beside
+        )
 
 
 def _chat_content(content: Json, role: str) -> Iterator[Fact]:
@@ -122,19 +140,35 @@ def _chat_piece(piece: dict[str, Json], path: str, role: str) -> Fact:
     if kind in ("text", "refusal"):
         return Fact("text", path, role, piece[kind], beside=_beside(piece, "type", kind))
     if kind == "image_url":
-        given = piece["image_url"] if isinstance(piece["image_url"], dict) else {"url": piece["image_url"]}
+        given = (
+            piece["image_url"]
+            if isinstance(piece["image_url"], dict)
+            else {"url": piece["image_url"]}
+        )
         return _media("image", _at_url(given["url"]), path, role, **_beside(given, "url"))
     if kind == "input_audio":
-        audio = piece["input_audio"] if isinstance(piece["input_audio"], dict) else {"data": piece["input_audio"]}
+        audio = (
+            piece["input_audio"]
+            if isinstance(piece["input_audio"], dict)
+            else {"data": piece["input_audio"]}
+        )
         return _media(
-            "audio", {"type": f"audio/{audio.get('format', 'wav')}", "data": _in_data(audio["data"])}, path, role
+            "audio",
+            {"type": f"audio/{audio.get('format', 'wav')}", "data": _in_data(audio["data"])},
+            path,
+            role,
         )
     if kind == "file" and "file_data" in piece.get("file", ()):
         return _media("file", _at_url(piece["file"]["file_data"]), path, role)
     if kind == "document_url":
         return _media("file", _at_url(piece["document_url"]), path, role)
     if kind == "thinking":
-        return Fact("reasoning", path, role, "".join(str(item.get("text", "")) for item in piece["thinking"]))
+        return Fact(
+            "reasoning",
+            path,
+            role,
+            "".join(str(item.get("text", "")) for item in piece["thinking"]),
+        )
     return Fact("own", path, role, piece)
 
 
@@ -171,10 +205,16 @@ def _item(item: dict[str, Json]) -> Iterator[Fact]:
     if kind == "message":
         role = "system" if item["role"] == "developer" else item["role"]
         content = item["content"]
-        for at, piece in enumerate([{"type": "input_text", "text": content}] if isinstance(content, str) else content):
-            yield _item_piece(piece, "content" if isinstance(content, str) else f"content[{at}]", role)
+        for at, piece in enumerate(
+            [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        ):
+            yield _item_piece(
+                piece, "content" if isinstance(content, str) else f"content[{at}]", role
+            )
     elif kind == "function_call":
-        yield Fact("call", "", "assistant", _parsed(item["arguments"]), item["name"], item["call_id"])
+        yield Fact(
+            "call", "", "assistant", _parsed(item["arguments"]), item["name"], item["call_id"]
+        )
     elif kind == "custom_tool_call":
         yield Fact("call", "", "assistant", item["input"], item["name"], item["call_id"])
     elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -183,7 +223,9 @@ def _item(item: dict[str, Json]) -> Iterator[Fact]:
         read = [_item_piece(piece, "", "tool") for piece in pieces]
         yield Fact("result", "", "tool", call_id=item["call_id"], pieces=read)
     elif kind == "reasoning":
-        yield Fact("reasoning", "", "assistant", " ".join(entry["text"] for entry in item["summary"]))
+        yield Fact(
+            "reasoning", "", "assistant", " ".join(entry["text"] for entry in item["summary"])
+        )
     else:
         yield Fact("own", "", "assistant", item)
 
@@ -230,16 +272,28 @@ def _block(block: dict[str, Json], path: str, role: str) -> Fact:
         pieces = [_block(item, "", "tool") for item in given]
         beside = _beside(block, "type", "tool_use_id", "content", "is_error")
         is_error = bool(block.get("is_error"))
-        return Fact("result", path, "tool", None, "", block["tool_use_id"], is_error, pieces, beside)
+        return Fact(
+            "result", path, "tool", None, "", block["tool_use_id"], is_error, pieces, beside
+        )
     source = block.get("source")
-    if kind in ("image", "document") and isinstance(source, dict) and source["type"] in ("base64", "url", "text"):
-        value = {"url": source["url"]} if source["type"] == "url" else {"type": source["media_type"]}
+    if (
+        kind in ("image", "document")
+        and isinstance(source, dict)
+        and source["type"] in ("base64", "url", "text")
+    ):
+        value = (
+            {"url": source["url"]} if source["type"] == "url" else {"type": source["media_type"]}
+        )
         if source["type"] == "base64":
             value["data"] = _in_data(source["data"])
         if source["type"] == "text":
             value["data"] = source["data"].encode()
         return _media(
-            "image" if kind == "image" else "file", value, path, role, **_beside(block, "type", "source", "title")
+            "image" if kind == "image" else "file",
+            value,
+            path,
+            role,
+            **_beside(block, "type", "source", "title"),
         )
     return Fact("own", path, role, block)
 
@@ -254,21 +308,49 @@ def _content(content: dict[str, Json]) -> Iterator[Fact]:
 
 
 def _part(part: dict[str, Json], path: str, role: str) -> Fact:
-    beside = _beside(part, "text", "functionCall", "functionResponse", "inlineData", "fileData", "thought")
+    beside = _beside(
+        part, "text", "functionCall", "functionResponse", "inlineData", "fileData", "thought"
+    )
     if call := part.get("functionCall"):
-        return Fact("call", path, role, call.get("args") or {}, call["name"], call.get("id", ""), beside=beside)
+        return Fact(
+            "call",
+            path,
+            role,
+            call.get("args") or {},
+            call["name"],
+            call.get("id", ""),
+            beside=beside,
+        )
     if response := part.get("functionResponse"):
         given = response["response"]
         is_error = given.keys() == {"error"}
-        value = next(iter(given.values())) if given.keys() in ({"output"}, {"error"}, {"result"}) else given
+        value = (
+            next(iter(given.values()))
+            if given.keys() in ({"output"}, {"error"}, {"result"})
+            else given
+        )
         kind = "text" if isinstance(value, str) else "json"
         pieces = [Fact(kind, "", "tool", value)]
         pieces += [_part(item, "", "tool") for item in response.get("parts") or ()]
-        return Fact("result", path, "tool", None, response["name"], response.get("id", ""), is_error, pieces, beside)
+        return Fact(
+            "result",
+            path,
+            "tool",
+            None,
+            response["name"],
+            response.get("id", ""),
+            is_error,
+            pieces,
+            beside,
+        )
     if "text" in part:
-        return Fact("reasoning" if part.get("thought") else "text", path, role, part["text"], beside=beside)
+        return Fact(
+            "reasoning" if part.get("thought") else "text", path, role, part["text"], beside=beside
+        )
     if data := part.get("inlineData"):
-        return _media("", {"type": data["mimeType"], "data": _in_data(data["data"])}, path, role, **beside)
+        return _media(
+            "", {"type": data["mimeType"], "data": _in_data(data["data"])}, path, role, **beside
+        )
     if file := part.get("fileData"):
         return _media("", {"url": file["fileUri"], "type": file["mimeType"]}, path, role, **beside)
     return Fact("own", path, role, part)
@@ -314,7 +396,10 @@ def _bedrock_media(kind: str, given: dict[str, Json], path: str, role: str) -> F
     if "text" in source:
         value = {"type": "text/plain", "data": source["text"].encode()}
     else:
-        value = {"type": _FORMS.get(given["format"]) or f"{kind}/{given['format']}", "data": _in_data(source["bytes"])}
+        value = {
+            "type": _FORMS.get(given["format"]) or f"{kind}/{given['format']}",
+            "data": _in_data(source["bytes"]),
+        }
     place = "file" if kind == "document" else kind
     return _media(place, value, path, role, **_beside(given, "format", "source", "name"))
 
@@ -333,8 +418,12 @@ _SYSTEMS: dict[str, Callable[[dict[str, Json]], Iterable[str]]] = {
     "openai-responses": lambda request: _texts(request.get("instructions")),
     "anthropic": lambda request: _texts(request.get("system")),
     "bedrock": lambda request: _texts(request.get("system")),
-    "gemini": lambda request: _texts((request.get("config") or {}).get("systemInstruction", {}).get("parts")),
-    "vertex": lambda request: _texts((request.get("config") or {}).get("systemInstruction", {}).get("parts")),
+    "gemini": lambda request: _texts(
+        (request.get("config") or {}).get("systemInstruction", {}).get("parts")
+    ),
+    "vertex": lambda request: _texts(
+        (request.get("config") or {}).get("systemInstruction", {}).get("parts")
+    ),
 }
 _READERS: dict[str, Callable[[dict[str, Json]], Iterable[Fact]]] = {
     "openai": _chat,

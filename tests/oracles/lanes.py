@@ -42,7 +42,11 @@ def cases() -> int:
 def kept(lane: str) -> list[Case]:
     """The cases that failed once: every run checks them first."""
     path = KEPT / f"{lane}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 def check_kept(lane: str, check: Check) -> None:
@@ -73,7 +77,9 @@ def check_drawn(lane: str, block: int, draw: Draw, check: Check) -> None:
     checked = tried = 0
     while checked < wanted:
         tried += 1
-        assert tried <= 20 * wanted + 100, f"{lane}: only {checked} of {tried} drawn cases were worth a check"
+        assert tried <= 20 * wanted + 100, (
+            f"{lane}: only {checked} of {tried} drawn cases were worth a check"
+        )
         case = draw(random)
         if case is None:
             continue
@@ -90,5 +96,8 @@ def check_drawn(lane: str, block: int, draw: Draw, check: Check) -> None:
 
 
 def _told(lane: str, found: list[tuple[Case, str]]) -> str:
-    shown = "\n".join(f"  {difference}\n    {json.dumps(case)[:2_000]}" for case, difference in found[:_MOST_SHOWN])
+    shown = "\n".join(
+        f"  {difference}\n    {json.dumps(case)[:2_000]}"
+        for case, difference in found[:_MOST_SHOWN]
+    )
     return f"lane {lane}, seed {seed()}: {len(found)} cases differ\n{shown}"

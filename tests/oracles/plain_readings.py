@@ -13,7 +13,16 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-_ANNOTATIONS = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+_ANNOTATIONS = {
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$comment",
+}
 _LEFT_OUT = object()
 _MOST = 32
 
@@ -76,7 +85,12 @@ class Readings:
         if "allOf" in meant or "$ref" in meant:
             raise UnknownError
         of_meant, of_sent = _branches(meant), _branches(sent)
-        if len(of_meant) > 1 or len(of_sent) > 1 or of_meant[0] is not meant or of_sent[0] is not sent:
+        if (
+            len(of_meant) > 1
+            or len(of_sent) > 1
+            or of_meant[0] is not meant
+            or of_sent[0] is not sent
+        ):
             return self.in_branches(of_meant, of_sent, value)
         if _is_json_text(sent):
             return self.json_text(meant, value)
@@ -85,7 +99,11 @@ class Readings:
         is_map = meant.get("type", "object") == "object" and "items" not in meant
         if is_map and isinstance(value, list) and "key" in _field(sent.get("items"), "properties"):
             return self.pairs(meant, sent["items"]["properties"], value, {})
-        if isinstance(value, dict) and "prefixItems" in meant and "item_1" in _field(sent, "properties"):
+        if (
+            isinstance(value, dict)
+            and "prefixItems" in meant
+            and "item_1" in _field(sent, "properties")
+        ):
             return self.places(meant, sent, value)
         if isinstance(value, dict):
             return self.fields(meant, sent, value)
@@ -96,10 +114,18 @@ class Readings:
     def in_branches(self, of_meant: list[Any], of_sent: list[Any], value: Any) -> list[Any]:
         found: list[Any] = []
         fitting = [sent for sent in of_sent if self.admits_sent(sent, value)]
-        for sent in fitting or [sent for sent in of_sent if _kind(value) == _field(sent, "type")] or of_sent[:1]:
+        for sent in (
+            fitting
+            or [sent for sent in of_sent if _kind(value) == _field(sent, "type")]
+            or of_sent[:1]
+        ):
             for meant in of_meant:
                 read = self.read(meant, sent, value)
-                found += [item for item in read if any(self.admits_meant(branch, item) for branch in of_meant)]
+                found += [
+                    item
+                    for item in read
+                    if any(self.admits_meant(branch, item) for branch in of_meant)
+                ]
         if not found and any(self.admits_meant(meant, value) for meant in of_meant):
             found.append(value)  # in the form of the function
         return _distinct(found)
@@ -117,10 +143,16 @@ class Readings:
     def pairs(self, meant: Any, pair: Any, value: Any, beside: dict[str, Any]) -> list[Any]:
         found: list[dict[str, Any]] = [dict(beside)]
         for item in value:
-            if not isinstance(item, dict) or item.keys() != {"key", "value"} or isinstance(item["key"], bool):
+            if (
+                not isinstance(item, dict)
+                or item.keys() != {"key", "value"}
+                or isinstance(item["key"], bool)
+            ):
                 return []
             is_integer = "integer" in str(_resolved(pair["key"], self.sent).get("type"))
-            if not isinstance(item["key"], str) and not (is_integer and isinstance(item["key"], int)):
+            if not isinstance(item["key"], str) and not (
+                is_integer and isinstance(item["key"], int)
+            ):
                 return []
             key = str(item["key"])
             if any(key in before for before in found):
@@ -132,13 +164,23 @@ class Readings:
     def places(self, meant: Any, sent: Any, value: dict[str, Any]) -> list[Any]:
         prefix = meant["prefixItems"]
         names = [f"item_{index + 1}" for index in range(len(prefix))]
-        if value.keys() - {*names, "rest"} or ("rest" in value and "rest" not in sent["properties"]):
+        if value.keys() - {*names, "rest"} or (
+            "rest" in value and "rest" not in sent["properties"]
+        ):
             return []
-        value = {key: item for key, item in value.items() if item is not None or not self.is_left_out(key)}
+        value = {
+            key: item
+            for key, item in value.items()
+            if item is not None or not self.is_left_out(key)
+        }
         rest = value.get("rest", [])
         if not isinstance(rest, list):
             return []
-        last = len(names) if rest else max((names.index(name) + 1 for name in names if name in value), default=0)
+        last = (
+            len(names)
+            if rest
+            else max((names.index(name) + 1 for name in names if name in value), default=0)
+        )
         found: list[Any] = [[]]
         for index, name in enumerate(names[:last]):
             if name in value:
@@ -149,7 +191,9 @@ class Readings:
                 return []
             found = [[*before, item] for before in found for item in items]
         for item in rest:
-            read = self.read(meant.get("items", True), sent["properties"]["rest"].get("items", True), item)
+            read = self.read(
+                meant.get("items", True), sent["properties"]["rest"].get("items", True), item
+            )
             found = [[*before, item] for before in found for item in read]
             if len(found) > _MOST:
                 raise UnknownError
@@ -157,9 +201,15 @@ class Readings:
 
     def fields(self, meant: Any, sent: Any, value: dict[str, Any]) -> list[Any]:
         named, shown = meant.get("properties", {}), sent.get("properties", {})
-        if meant is self.meant and list(shown) == ["arguments"] and "arguments" not in json.dumps(meant):
+        if (
+            meant is self.meant
+            and list(shown) == ["arguments"]
+            and "arguments" not in json.dumps(meant)
+        ):
             return (
-                self.read(meant, shown["arguments"], value["arguments"]) if value.keys() == {"arguments"} else [value]
+                self.read(meant, shown["arguments"], value["arguments"])
+                if value.keys() == {"arguments"}
+                else [value]
             )
         unknown = [name for name in shown if name not in named and not self.is_open(meant, name)]
         extras = next((name for name in unknown if name.startswith("additional_properties")), None)
@@ -176,13 +226,17 @@ class Readings:
             return list(found)
         if _is_json_text(shown[extras]):
             raise UnknownError  # a list of pairs within a text
-        pair = _field(_field(_resolved(_without_null(shown[extras]), self.sent), "items"), "properties")
+        pair = _field(
+            _field(_resolved(_without_null(shown[extras]), self.sent), "items"), "properties"
+        )
         if not isinstance(value[extras], list) or not pair:
             return []
         done: list[Any] = []
         for beside in found:
             read = self.pairs({**meant, "properties": {}}, pair, value[extras], beside)
-            done += [item for item in read if not {pair["key"] for pair in value[extras]} & named.keys()]
+            done += [
+                item for item in read if not {pair["key"] for pair in value[extras]} & named.keys()
+            ]
         return done
 
     def is_left_out(self, name: str) -> bool:
@@ -191,7 +245,9 @@ class Readings:
 
     def one_field(self, meant: Any, sent: Any, key: str, item: Any) -> list[Any]:
         inner, shown = self.field(meant, key), self.field(sent, key)
-        shown = True if shown is False else shown  # a field that was not sent is in the function's own form
+        shown = (
+            True if shown is False else shown
+        )  # a field that was not sent is in the function's own form
         if _says_left_out(shown, item):
             return [_LEFT_OUT]
         is_optional = key not in meant.get("required", ()) and all(
@@ -206,7 +262,11 @@ class Readings:
             if any(re.search(item, key) for item in meant.get("patternProperties", ())):
                 raise UnknownError
             return meant["properties"][key]
-        found = [inner for item, inner in meant.get("patternProperties", {}).items() if re.search(item, key)]
+        found = [
+            inner
+            for item, inner in meant.get("patternProperties", {}).items()
+            if re.search(item, key)
+        ]
         if len(found) > 1:
             raise UnknownError
         return found[0] if found else meant.get("additionalProperties", True)
@@ -220,7 +280,9 @@ class Readings:
         found: list[Any] = [[]]
         for index, item in enumerate(value):
             inner, shown = (_item(node, index) for node in (meant, sent))
-            found = [[*before, entry] for before in found for entry in self.read(inner, shown, item)]
+            found = [
+                [*before, entry] for before in found for entry in self.read(inner, shown, item)
+            ]
             if len(found) > _MOST:
                 raise UnknownError
         return found
@@ -231,13 +293,20 @@ def _admits(root: Any, known: dict[int, Any], node: Any, value: Any) -> bool:
         return node
     if id(node) not in known:
         definitions = {key: root[key] for key in ("$defs", "definitions") if key in root}
-        known[id(node)] = (Draft202012Validator({**node, **definitions}), node)  # which keeps the id
+        known[id(node)] = (
+            Draft202012Validator({**node, **definitions}),
+            node,
+        )  # which keeps the id
     return bool(known[id(node)][0].is_valid(value))
 
 
 def _resolved(node: Any, root: Any) -> Any:
     for _ in range(20):
-        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str) or node.keys() - _ANNOTATIONS - {"$ref"}:
+        if (
+            not isinstance(node, dict)
+            or not isinstance(node.get("$ref"), str)
+            or node.keys() - _ANNOTATIONS - {"$ref"}
+        ):
             return node
         target = root
         for step in node["$ref"].lstrip("#").split("/")[1:]:
@@ -248,10 +317,21 @@ def _resolved(node: Any, root: Any) -> Any:
 
 def _branches(node: Any) -> list[Any]:
     """The branches of a node; the node alone, where it has none."""
-    beside = {key: value for key, value in node.items() if key not in ("anyOf", "oneOf", "$defs", *_ANNOTATIONS)}
+    beside = {
+        key: value
+        for key, value in node.items()
+        if key not in ("anyOf", "oneOf", "$defs", *_ANNOTATIONS)
+    }
     for keyword in ("anyOf", "oneOf"):
         if keyword in node:
-            if beside.keys() & {"properties", "items", "prefixItems", "additionalProperties", "anyOf", "oneOf"}:
+            if beside.keys() & {
+                "properties",
+                "items",
+                "prefixItems",
+                "additionalProperties",
+                "anyOf",
+                "oneOf",
+            }:
                 raise UnknownError
             return list(node[keyword])
     if isinstance(node.get("type"), list):
@@ -299,8 +379,14 @@ def _choice(options: list[Any], value: Any) -> list[Any]:
     """The choices that a value may stand for: itself, or what its text says."""
     own = [option for option in options if json.dumps(option) == json.dumps(value)]
     if isinstance(value, str) and not own:
-        own = [option for option in options if not isinstance(option, str) and json.dumps(option) == value.rstrip("_")]
-        own = own or [option for option in options if value == json.dumps(option, separators=(",", ":"))]
+        own = [
+            option
+            for option in options
+            if not isinstance(option, str) and json.dumps(option) == value.rstrip("_")
+        ]
+        own = own or [
+            option for option in options if value == json.dumps(option, separators=(",", ":"))
+        ]
     return own or [value]
 
 

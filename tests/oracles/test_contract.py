@@ -32,7 +32,9 @@ from toolshape.contract import Diff, diff, diff_contracts, make_contract
 # A float with a whole value is a number, which our tools coerce to an integer.
 Judge: Any = extend(
     Draft202012Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: type(value) is int
+    ),
 )
 
 
@@ -50,7 +52,9 @@ class Shade(enum.Enum):
     GREEN = "g"
 
 
-Shade.__name__ = Shade.__qualname__ = "Colour"  # the same definition in a later version of the module
+Shade.__name__ = Shade.__qualname__ = (
+    "Colour"  # the same definition in a later version of the module
+)
 
 
 class Day(enum.Enum):
@@ -64,7 +68,9 @@ class Line(BaseModel):
     colour: Colour = Colour.RED
 
 
-Longer = create_model("Line", sku=(str, ...), quantity=(int, 1), colour=(Shade, Shade.RED), note=(str, ""))
+Longer = create_model(
+    "Line", sku=(str, ...), quantity=(int, 1), colour=(Shade, Shade.RED), note=(str, "")
+)
 Shorter = create_model("Line", sku=(str, Field(max_length=3)), quantity=(int, 2))
 
 
@@ -156,7 +162,10 @@ TYPES: dict[str, list[Any]] = {
     "Tree": [{"name": "a"}, {"name": "a", "children": [{"name": "b"}]}],
     "Words": [[], ["abc"]],
     "Counts": [{}, {"a": 5}],
-    "Annotated[Cat | Dog, Field(discriminator='kind')]": [{"kind": "cat"}, {"kind": "dog", "name": "abc"}],
+    "Annotated[Cat | Dog, Field(discriminator='kind')]": [
+        {"kind": "cat"},
+        {"kind": "dog", "name": "abc"},
+    ],
     "Cat | Dog": [{"kind": "cat", "lives": 5}, {"kind": "dog"}],
     "Cat": [{"kind": "cat"}],
     "tuple[int, str]": [[5, "abc"]],
@@ -183,7 +192,21 @@ WRAPPERS: dict[str, Callable[[Any, Any], Any]] = {
     },
     "RootModel[{}]": lambda value, _: value,
 }
-JUNK: list[Any] = [None, True, 0, 5, 0.5, "", "today", "5", [], ["today"], {}, {"a": 5}, {"sku": "abc"}]
+JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    5,
+    0.5,
+    "",
+    "today",
+    "5",
+    [],
+    ["today"],
+    {},
+    {"a": 5},
+    {"sku": "abc"},
+]
 FAMILIES = [
     [name for name, values in TYPES.items() if all(isinstance(value, kind) for value in values)]
     for kind in (str, (int, float), dict, list)
@@ -207,11 +230,17 @@ def built(parameters: list[Parameter], rest: str) -> Registry:
         kind = evaluated(parameter["type"])
         if parameter["optional"] and "default" not in parameter:
             kind = Optional[kind]
-        body[f"T{number}"] = Annotated[kind, Field(description=parameter["said"])] if parameter["said"] else kind
+        body[f"T{number}"] = (
+            Annotated[kind, Field(description=parameter["said"])] if parameter["said"] else kind
+        )
         default = f" = {parameter.get('default')!r}" if parameter["optional"] else ""
         written.append(f"{parameter['name']}: T{number}{default}")
     written += [f"**more: {rest}"] if rest else []
-    exec(f"def work({', '.join(written)}) -> str:\n    'Work.'\n    return ''", {**NAMES, **body}, body)
+    exec(
+        f"def work({', '.join(written)}) -> str:\n    'Work.'\n    return ''",
+        {**NAMES, **body},
+        body,
+    )
     return Registry([tool(body["work"])])
 
 
@@ -224,8 +253,17 @@ def a_type(chance: Random, choices: list[str] | None = None) -> str:
 
 
 def a_parameter(chance: Random, name: str) -> Parameter:
-    found: Parameter = {"name": name, "type": a_type(chance), "optional": chance.random() < 0.4, "said": ""}
-    if found["optional"] and found["type"] in ("str", "int", "Colour", "Literal[1, 2]") and chance.random() < 0.7:
+    found: Parameter = {
+        "name": name,
+        "type": a_type(chance),
+        "optional": chance.random() < 0.4,
+        "said": "",
+    }
+    if (
+        found["optional"]
+        and found["type"] in ("str", "int", "Colour", "Literal[1, 2]")
+        and chance.random() < 0.7
+    ):
         found["default"] = values_of(chance, found["type"])
         if found["type"] == "Colour":
             del found["default"]
@@ -269,7 +307,9 @@ def changed(chance: Random, old: list[Parameter]) -> list[Parameter]:
         parameter = chance.choice(new) if new else None
         match chance.randrange(9):
             case 0:
-                new.append({**a_parameter(chance, f"n{len(new)}"), "optional": chance.random() < 0.7})
+                new.append(
+                    {**a_parameter(chance, f"n{len(new)}"), "optional": chance.random() < 0.7}
+                )
             case 1 if parameter and len(new) > 1:
                 new.remove(parameter)
             case 2 if parameter:
@@ -310,11 +350,19 @@ def a_call(chance: Random, old: list[Parameter], new: list[Parameter], rest: str
     for parameter in old:
         if parameter["optional"] and chance.random() < 0.4:
             continue
-        source = later.get(parameter["name"], parameter["type"]) if chance.random() < 0.3 else parameter["type"]
-        call[parameter["name"]] = chance.choice(JUNK) if chance.random() < 0.1 else values_of(chance, source)
+        source = (
+            later.get(parameter["name"], parameter["type"])
+            if chance.random() < 0.3
+            else parameter["type"]
+        )
+        call[parameter["name"]] = (
+            chance.choice(JUNK) if chance.random() < 0.1 else values_of(chance, source)
+        )
     if rest and chance.random() < 0.5:
         # Names that the new tool has are no part of the contract of a tool that takes whatever else.
-        call["other" if rest == "Any" else chance.choice(["other", *later])] = chance.choice([5, "abc"])
+        call["other" if rest == "Any" else chance.choice(["other", *later])] = chance.choice(
+            [5, "abc"]
+        )
     return call
 
 
@@ -325,7 +373,10 @@ def drawn_definitions(chance: Random) -> Case | None:
     new = copy.deepcopy(old)
     for _ in range(chance.randint(1, 2)):
         rewrite(chance, new)
-    values = [a_value(chance, schema, schema, 0) for schema in itertools.islice(itertools.cycle([old, new]), 60)]
+    values = [
+        a_value(chance, schema, schema, 0)
+        for schema in itertools.islice(itertools.cycle([old, new]), 60)
+    ]
     return {
         "kind": "definitions",
         "old": old,
@@ -347,29 +398,51 @@ def a_schema(chance: Random, depth: int, definitions: Any) -> Any:  # noqa: C901
         case 2:
             return {"type": "string", "format": chance.choice(["date", "email", "uri", "uuid"])}
         case 3 | 4:
-            limits = [{}, {"minimum": 3}, {"maximum": 5}, {"multipleOf": 2}, {"exclusiveMinimum": 0}]
+            limits = [
+                {},
+                {"minimum": 3},
+                {"maximum": 5},
+                {"multipleOf": 2},
+                {"exclusiveMinimum": 0},
+            ]
             return {"type": chance.choice(["integer", "number"]), **chance.choice(limits)}
         case 5:
             return chance.choice(
-                [{"enum": ["a", "b", 5]}, {"enum": ["a"]}, {"const": "a"}, {"type": "string", "enum": ["a", "bb"]}]
+                [
+                    {"enum": ["a", "b", 5]},
+                    {"enum": ["a"]},
+                    {"const": "a"},
+                    {"type": "string", "enum": ["a", "bb"]},
+                ]
             )
         case 6:
             return {"type": chance.choice(["boolean", "null"])}
         case 7:
-            return {"type": chance.choice([["string", "null"], ["integer", "string"], ["array", "object"]])}
+            return {
+                "type": chance.choice(
+                    [["string", "null"], ["integer", "string"], ["array", "object"]]
+                )
+            }
         case 8:
             return chance.choice([{}, True])
         case 9:
             return an_array(chance, depth, definitions)
         case 10:
             key = chance.choice(["anyOf", "anyOf", "oneOf", "allOf"])
-            return {key: [a_schema(chance, depth + 1, definitions) for _ in range(chance.randint(1, 3))]}
+            return {
+                key: [a_schema(chance, depth + 1, definitions) for _ in range(chance.randint(1, 3))]
+            }
         case 11:
             kind = chance.choice([{"type": "string"}, {"type": "integer"}])
             inner = a_schema(chance, depth + 1, definitions)
             return {
                 **kind,
-                **chance.choice([{"not": inner}, {"if": inner, "then": {"maximum": 5}, "else": {"maxLength": 2}}]),
+                **chance.choice(
+                    [
+                        {"not": inner},
+                        {"if": inner, "then": {"maximum": 5}, "else": {"maxLength": 2}},
+                    ]
+                ),
             }
         case _:
             return an_object(chance, depth, definitions)
@@ -424,7 +497,15 @@ def rewrite(chance: Random, schema: Any) -> None:
         return
     keyword = chance.choice(list(node))
     match keyword:
-        case "minimum" | "maximum" | "minLength" | "maxLength" | "minItems" | "maxItems" | "exclusiveMinimum":
+        case (
+            "minimum"
+            | "maximum"
+            | "minLength"
+            | "maxLength"
+            | "minItems"
+            | "maxItems"
+            | "exclusiveMinimum"
+        ):
             node[keyword] += chance.choice([-1, 1, 2])
         case "required" | "enum" if len(node[keyword]) > 1:
             node[keyword] = node[keyword][1:]
@@ -441,7 +522,9 @@ def rewrite(chance: Random, schema: Any) -> None:
 def a_value(chance: Random, node: Any, root: Any, depth: int) -> Any:  # noqa: C901, PLR0912 - a line for each kind
     """A value that a schema probably admits."""
     if not isinstance(node, dict) or depth > 8 or chance.random() < 0.05:
-        return copy.deepcopy(chance.choice(["a", "bb", "abcd", 0, 5, 4, 2.5, None, True, [], ["a"], {}, {"a": 5}]))
+        return copy.deepcopy(
+            chance.choice(["a", "bb", "abcd", 0, 5, 4, 2.5, None, True, [], ["a"], {}, {"a": 5}])
+        )
     if "$ref" in node:
         return a_value(chance, root["$defs"][node["$ref"].rpartition("/")[2]], root, depth + 1)
     for key in ("anyOf", "oneOf", "allOf"):
@@ -454,7 +537,9 @@ def a_value(chance: Random, node: Any, root: Any, depth: int) -> Any:  # noqa: C
     kind = node.get("type", chance.choice(["string", "integer"]))
     match chance.choice(kind) if isinstance(kind, list) else kind:
         case "string":
-            return chance.choice(["", "a", "bb", "ccc", "abcd", "Q!", "2024-01-01", "a@example.com"])
+            return chance.choice(
+                ["", "a", "bb", "ccc", "abcd", "Q!", "2024-01-01", "a@example.com"]
+            )
         case "integer":
             return chance.choice([-1, 0, 1, 2, 3, 4, 5, 6])
         case "number":
@@ -465,10 +550,15 @@ def a_value(chance: Random, node: Any, root: Any, depth: int) -> Any:  # noqa: C
             return None
         case "array":
             first = [a_value(chance, each, root, depth + 1) for each in node.get("prefixItems", [])]
-            return first + [a_value(chance, node.get("items", {}), root, depth + 1) for _ in range(chance.randrange(4))]
+            return first + [
+                a_value(chance, node.get("items", {}), root, depth + 1)
+                for _ in range(chance.randrange(4))
+            ]
         case _:
             own = node.get("properties", {})
-            chosen = [name for name in own if name in node.get("required", []) or chance.random() < 0.6]
+            chosen = [
+                name for name in own if name in node.get("required", []) or chance.random() < 0.6
+            ]
             found = {name: a_value(chance, own[name], root, depth + 1) for name in chosen}
             if chance.random() < 0.2:
                 found[chance.choice(["other", "ab", "zzz"])] = chance.choice(["a", 5])
@@ -495,17 +585,28 @@ def refuses(tools: Registry, arguments: Any) -> bool:
 def checked(case: Case) -> str | None:
     try:
         return difference_of(case)
-    except RecursionError:  # a definition that refers to nothing but itself: the judge follows it for ever
+    except (
+        RecursionError
+    ):  # a definition that refers to nothing but itself: the judge follows it for ever
         return None
 
 
 def difference_of(case: Case) -> str | None:
     try:
         if case["kind"] == "tools":
-            old, new = (built(case[which], rest) for which, rest in zip(("old", "new"), case["rest"], strict=True))
+            old, new = (
+                built(case[which], rest)
+                for which, rest in zip(("old", "new"), case["rest"], strict=True)
+            )
         else:
             old, new = (
-                Registry([Tool.from_definition({"name": "work", "inputSchema": case[which]}, lambda **_: "")])
+                Registry(
+                    [
+                        Tool.from_definition(
+                            {"name": "work", "inputSchema": case[which]}, lambda **_: ""
+                        )
+                    ]
+                )
                 for which in ("old", "new")
             )
     except ToolshapeError:
@@ -545,10 +646,18 @@ def expanded(node: Any, root: Any, depth: int = 0) -> Any:
         target = root.get("$defs", {}).get(node["$ref"].rpartition("/")[2], {})
         beside = {key: value for key, value in node.items() if key != "$ref"}
         both = {**target, **beside} if isinstance(target, dict) else beside
-        return expanded(both, root, depth + ("$ref" not in both))  # a definition that only refers is no level
-    plain = {key: expanded(value, root, depth) for key, value in node.items() if key not in ("$defs", "properties")}
+        return expanded(
+            both, root, depth + ("$ref" not in both)
+        )  # a definition that only refers is no level
+    plain = {
+        key: expanded(value, root, depth)
+        for key, value in node.items()
+        if key not in ("$defs", "properties")
+    }
     if "properties" in node:
-        plain["properties"] = [[name, expanded(value, root, depth)] for name, value in node["properties"].items()]
+        plain["properties"] = [
+            [name, expanded(value, root, depth)] for name, value in node["properties"].items()
+        ]
     for key in ("required", "enum", "anyOf"):
         if isinstance(plain.get(key), list):
             plain[key] = sorted({json.dumps(each, sort_keys=True) for each in plain[key]})
@@ -560,14 +669,18 @@ def has_bounded_decimal(schema: Any) -> bool:
     if isinstance(schema, dict):
         bounds = {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
         branches = [branch for branch in schema.get("anyOf") or () if isinstance(branch, dict)]
-        is_bounded = any(branch.get("type") == "number" and branch.keys() & bounds for branch in branches)
-        return (is_bounded and any("pattern" in branch for branch in branches)) or has_bounded_decimal(
-            [*schema.values()]
+        is_bounded = any(
+            branch.get("type") == "number" and branch.keys() & bounds for branch in branches
         )
+        return (
+            is_bounded and any("pattern" in branch for branch in branches)
+        ) or has_bounded_decimal([*schema.values()])
     return isinstance(schema, list) and any(map(has_bounded_decimal, schema))
 
 
-def witnesses(changes: Diff, old: Registry, new: Registry, schemas: list[Any], *, is_live: bool) -> str | None:
+def witnesses(
+    changes: Diff, old: Registry, new: Registry, schemas: list[Any], *, is_live: bool
+) -> str | None:
     for change in changes.of("breaking"):
         if change.witness is None:
             return f"{change} has no witness"
@@ -577,7 +690,11 @@ def witnesses(changes: Diff, old: Registry, new: Registry, schemas: list[Any], *
             return f"the old tool refuses the witness of {change}"
         if is_live and not refuses(new, change.witness):
             return f"the new tool takes the witness of {change}"
-        if not is_live and Judge(schemas[1]).is_valid(change.witness) and not refuses(new, change.witness):
+        if (
+            not is_live
+            and Judge(schemas[1]).is_valid(change.witness)
+            and not refuses(new, change.witness)
+        ):
             return f"the new schema admits the witness of {change}"
     return None
 
@@ -600,11 +717,16 @@ def gives_unnamed(value: Any, old: Any, new: Any, roots: list[Any], depth: int =
     for item, other in itertools.product(branches(old), branches(new)):
         if (item is old) != (other is new) and gives_unnamed(value, item, other, roots, depth + 1):
             return True
-        if item is not old and other is not new and gives_unnamed(value, item, other, roots, depth + 1):
+        if (
+            item is not old
+            and other is not new
+            and gives_unnamed(value, item, other, roots, depth + 1)
+        ):
             return True
     if isinstance(value, list):
         return any(
-            gives_unnamed(each, item_at(old, at), item_at(new, at), roots, depth + 1) for at, each in enumerate(value)
+            gives_unnamed(each, item_at(old, at), item_at(new, at), roots, depth + 1)
+            for at, each in enumerate(value)
         )
     if not isinstance(value, dict):
         return False
@@ -612,7 +734,10 @@ def gives_unnamed(value: Any, old: Any, new: Any, roots: list[Any], depth: int =
     is_open = old.get("additionalProperties", True) in (True, {}) and (own or not depth)
     if is_open and any(name in others and name not in own for name in value):
         return True
-    return any(gives_unnamed(value[name], own.get(name), others.get(name), roots, depth + 1) for name in value)
+    return any(
+        gives_unnamed(value[name], own.get(name), others.get(name), roots, depth + 1)
+        for name in value
+    )
 
 
 def item_at(node: Any, at: int) -> Any:
@@ -639,7 +764,8 @@ def is_hidden(case: Case, schemas: list[Any]) -> bool:
     both = [schema.get("properties", {}) for schema in schemas]
     return any(
         parameter["type"] != types.get(parameter["name"], parameter["type"])
-        and expanded(both[0].get(parameter["name"]), schemas[0]) == expanded(both[1].get(parameter["name"]), schemas[1])
+        and expanded(both[0].get(parameter["name"]), schemas[0])
+        == expanded(both[1].get(parameter["name"]), schemas[1])
         for parameter in case["new"]
     )
 
@@ -654,7 +780,11 @@ def words(case: Case, changes: Diff) -> str | None:
             continue
         if before["said"] != after["said"] and (before["name"], "description") not in told:
             return f"another description of {before['name']} is not reported"
-        has_another = before["optional"] and after["optional"] and before.get("default") != after.get("default")
+        has_another = (
+            before["optional"]
+            and after["optional"]
+            and before.get("default") != after.get("default")
+        )
         if has_another and (before["name"], "default") not in told:
             return f"another default of {before['name']} is not reported"
     return None

@@ -17,7 +17,9 @@ from toolshape._families import available, get
 
 LANE = "definitions"
 TARGETS = [
-    (name, strict) for name in available() for strict in ((False, True) if get(name).schema.strict else (False,))
+    (name, strict)
+    for name in available()
+    for strict in ((False, True) if get(name).schema.strict else (False,))
 ]
 VALUES = 12  # of one schema
 
@@ -27,12 +29,15 @@ def _is_integer(_checker: Any, value: Any) -> bool:
 
 
 # Draft 4 said that 3.0 is no integer. No draft since has, and toolshape reads all of them alike.
-_DRAFT_4 = extend(Draft4Validator, type_checker=Draft4Validator.TYPE_CHECKER.redefine("integer", _is_integer))
+_DRAFT_4 = extend(
+    Draft4Validator, type_checker=Draft4Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+)
 
 
 # jsonschema 4.26 takes the keywords of an ``additionalProperties`` in 2019-09 for names of fields.
 _2019 = extend(
-    Draft201909Validator, {"unevaluatedProperties": Draft202012Validator.VALIDATORS["unevaluatedProperties"]}
+    Draft201909Validator,
+    {"unevaluatedProperties": Draft202012Validator.VALIDATORS["unevaluatedProperties"]},
 )
 _JUDGES: dict[Any, Any] = {Draft4Validator: _DRAFT_4, Draft201909Validator: _2019}
 
@@ -41,7 +46,9 @@ def judge_of(schema: Any) -> Any:
     """The validator of the dialect that a schema names."""
     found: Any = validator_for(schema, default=Draft202012Validator)
     # Without its name, since jsonschema takes the dialect's own validator again wherever it finds the name.
-    return _JUDGES.get(found, found)({key: value for key, value in schema.items() if key != "$schema"})
+    return _JUDGES.get(found, found)(
+        {key: value for key, value in schema.items() if key != "$schema"}
+    )
 
 
 class Made:
@@ -60,7 +67,9 @@ class Made:
         self.bound = Registry([self.tool]).bind("json-schema")
         self.canonical = Draft202012Validator(self.tool.input_schema)
         # A schema that speaks of fields is read as an object's, which refuses what the standard admits; a finding says so.
-        self.is_narrower = any("no type is declared" in finding.message for finding in self.tool.findings)
+        self.is_narrower = any(
+            "no type is declared" in finding.message for finding in self.tool.findings
+        )
 
     def run(self, **given: Any) -> str:
         """Keep what the function gets."""
@@ -78,7 +87,9 @@ def check(case: Case) -> str | None:
     """The difference between what a tool accepts and what its schema admits."""
     tool = made(json.dumps(case["schema"]))
     if tool.refused:  # a root that admits no object is no schema of arguments
-        is_no_object = "arguments must be an object" in tool.refused or tool.refused.endswith("admits nothing")
+        is_no_object = "arguments must be an object" in tool.refused or tool.refused.endswith(
+            "admits nothing"
+        )
         return None if is_no_object else tool.refused
     if "to" in case and (difference := exported(tool, *case["to"])):
         return difference
@@ -90,7 +101,10 @@ def check(case: Case) -> str | None:
         return f"the canonical schema says {not admitted} to {json.dumps(value)}: {json.dumps(tool.canonical.schema)}"
     tool.got.clear()
     [result] = tool.bound.dispatch({"name": "f", "arguments": json.dumps(value)})
-    if result.error is not None and result.error.code not in ("invalid_arguments", "malformed_arguments"):
+    if result.error is not None and result.error.code not in (
+        "invalid_arguments",
+        "malformed_arguments",
+    ):
         return f"{json.dumps(value)} ends as {result.error.code}: {result.text}"
     if not result.ok:
         is_wrong = admitted and not is_narrowed

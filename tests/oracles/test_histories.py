@@ -20,16 +20,33 @@ from lanes import check_drawn, check_kept, in_blocks
 
 from toolshape import Conversation, HistoryError, Registry, tool
 
-judges = pytest.importorskip("judges", reason="the SDKs' types are the judges: they need the extra sdks")
+judges = pytest.importorskip(
+    "judges", reason="the SDKs' types are the judges: they need the extra sdks"
+)
 
 LANE = "histories"
 TARGETS = (*PROVIDERS, *PROVIDERS, "vertex", "cohere", "ollama")
 OPEN = {"open_turn", "last_is_assistant"}
-MARKED = ("openai", "openai-responses", "mistral", "cohere", "ollama")  # which have no flag for errors
+MARKED = (
+    "openai",
+    "openai-responses",
+    "mistral",
+    "cohere",
+    "ollama",
+)  # which have no flag for errors
 REASONING = {"foreign_reasoning", "refused_reasoning", "reasoning_alone", "item_id"}
-SPEAKING = {"user_after_result", "first_is_assistant", "call_placement", "media_as_text", "media_in_result"}
+SPEAKING = {
+    "user_after_result",
+    "first_is_assistant",
+    "call_placement",
+    "media_as_text",
+    "media_in_result",
+}
 REORDERED = {"late_result", "text_after_call", "system_moved", "system_between"}
-NEW_CHUNKS = ("thinking", "document_url")  # mistralai has them, mistral-common's reading of OpenAI's messages does not
+NEW_CHUNKS = (
+    "thinking",
+    "document_url",
+)  # mistralai has them, mistral-common's reading of OpenAI's messages does not
 # The forms of ids that are refused, with the evidence, stand in docs/histories.md.
 IDS = {
     "openai": r"(?s).{1,40}", "openai-responses": r"(?s).{1,64}", "anthropic": r"[a-zA-Z0-9_-]+", "gemini": r"(?s).*",
@@ -114,7 +131,9 @@ def _first_difference(one: dict[str, Any], other: dict[str, Any]) -> str:
         if first == second:
             continue
         if isinstance(first, list) and isinstance(second, list):
-            at = next((at for at, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), None)
+            at = next(
+                (at for at, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), None
+            )
             if at is not None:
                 return f"{key}[{at}] was {str(first[at])[:400]}, is {str(second[at])[:400]}"
             return f"{key} had {len(first)} entries, has {len(second)}"
@@ -172,7 +191,11 @@ def _repaired(a: str, stored: dict[str, Any], model: str | None) -> str | None:
 
 def _refused(provider: str, request: dict[str, Any], what: str) -> str | None:
     """What the judges of a provider say against a request."""
-    sent = {key: value for key, value in request.items() if key not in ("tools", "model", "modelId", "config")}
+    sent = {
+        key: value
+        for key, value in request.items()
+        if key not in ("tools", "model", "modelId", "config")
+    }
     try:
         if provider == "mistral" and any(_has_new_chunks(message) for message in sent["messages"]):
             judges.JUDGES["mistral"](sent)
@@ -224,13 +247,18 @@ def _carried(
 def _is_named(fact: Fact, repairs: Sequence[Any], rules: Iterable[str]) -> bool:
     """Whether a repair names a fact: at its place, or at its whole message."""
     return any(
-        repair.rule in rules and (fact.path == repair.path or fact.path.startswith(f"{repair.path}."))
+        repair.rule in rules
+        and (fact.path == repair.path or fact.path.startswith(f"{repair.path}."))
         for repair in repairs
     )
 
 
 def _ids_are_taken(b: str, sent: list[Fact]) -> str | None:
-    ids = [fact.call_id for fact in sent if fact.kind == "call" and not fact.path.endswith(".function_call")]
+    ids = [
+        fact.call_id
+        for fact in sent
+        if fact.kind == "call" and not fact.path.endswith(".function_call")
+    ]
     for call_id in ids:
         if not re.fullmatch(IDS.get(b, ".*"), call_id):
             return f"the id {call_id!r} is of a form that is refused"
@@ -250,9 +278,15 @@ def _pairs(facts: list[Fact]) -> list[tuple[Fact, Fact | None]]:
             found.append([fact, None, turn])
         elif fact.kind == "result":
             waiting = [pair for pair in found if pair[1] is None and _answers(fact, pair[0])]
-            last = found if not fact.call_id else waiting  # without an id only the last turn's calls can be meant
+            last = (
+                found if not fact.call_id else waiting
+            )  # without an id only the last turn's calls can be meant
             if not waiting and fact.call_id:  # a result may have an id where its call has none
-                waiting = last = [pair for pair in found if pair[1] is None and not pair[0].call_id and pair[2] == turn]
+                waiting = last = [
+                    pair
+                    for pair in found
+                    if pair[1] is None and not pair[0].call_id and pair[2] == turn
+                ]
             first = next((pair for pair in waiting if pair[2] == last[-1][2]), None)
             if first is not None:
                 first[1] = fact
@@ -311,7 +345,11 @@ def _nothing_is_added(said: list[Fact], sent: list[Fact], repairs: Sequence[Any]
     texts = [*(fact.value for fact in said if fact.kind == "text" and fact.value), *beside]
     texts.sort(key=len, reverse=True)
     for fact in sent:
-        rest = fact.value if fact.kind == "text" and not fact.value.startswith("From the result of ") else ""
+        rest = (
+            fact.value
+            if fact.kind == "text" and not fact.value.startswith("From the result of ")
+            else ""
+        )
         for text in texts:
             rest = rest.replace(text, "")
         if rest.strip() and not any(repair.rule in SPEAKING for repair in repairs):
@@ -328,14 +366,22 @@ def _media(said: list[Fact], sent: list[Fact], repairs: Sequence[Any]) -> str | 
     """Each image, file and sound is found as what it is, or named."""
     there = _all_media(sent)
     for fact in said:
-        for medium in [fact] if fact.kind == "media" else [piece for piece in fact.pieces if piece.kind == "media"]:
+        for medium in (
+            [fact]
+            if fact.kind == "media"
+            else [piece for piece in fact.pieces if piece.kind == "media"]
+        ):
             found = [other for other in there if _is_one(medium.value, other.value)]
             wrong = next((other.name for other in found if not _fits(medium, other.name)), None)
             if wrong is not None:
                 return f"the medium {str(medium.value)[:80]} at {fact.path} is sent as {wrong}"
-            if found or _is_named(fact, repairs, {"media_as_text", "media_in_result", "foreign_part"}):
+            if found or _is_named(
+                fact, repairs, {"media_as_text", "media_in_result", "foreign_part"}
+            ):
                 continue
-            if fact.kind == "result" and _is_named(fact, repairs, {"orphan_result", "duplicate_result"}):
+            if fact.kind == "result" and _is_named(
+                fact, repairs, {"orphan_result", "duplicate_result"}
+            ):
                 continue
             return f"the medium {str(medium.value)[:80]} at {fact.path} is lost, or another"
     return None
@@ -345,9 +391,15 @@ def _is_one(medium: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two media are one: the same URL, or the same bytes of one type; Anthropic has all texts as plain ones."""
     if "url" in medium or "url" in other:
         return medium.get("url") == other.get("url")
-    if "image/*" in (medium["type"], other["type"]):  # Ollama's, whose bytes alone say what they are
+    if "image/*" in (
+        medium["type"],
+        other["type"],
+    ):  # Ollama's, whose bytes alone say what they are
         kind = "image/png" if medium["data"].startswith(b"\x89PNG") else "image/jpeg"
-        return medium["data"] == other["data"] and {medium["type"], other["type"]} <= {"image/*", kind}
+        return medium["data"] == other["data"] and {medium["type"], other["type"]} <= {
+            "image/*",
+            kind,
+        }
     is_plain = medium["type"].startswith("text/") and other["type"] == "text/plain"
     return medium["data"] == other["data"] and (medium["type"] == other["type"] or is_plain)
 
@@ -355,10 +407,16 @@ def _is_one(medium: dict[str, Any], other: dict[str, Any]) -> bool:
 def _fits(medium: Fact, place: str) -> bool:
     """Whether a medium may be sent as an image, a file or a sound; there is no place for video but Gemini's."""
     kind = medium.value.get("type", "").partition("/")[0] or medium.name
-    return not place or not kind or place == {"image": "image", "audio": "audio", "video": "none"}.get(kind, "file")
+    return (
+        not place
+        or not kind
+        or place == {"image": "image", "audio": "audio", "video": "none"}.get(kind, "file")
+    )
 
 
-def _calls(a: str, said: list[Fact], b: str, sent: list[Fact], repairs: Sequence[Any]) -> str | None:
+def _calls(
+    a: str, said: list[Fact], b: str, sent: list[Fact], repairs: Sequence[Any]
+) -> str | None:
     """Each call is found with its arguments, and with its result; a result without a call is named."""
     there = _pairs(sent)
     pairs = _pairs(said)
@@ -372,7 +430,9 @@ def _calls(a: str, said: list[Fact], b: str, sent: list[Fact], repairs: Sequence
         if result is None:
             if not _is_named(call, repairs, {"unanswered_call"}):
                 return f"the call at {call.path} has no result, which nothing names"
-        elif (difference := _result(a, result, b, answer)) and not _is_named(result, repairs, {"empty_error"}):
+        elif (difference := _result(a, result, b, answer)) and not _is_named(
+            result, repairs, {"empty_error"}
+        ):
             return f"the result at {result.path}: {difference}"
     paired = {id(result) for _, result in pairs}
     for fact in said:
@@ -429,12 +489,22 @@ def _result(a: str, result: Fact, b: str, answer: Fact | None) -> str | None:
 
 
 def _only_value(value: Any, sent: list[Any]) -> str | None:
-    if isinstance(value, str) and not value.strip():  # for which some take a space, and some nothing
-        return None if all(isinstance(other, str) and not other.strip() for other in sent) else f"{value!r} is {sent}"
+    if (
+        isinstance(value, str) and not value.strip()
+    ):  # for which some take a space, and some nothing
+        return (
+            None
+            if all(isinstance(other, str) and not other.strip() for other in sent)
+            else f"{value!r} is {sent}"
+        )
     if len(sent) != 1:
         return f"one value {str(value)[:80]!r} is {len(sent)}: {str(sent)[:200]}"
     if isinstance(value, str):
-        return None if sent[0] == value and isinstance(sent[0], str) else f"the text {value[:80]!r} is {sent[0]!r}"
+        return (
+            None
+            if sent[0] == value and isinstance(sent[0], str)
+            else f"the text {value[:80]!r} is {sent[0]!r}"
+        )
     return None if _is_value(value, sent[0]) else f"the value {value} is {sent[0]!r}"
 
 
@@ -447,23 +517,43 @@ def _is_value(value: Any, other: Any) -> bool:
     return False
 
 
-def _the_rest(said: list[Fact], sent: list[Fact], request: dict[str, Any], repairs: Sequence[Any]) -> str | None:
+def _the_rest(
+    said: list[Fact], sent: list[Fact], request: dict[str, Any], repairs: Sequence[Any]
+) -> str | None:
     """Reasoning, what only the provider knows, and what stands beside: it is there, or named."""
     wire = json.dumps(request, default=str)
     texts = [fact.value for fact in sent if fact.kind == "text"]
     thoughts = [fact.value for fact in sent if fact.kind == "reasoning"]
     for fact in said:
-        if fact.kind == "reasoning" and fact.value not in thoughts and not _is_named(fact, repairs, REASONING):
+        if (
+            fact.kind == "reasoning"
+            and fact.value not in thoughts
+            and not _is_named(fact, repairs, REASONING)
+        ):
             return f"the reasoning at {fact.path} is left out, which nothing names"
-        if fact.kind == "reasoning" and fact.value.strip() and any(fact.value in text for text in texts):
+        if (
+            fact.kind == "reasoning"
+            and fact.value.strip()
+            and any(fact.value in text for text in texts)
+        ):
             return f"the reasoning at {fact.path} became a text"
         is_here = fact.kind == "own" and json.dumps(fact.value, default=str) in wire
-        if fact.kind == "own" and not is_here and not _is_named(fact, repairs, {"foreign_part", "media_as_text"}):
+        if (
+            fact.kind == "own"
+            and not is_here
+            and not _is_named(fact, repairs, {"foreign_part", "media_as_text"})
+        ):
             return f"{str(fact.value)[:120]} at {fact.path} is left out, which nothing names"
         for key, value in fact.beside.items():
             is_here = json.dumps(value, default=str) in wire
-            is_item = _is_named(fact, repairs, {"foreign_part"})  # of Responses: the part may be named by its item
-            if not is_here and not is_item and not any(fact.path == repair.path for repair in repairs):
+            is_item = _is_named(
+                fact, repairs, {"foreign_part"}
+            )  # of Responses: the part may be named by its item
+            if (
+                not is_here
+                and not is_item
+                and not any(fact.path == repair.path for repair in repairs)
+            ):
                 return f"{key!r} beside {fact.path} is left out, which nothing names"
     return None
 

@@ -50,7 +50,9 @@ DEFAULTS = ["None", "[]", "{}", "5", "'x'", "set()", "MISSING"]
 
 
 @functools.lru_cache(maxsize=4_000)
-def _case_of(annotation: str, default: str | None, approve: bool) -> tuple[Tool[..., Any], list[Any], Any, Any] | None:
+def _case_of(
+    annotation: str, default: str | None, approve: bool
+) -> tuple[Tool[..., Any], list[Any], Any, Any] | None:
     """The tool with one parameter of this type, what it got last, pydantic's judge and jsonschema's."""
     got: list[Any] = []
     try:
@@ -80,7 +82,11 @@ def _with_sets_of_any(schema: Any) -> Any:
         return [_with_sets_of_any(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _with_sets_of_any(value) for key, value in schema.items() if key != "uniqueItems" or value is not True}
+    return {
+        key: _with_sets_of_any(value)
+        for key, value in schema.items()
+        if key != "uniqueItems" or value is not True
+    }
 
 
 def _content(validator: Any, schema: Any, text: Any, _: Any) -> Iterator[Any]:
@@ -102,7 +108,9 @@ def _no_json(word: str) -> Any:
     raise ValueError(word)
 
 
-_JUDGE: Any = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"contentSchema": _content})
+_JUDGE: Any = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, {"contentSchema": _content}
+)
 
 
 def draw(random: Random) -> Case | None:
@@ -150,7 +158,9 @@ def _changed(text: str, random: Random) -> str:
     if isinstance(value, list) and value:
         items = [json.dumps(item) for item in value]
         place = random.randrange(len(items))
-        items[place : place + random.randrange(2)] = [random.choice((other, _changed(items[place], random)))]
+        items[place : place + random.randrange(2)] = [
+            random.choice((other, _changed(items[place], random)))
+        ]
         return "[" + ", ".join(items) + "]"
     return json.dumps(text) if random.random() < 0.3 else other
 
@@ -171,7 +181,9 @@ def check(case: Case) -> str | None:
         if difference is not None:
             return difference
     return (
-        _again(case, subject, result, given, got) if case["way"] == "call" else _edited(case, arguments, result, given)
+        _again(case, subject, result, given, got)
+        if case["way"] == "call"
+        else _edited(case, arguments, result, given)
     )
 
 
@@ -209,12 +221,16 @@ def _taken(case: Case, given: Any, judge: Any, schema: Any) -> str | None:
         if same(given, value) or _excused(case, OTHER) or not _is_exact(case["text"]):
             return None
         return f"ran with {given!r:.200}, where pydantic gives {value!r:.200}"
-    if _excused(case, TAKEN) or not _is_exact(case["text"]):  # pydantic has only the float of a number
+    if _excused(case, TAKEN) or not _is_exact(
+        case["text"]
+    ):  # pydantic has only the float of a number
         return None
     return f"ran with {given!r:.200}, which pydantic refuses"
 
 
-def _again(case: Case, subject: Tool[..., Any], result: Result, given: Any, got: list[Any]) -> str | None:
+def _again(
+    case: Case, subject: Tool[..., Any], result: Result, given: Any, got: list[Any]
+) -> str | None:
     """The tool takes its own ``Result.arguments``, and its function gets the same."""
     if _excused(case, AGAIN):
         return None
@@ -224,14 +240,20 @@ def _again(case: Case, subject: Tool[..., Any], result: Result, given: Any, got:
     except (TypeError, ValueError) as error:
         return f"the arguments of the result are no JSON ({error}): {shown!r:.200}"
     if SECRETS.search(case["annotation"]):
-        return f"the arguments show a secret: {text:.200}" if re.search("hunter2|424242", text) else None
+        return (
+            f"the arguments show a secret: {text:.200}"
+            if re.search("hunter2|424242", text)
+            else None
+        )
     if _excused(case, AGAIN):
         return None
     again = _called(subject, text, got)
     if not again.ok:
         return f"refuses its own arguments {text:.200}: {again.text}"
     return (
-        None if same(given, got[0]) else f"got {given!r:.200}, and {got[0]!r:.200} from its own arguments {text:.200}"
+        None
+        if same(given, got[0])
+        else f"got {given!r:.200}, and {got[0]!r:.200} from its own arguments {text:.200}"
     )
 
 
@@ -240,13 +262,19 @@ def _edited(case: Case, arguments: str, result: Result, given: Any) -> str | Non
     made = _case_of(case["annotation"], case["default"], True)
     assert made is not None
     subject, got, _, _ = made
-    plan = Registry([subject]).plan({"name": subject.name, "arguments": arguments}, provider="json-schema")
+    plan = Registry([subject]).plan(
+        {"name": subject.name, "arguments": arguments}, provider="json-schema"
+    )
     [waits] = plan.pending
     shown = json.dumps(waits.arguments)
     if waits.arguments != result.arguments:
         return f"pending shows {shown:.200}, the result {result.arguments!r:.200}"
     if SECRETS.search(case["annotation"]):
-        return f"the arguments show a secret: {shown:.200}" if re.search("hunter2|424242", shown) else None
+        return (
+            f"the arguments show a secret: {shown:.200}"
+            if re.search("hunter2|424242", shown)
+            else None
+        )
     if _excused(case, AGAIN) or not _is_exact(case["text"]):
         return None
     try:
@@ -258,7 +286,11 @@ def _edited(case: Case, arguments: str, result: Result, given: Any) -> str | Non
     [ran] = plan.run()
     if not ran.ok:
         return f"the edited call failed: {ran.text}"
-    return None if same(given, got[0]) else f"got {given!r:.200}, and {got[0]!r:.200} after an edit with {shown:.200}"
+    return (
+        None
+        if same(given, got[0])
+        else f"got {given!r:.200}, and {got[0]!r:.200} after an edit with {shown:.200}"
+    )
 
 
 def _is_plain(text: str) -> bool:
@@ -274,7 +306,9 @@ def _is_exact(text: str) -> bool:
     """Whether floats hold the numbers of the text: others are refused where a type is not known to take them."""
     numbers: list[bool] = []
     value = json.loads(
-        text, parse_float=lambda number: numbers.append(_holds(number)), parse_int=_count_digits(numbers)
+        text,
+        parse_float=lambda number: numbers.append(_holds(number)),
+        parse_int=_count_digits(numbers),
     )
     return all(numbers) and (not isinstance(value, str) or not _is_plain(value) or _is_exact(value))
 
@@ -301,7 +335,8 @@ _NUMERIC = re.compile(r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*")
 _FORMATS = jsonschema.FormatChecker(())
 _FORMATS.checks("date", raises=ValueError)(
     lambda value: (
-        not isinstance(value, str) or ("-" in value and datetime.date.fromisoformat(value[:10]) is not None)
+        not isinstance(value, str)
+        or ("-" in value and datetime.date.fromisoformat(value[:10]) is not None)
     )  # since Python 3.11 it reads 20261123
 )
 for _name in ("date-time", "time", "duration"):
@@ -310,12 +345,17 @@ for _name in ("date-time", "time", "duration"):
 
 @_FORMATS.checks("base64", raises=ValueError)
 def _is_base64(value: Any) -> bool:
-    return not isinstance(value, str) or base64.b64decode(value.encode("ascii"), validate=True) is not None
+    return (
+        not isinstance(value, str)
+        or base64.b64decode(value.encode("ascii"), validate=True) is not None
+    )
 
 
 @_FORMATS.checks("base64url", raises=ValueError)
 def _is_base64url(value: Any) -> bool:
-    return not isinstance(value, str) or _is_base64(re.sub("[+/]", "!", value).replace("-", "+").replace("_", "/"))
+    return not isinstance(value, str) or _is_base64(
+        re.sub("[+/]", "!", value).replace("-", "+").replace("_", "/")
+    )
 
 
 def _is_valid(schema: Any, text: str, *, checks_formats: bool = False) -> bool:
@@ -328,7 +368,11 @@ def _is_valid(schema: Any, text: str, *, checks_formats: bool = False) -> bool:
 
 def same(one: Any, other: Any) -> bool:
     """Whether a function could not tell two values apart."""
-    if isinstance(one, Iterator) or isinstance(other, Iterator) or type(one).__name__ == "ValidatorIterator":
+    if (
+        isinstance(one, Iterator)
+        or isinstance(other, Iterator)
+        or type(one).__name__ == "ValidatorIterator"
+    ):
         return True
     if type(other).__name__ == "ValidatorIterator":
         return same(one, list(other))
@@ -372,9 +416,12 @@ REFUSED: Gaps = {
 }
 """Annotations whose tool refuses more."""
 OTHER: Gaps = {
-    **dict.fromkeys(("ByPath", "ByIndex"), "the schema has the field's own name, which pydantic does not know"),
     **dict.fromkeys(
-        ("decimal.Decimal, str", "fractions.Fraction, str"), "a text that is not a number as JSON writes it is a text"
+        ("ByPath", "ByIndex"), "the schema has the field's own name, which pydantic does not know"
+    ),
+    **dict.fromkeys(
+        ("decimal.Decimal, str", "fractions.Fraction, str"),
+        "a text that is not a number as JSON writes it is a text",
     ),
 }
 """Annotations whose function gets another value than pydantic gives."""
@@ -392,7 +439,9 @@ def _excused(case: Case, gaps: Gaps) -> bool:
 def test_every_annotation_makes_a_tool() -> None:
     """Every annotation of the list is drawn: none is left out in silence."""
     assert [
-        annotation for annotation in ANNOTATIONS if not _is_tool(annotation, None) and annotation not in NO_TOOLS
+        annotation
+        for annotation in ANNOTATIONS
+        if not _is_tool(annotation, None) and annotation not in NO_TOOLS
     ] == []
     assert len(ANNOTATIONS) >= 130
 

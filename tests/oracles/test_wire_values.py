@@ -44,17 +44,25 @@ _NOT_SAID = {
 FUNCTIONS = {
     name: case.function
     for name, case in zoo.CASES.items()
-    if name not in _NOT_SAID and "generator" not in name and name != "lazy_list"  # which count to what they are given
+    if name not in _NOT_SAID
+    and "generator" not in name
+    and name != "lazy_list"  # which count to what they are given
 }
 
 
 def _by_pydantic(case: zoo.Case) -> Any:
     """What calls a function as pydantic reads its signature; ``None`` where that is not how a tool is called."""
-    if not inspect.isfunction(case.function) or inspect.iscoroutinefunction(inspect.unwrap(case.function)):
+    if not inspect.isfunction(case.function) or inspect.iscoroutinefunction(
+        inspect.unwrap(case.function)
+    ):
         return None
     try:
         called = pydantic.validate_call(case.function)
-        return called if _same_object(called(**json.loads(json.dumps(case.arguments))), case.seen) else None
+        return (
+            called
+            if _same_object(called(**json.loads(json.dumps(case.arguments))), case.seen)
+            else None
+        )
     except (pydantic.ValidationError, pydantic_core.SchemaError, TypeError):
         return None
 
@@ -85,10 +93,15 @@ class Shown:
         self.has_unions = not {"anyOf", "oneOf"}.isdisjoint(_words(self.meant))
         self.bound = Registry([self.tool]).bind(provider, strict=strict)
         self.wire_name, self.sent = _entry(self.bound.export())
-        if "x-not-sent" in self.sent:  # Gemini is sent no schema where a tool has no field: what it takes is undecided
+        if (
+            "x-not-sent" in self.sent
+        ):  # Gemini is sent no schema where a tool has no field: what it takes is undecided
             self.sent["additionalProperties"] = self.meant.get("additionalProperties", True)
+            self.sent["$defs"] = self.meant.get("$defs", {})
         self.admitted = Draft202012Validator(self.sent)
-        left_out = {entry.path for entry in self.bound.report() if "null means omitted" in entry.note}
+        left_out = {
+            entry.path for entry in self.bound.report() if "null means omitted" in entry.note
+        }
         self.readings = Readings(self.meant, self.sent, left_out)
         self.losses = [entry for entry in self.bound.report() if entry.severity != "mapped_back"]
         self.ambiguous = "look alike" in str(self.bound.report())
@@ -132,7 +145,9 @@ def _entry(exported: list[Any]) -> tuple[str, Any]:
         [entry] = entry["functionDeclarations"]
     entry = entry.get("function") or entry.get("toolSpec") or entry
     keys = ("parameters", "parametersJsonSchema", "input_schema", "inputSchema")
-    schema = next((entry[key] for key in keys if key in entry), {"type": "object", "x-not-sent": True})
+    schema = next(
+        (entry[key] for key in keys if key in entry), {"type": "object", "x-not-sent": True}
+    )
     schema = json.loads(schema) if isinstance(schema, str) else schema.get("json", schema)
     return entry["name"], in_2020_12(schema)
 
@@ -191,7 +206,11 @@ def body(family: str, name: str, arguments: Any) -> Any:
             "role": "ROLE_ASSISTANT", "tool_calls": [{"id": "call_1", "function": function}]
         }}]},
     }  # fmt: skip
-    openai = {"choices": [{"message": {"role": "assistant", "tool_calls": calls}, "finish_reason": "tool_calls"}]}
+    openai = {
+        "choices": [
+            {"message": {"role": "assistant", "tool_calls": calls}, "finish_reason": "tool_calls"}
+        ]
+    }
     return bodies[family]() if family in bodies else openai
 
 
@@ -229,12 +248,17 @@ def check_wire(found: Shown, value: Any) -> str | None:
     readings, is_admitted = found.read(value), bool(found.admitted.is_valid(value))
     found.got.clear()
     [result] = found.bound.dispatch(body(found.bound.provider.family, found.wire_name, value))
-    if result.error is not None and result.error.code not in ("invalid_arguments", "malformed_arguments"):
+    if result.error is not None and result.error.code not in (
+        "invalid_arguments",
+        "malformed_arguments",
+    ):
         return f"{json.dumps(value)} ends as {result.error.code}: {result.text}"
     if result.ok:
         return _wrongly_taken(found, value, readings, result)
     readings = [
-        reading for reading in readings or () if found.judge.is_valid(reading) and found.canonical.is_valid(reading)
+        reading
+        for reading in readings or ()
+        if found.judge.is_valid(reading) and found.canonical.is_valid(reading)
     ]
     if is_admitted and readings and not found.ambiguous:
         return f"{json.dumps(value)} means {json.dumps(readings[0])}, and is refused: {result.text}"
@@ -262,7 +286,11 @@ def closed(node: Any, is_value: bool = True) -> Any:
     if not isinstance(node, dict):
         return node
     # What depends on a condition is described, and the fields of it are not sent.
-    found = {key: inner for key, inner in node.items() if key not in ("if", "then", "else", "dependentSchemas")}
+    found = {
+        key: inner
+        for key, inner in node.items()
+        if key not in ("if", "then", "else", "dependentSchemas")
+    }
     for keyword in _VALUES:
         if keyword in node:
             found[keyword] = closed(node[keyword])
@@ -306,7 +334,9 @@ def _arguments(message: Any) -> Any:
     for key in ("arguments", "input", "args"):
         if key in message:
             return json.loads(message[key]) if isinstance(message[key], str) else message[key]
-    return next((found for item in message.values() if (found := _arguments(item)) is not None), None)
+    return next(
+        (found for item in message.values() if (found := _arguments(item)) is not None), None
+    )
 
 
 def _wrongly_taken(found: Shown, value: Any, readings: list[Any] | None, result: Any) -> str | None:
@@ -317,7 +347,9 @@ def _wrongly_taken(found: Shown, value: Any, readings: list[Any] | None, result:
     if result.coercions or readings is None or found.ambiguous:
         return None
     if not found.name:
-        if any(same(got, reading) for reading in readings) or (same(got, value) and _is_canonical(found, value)):
+        if any(same(got, reading) for reading in readings) or (
+            same(got, value) and _is_canonical(found, value)
+        ):
             return None
         return f"{json.dumps(value)} ran as {json.dumps(got)}, and means {json.dumps(readings)}"
     if not readings:
@@ -435,16 +467,25 @@ def twice(random: Random, value: Any) -> Any:
     value = json.loads(json.dumps(value))
 
     def look(inner: Any) -> None:
-        if isinstance(inner, list) and inner and isinstance(inner[0], dict) and inner[0].keys() == {"key", "value"}:
+        if (
+            isinstance(inner, list)
+            and inner
+            and isinstance(inner[0], dict)
+            and inner[0].keys() == {"key", "value"}
+        ):
             lists.append(inner)
-        for item in inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ():
+        for item in (
+            inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
+        ):
             look(item)
 
     look(value)
     if not lists:
         return mutated(random, value)
     pairs = random.choice(lists)
-    pairs.append({"key": pairs[0]["key"], "value": random.choice((pairs[0]["value"], 1, "a", None))})
+    pairs.append(
+        {"key": pairs[0]["key"], "value": random.choice((pairs[0]["value"], 1, "a", None))}
+    )
     return value
 
 

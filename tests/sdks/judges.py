@@ -72,7 +72,9 @@ def _cohere(request: dict[str, Any]) -> None:
 
 
 def _ollama(request: dict[str, Any]) -> None:
-    for message in _copy_messages(request["messages"]):  # as the client does: it wraps images, and validates
+    for message in _copy_messages(
+        request["messages"]
+    ):  # as the client does: it wraps images, and validates
         assert isinstance(message, ollama.Message)
 
 
@@ -94,7 +96,11 @@ def mistral_common(request: dict[str, Any], version: str) -> None:
 @functools.cache
 def _converse() -> Any:
     model = botocore.loaders.Loader().load_service_model("bedrock-runtime", "service-2")
-    return botocore.model.ServiceModel(model, "bedrock-runtime").operation_model("Converse").input_shape
+    return (
+        botocore.model.ServiceModel(model, "bedrock-runtime")
+        .operation_model("Converse")
+        .input_shape
+    )
 
 
 def _bedrock(request: dict[str, Any]) -> None:

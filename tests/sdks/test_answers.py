@@ -63,10 +63,12 @@ def asking(provider: str, output: Output[Any]) -> dict[str, Any]:
 
 def written(provider: str, output: Output[Any], canonical: Any) -> str:
     """An answer as a model writes it: in the form of the schema that was sent."""
-    from toolshape._output import record_of_output
-    from toolshape._wire.outputs import output_to_wire
+    from toolshape._answers.export import output_to_wire
+    from toolshape._answers.output import record_of_output
 
-    out = output_to_wire(output.bind(provider).provider, record_of_output(output).spec, "auto").lens.out
+    out = output_to_wire(
+        output.bind(provider).provider, record_of_output(output).spec, "auto"
+    ).lens.out
     return json.dumps(canonical if out is None else out(canonical))
 
 
@@ -150,23 +152,43 @@ def test_the_helpers_of_the_sdks_read_the_same():
     invoice = Invoice(**INVOICE)
     with Fake("openai") as fake:
         fake.says(text)
-        parsed = openai_client(fake.url).chat.completions.parse(response_format=Invoice, **question("openai"))
-        assert parsed.choices[0].message.parsed == Output(Invoice).bind("openai").read(parsed).unwrap() == invoice
+        parsed = openai_client(fake.url).chat.completions.parse(
+            response_format=Invoice, **question("openai")
+        )
+        assert (
+            parsed.choices[0].message.parsed
+            == Output(Invoice).bind("openai").read(parsed).unwrap()
+            == invoice
+        )
     with Fake("openai-responses") as fake:
         fake.says(text)
-        response = openai_client(fake.url).responses.parse(text_format=Invoice, **question("openai-responses"))
-        assert response.output_parsed == Output(Invoice).bind("openai-responses").read(response).unwrap() == invoice
+        response = openai_client(fake.url).responses.parse(
+            text_format=Invoice, **question("openai-responses")
+        )
+        assert (
+            response.output_parsed
+            == Output(Invoice).bind("openai-responses").read(response).unwrap()
+            == invoice
+        )
     with Fake("anthropic") as fake:
         fake.says(text)
         message = anthropic_client(fake.url).messages.parse(
             max_tokens=9, output_format=Invoice, **question("anthropic")
         )
-        assert message.parsed_output == Output(Invoice).bind("anthropic").read(message).unwrap() == invoice
+        assert (
+            message.parsed_output
+            == Output(Invoice).bind("anthropic").read(message).unwrap()
+            == invoice
+        )
     with Fake("mistral") as fake:
         fake.says(text)
-        completion = mistral_client(fake.url).chat.parse(response_format=Invoice, **question("mistral"))
+        completion = mistral_client(fake.url).chat.parse(
+            response_format=Invoice, **question("mistral")
+        )
         assert (
-            completion.choices[0].message.parsed == Output(Invoice).bind("mistral").read(completion).unwrap() == invoice
+            completion.choices[0].message.parsed
+            == Output(Invoice).bind("mistral").read(completion).unwrap()
+            == invoice
         )
 
 

@@ -76,7 +76,10 @@ def test_two_calls_and_an_answer(provider):
             fake.says("Done.")
             place = fake.url if ask is CLIENTS[provider] else fake
             results = TOOLS.bind(provider).dispatch(ask(place, asking(provider)))
-            assert [(result.call.name, result.ok) for result in results] == [("one", True), ("two", False)]
+            assert [(result.call.name, result.ok) for result in results] == [
+                ("one", True),
+                ("two", False),
+            ]
             assert results.finish == "tool_calls"
             ask(place, going_on(provider, results))
             fake.assert_done()
@@ -115,7 +118,10 @@ def test_bodies_as_the_provider_sends_them(provider):
             body.setdefault("metrics", {"latencyMs": 1})
         fake.replays(body)
         results = TOOLS.bind(provider).dispatch(CLIENTS[provider](fake.url, asking(provider)))
-        assert [(result.call.wire_name, result.ok) for result in results] == [("one", True), ("two", False)]
+        assert [(result.call.wire_name, result.ok) for result in results] == [
+            ("one", True),
+            ("two", False),
+        ]
         assert results.finish_raw == row.finish
 
 
@@ -133,7 +139,15 @@ CLASSES = {
     "groq": {400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError", 503: "InternalServerError"},
 }  # fmt: skip
 CLASSES["openai-responses"] = CLASSES["openai"]
-KINDS = {400: "request", 401: "auth", 403: "auth", 422: "request", 429: "rate", 503: "overloaded", 529: "overloaded"}
+KINDS = {
+    400: "request",
+    401: "auth",
+    403: "auth",
+    422: "request",
+    429: "rate",
+    503: "overloaded",
+    529: "overloaded",
+}
 
 
 @EVERY
@@ -189,8 +203,12 @@ def test_a_connection_that_breaks_is_the_clients_error(provider):
 def asynchronous(provider: str, fake: Fake) -> Any:
     """An async client without a socket."""
     if provider == "openai":
-        return sdk("openai").AsyncOpenAI(base_url="http://x.invalid", api_key="k", http_client=fake.async_client())
-    return sdk("anthropic").AsyncAnthropic(base_url="http://x.invalid", api_key="k", http_client=fake.async_client())
+        return sdk("openai").AsyncOpenAI(
+            base_url="http://x.invalid/v1", api_key="k", http_client=fake.async_client()
+        )
+    return sdk("anthropic").AsyncAnthropic(
+        base_url="http://x.invalid", api_key="k", http_client=fake.async_client()
+    )
 
 
 async def _called(client: Any, request: Any) -> Any:
@@ -223,13 +241,21 @@ def test_asynchronously(provider):
 
 
 ENVIRONMENTS = {
-    "openai": ("openai", "OpenAI", lambda client: client.chat.completions.create(**question("openai"))),
+    "openai": (
+        "openai",
+        "OpenAI",
+        lambda client: client.chat.completions.create(**question("openai")),
+    ),
     "anthropic": (
         "anthropic",
         "Anthropic",
         lambda client: client.messages.create(max_tokens=9, **question("anthropic")),
     ),
-    "gemini": ("google.genai", "Client", lambda client: client.models.generate_content(**question("gemini"))),
+    "gemini": (
+        "google.genai",
+        "Client",
+        lambda client: client.models.generate_content(**question("gemini")),
+    ),
     "groq": ("groq", "Groq", lambda client: client.chat.completions.create(**question("groq"))),
     "ollama": ("ollama", "Client", lambda client: client.chat(**question("ollama"))),
 }
@@ -265,22 +291,24 @@ def test_bedrock_finds_the_fake_by_its_variables(monkeypatch):
         for key, value in fake.env.items():
             monkeypatch.setenv(key, value)
         fake.says("Here.")
-        sdk("botocore.session").get_session().create_client("bedrock-runtime").converse(**question("bedrock"))
+        sdk("botocore.session").get_session().create_client("bedrock-runtime").converse(
+            **question("bedrock")
+        )
         fake.assert_done()
 
 
 def test_cohere_finds_the_fake_by_its_variables():
     """It reads them when it is imported."""
     sdk("cohere")
-    script = (
-        "import cohere; print(cohere.ClientV2().chat(model='m', messages=[{'role': 'user', 'content': 'x'}]).message)"
-    )
+    script = "import cohere; print(cohere.ClientV2().chat(model='m', messages=[{'role': 'user', 'content': 'x'}]).message)"
     with Fake("cohere") as fake:
         fake.says("Here.")
         import subprocess
 
         env = {**os.environ, **fake.env}
-        subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, capture_output=True, env=env)
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", script], check=True, capture_output=True, env=env
+        )
         fake.assert_done()
 
 
@@ -289,13 +317,18 @@ def test_the_framing_is_awss():
     buffer = sdk("botocore.eventstream").EventStreamBuffer()
     fake = Fake("bedrock")
     fake.says("Hello.")
-    reply = fake._handle("POST", "/model/m/converse-stream", json.dumps({**question("bedrock")}).encode())
+    reply = fake._handle(
+        "POST", "/model/m/converse-stream", json.dumps({**question("bedrock")}).encode()
+    )
     for chunk in reply.chunks:
         buffer.add_data(chunk)
     first, *_ = messages = list(buffer)
     assert json.loads(first.payload) == {"role": "assistant"}
     assert first.headers[":event-type"] == "messageStart"
-    assert [message.headers[":event-type"] for message in messages][-2:] == ["messageStop", "metadata"]
+    assert [message.headers[":event-type"] for message in messages][-2:] == [
+        "messageStop",
+        "metadata",
+    ]
 
 
 MCP_SERVER = """
@@ -339,11 +372,16 @@ def test_mcp(tmp_path, mode):
     client = sdk("mcp.client.client")
     stdio = sdk("mcp.client.stdio")
     (tmp_path / "server.py").write_text(
-        MCP_SERVER.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1])]), encoding="utf-8"
+        MCP_SERVER.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1])]),
+        encoding="utf-8",
     )
-    path = os.pathsep.join([str(Path(toolshape.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join(
+        [str(Path(toolshape.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    )
     parameters = stdio.StdioServerParameters(
-        command=sys.executable, args=[str(tmp_path / "server.py")], env={**os.environ, "PYTHONPATH": path}
+        command=sys.executable,
+        args=[str(tmp_path / "server.py")],
+        env={**os.environ, "PYTHONPATH": path},
     )
 
     async def run():
@@ -356,7 +394,11 @@ def test_mcp(tmp_path, mode):
     tools, right, wrong = asyncio.run(run())
     assert [entry.name for entry in tools] == ["one", "two"]
     assert tools[0].input_schema == one.input_schema
-    assert (right.is_error, right.structured_content, right.content[0].text) == (False, {"result": "one"}, "one")
+    assert (right.is_error, right.structured_content, right.content[0].text) == (
+        False,
+        {"result": "one"},
+        "one",
+    )
     assert wrong.is_error
     assert "internal reason" in wrong.content[0].text
     shown = Registry()

@@ -47,13 +47,19 @@ JUDGED = [name for name in CLIENTS if name != "groq"]  # its messages are OpenAI
 def asked(conversation: Conversation, provider: str, fake: Fake) -> Any:
     """Ask a provider to go on, by its own client, once others have judged what it is sent."""
     request = conversation.request(provider, model="m")
-    judged(provider, {key: value for key, value in request.items() if key not in ("tools", "model", "config")})
+    judged(
+        provider,
+        {key: value for key, value in request.items() if key not in ("tools", "model", "config")},
+    )
     return conversation.dispatch(CLIENTS[provider](fake.url, request))
 
 
 def replayed(fake: Fake, provider: str) -> None:
     """Script the row of a provider, as its client takes it."""
-    cost = {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}
+    cost = {
+        "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+        "metrics": {"latencyMs": 1},
+    }
     fake.replays({**ROW[provider].response, **(cost if provider == "bedrock" else {})})
 
 
@@ -83,7 +89,9 @@ def test_a_conversation_goes_on_everywhere(begins):
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if get(row.provider).histories is not None], ids=lambda row: row.provider
+    "row",
+    [row for row in ROWS if get(row.provider).histories is not None],
+    ids=lambda row: row.provider,
 )
 def test_what_was_dispatched_is_sent_as_its_turn(row):
     """The writer of histories writes what ``turn`` does, to the byte, for every provider."""
@@ -99,20 +107,36 @@ def test_what_was_dispatched_is_sent_as_its_turn(row):
 def sdk_objects() -> Iterator[tuple[str, Any, Any]]:
     """(provider, messages of its SDK, the same as dicts)."""
     chat = sdk("openai").types.chat
-    call = {"id": "call_1", "type": "function", "function": {"name": "one", "arguments": '{"x": 1}'}}
+    call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "one", "arguments": '{"x": 1}'},
+    }
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     yield "openai", [chat.ChatCompletionMessage.model_validate(message)], [message]
     item = {"type": "function_call", "call_id": "call_1", "name": "one", "arguments": '{"x": 1}'}
-    yield "openai-responses", [sdk("openai").types.responses.ResponseFunctionToolCall.model_validate(item)], [item]
+    yield (
+        "openai-responses",
+        [sdk("openai").types.responses.ResponseFunctionToolCall.model_validate(item)],
+        [item],
+    )
     use = {"type": "tool_use", "id": "toolu_1", "name": "one", "input": {"x": 1}}
     block = sdk("anthropic").types.ToolUseBlock.model_validate(use)
-    yield "anthropic", [{"role": "assistant", "content": [block]}], [{"role": "assistant", "content": [use]}]
+    yield (
+        "anthropic",
+        [{"role": "assistant", "content": [block]}],
+        [{"role": "assistant", "content": [use]}],
+    )
     part = {"functionCall": {"name": "one", "args": {"x": 1}}}
     content = {"role": "model", "parts": [part]}
     yield "gemini", [sdk("google.genai.types").Content.model_validate(content)], [content]
     models = sdk("mistralai.client").models
     yield "mistral", [models.AssistantMessage.model_validate(message)], [message]
-    spoken = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "one", "arguments": {"x": 1}}}]}
+    spoken = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": {"name": "one", "arguments": {"x": 1}}}],
+    }
     yield "ollama", [sdk("ollama").Message.model_validate(spoken)], [spoken]
     yield (
         "cohere",
@@ -129,7 +153,9 @@ def test_objects_of_the_sdks_are_read():
         assert len(read) == len(expected) == 1
         [call] = [part for part in read[0].parts if isinstance(part, ToolCallPart)]
         [same] = [part for part in expected[0].parts if isinstance(part, ToolCallPart)]
-        assert (call.name, call.arguments, call.id) == (same.name, same.arguments, same.id), provider
+        assert (call.name, call.arguments, call.id) == (same.name, same.arguments, same.id), (
+            provider
+        )
         assert read[0].role == "assistant"
         conversation = Conversation(TOOLS)
         conversation.user("Go.")
@@ -149,20 +175,28 @@ def built() -> Iterator[tuple[str, list[Any]]]:
     yield (
         "mistral",
         [
-            models.UserMessage(content=[models.TextChunk(text="Ask."), models.ImageURLChunk(image_url=PIECE)]),
-            models.AssistantMessage(tool_calls=[models.ToolCall(id="abcdefgh1", function=function)]),
+            models.UserMessage(
+                content=[models.TextChunk(text="Ask."), models.ImageURLChunk(image_url=PIECE)]
+            ),
+            models.AssistantMessage(
+                tool_calls=[models.ToolCall(id="abcdefgh1", function=function)]
+            ),
             models.ToolMessage(content="Told.", tool_call_id="abcdefgh1", name="one"),
         ],
     )
     cohere = sdk("cohere")
-    call = cohere.ToolCallV2(id="c1", function=cohere.ToolCallV2Function(name="one", arguments='{"x": 1}'))
+    call = cohere.ToolCallV2(
+        id="c1", function=cohere.ToolCallV2Function(name="one", arguments='{"x": 1}')
+    )
     image = cohere.ImageUrlContent(image_url=cohere.ImageUrl(url=PIECE))
     yield (
         "cohere",
         [
             cohere.UserChatMessageV2(content=[cohere.TextContent(text="Ask."), image]),
             cohere.AssistantChatMessageV2(tool_calls=[call]),
-            cohere.ToolChatMessageV2(tool_call_id="c1", content=[cohere.TextToolContent(text="Told.")]),
+            cohere.ToolChatMessageV2(
+                tool_call_id="c1", content=[cohere.TextToolContent(text="Told.")]
+            ),
         ],
     )
     ollama = sdk("ollama").Message
@@ -176,7 +210,10 @@ def built() -> Iterator[tuple[str, list[Any]]]:
         ],
     )
     types = sdk("google.genai.types")
-    parts = [types.Part.from_text(text="Ask."), types.Part.from_bytes(data=PNG, mime_type="image/png")]
+    parts = [
+        types.Part.from_text(text="Ask."),
+        types.Part.from_bytes(data=PNG, mime_type="image/png"),
+    ]
     answer = types.Part.from_function_response(name="one", response={"output": "Told."})
     yield (
         "gemini",
@@ -187,7 +224,11 @@ def built() -> Iterator[tuple[str, list[Any]]]:
         ],
     )
     blocks = sdk("anthropic").types
-    told = {"type": "tool_result", "tool_use_id": "t1", "content": [blocks.TextBlock(text="Told.", type="text")]}
+    told = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [blocks.TextBlock(text="Told.", type="text")],
+    }
     image = {"type": "image", "source": {"type": "url", "url": PIECE}}
     use = blocks.ToolUseBlock(id="t1", name="one", input={"x": 1}, type="tool_use")
     yield (
@@ -239,7 +280,14 @@ def test_a_chat_of_google_s_sdk_that_streams_parallel_calls():
 
 def test_a_paused_turn_goes_on_by_the_client():
     """The response is sent back as it is."""
-    content = [{"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}]
+    content = [
+        {
+            "type": "server_tool_use",
+            "id": "srvtoolu_1",
+            "name": "web_search",
+            "input": {"query": "x"},
+        }
+    ]
     messages = [{"role": "user", "content": "Search."}, {"role": "assistant", "content": content}]
     with Fake("anthropic") as fake:
         fake.says("Found.")

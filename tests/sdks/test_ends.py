@@ -20,7 +20,11 @@ def _converse() -> list[str]:
 
 def _names(annotation: object) -> list[str]:
     """The strings of a union of literals, which may be nested."""
-    return [name for each in get_args(annotation) for name in ([each] if isinstance(each, str) else _names(each))]
+    return [
+        name
+        for each in get_args(annotation)
+        for name in ([each] if isinstance(each, str) else _names(each))
+    ]
 
 
 ENDS = {
@@ -28,8 +32,12 @@ ENDS = {
     "bedrock": _converse(),
     "cohere": _names(cohere.types.ChatFinishReason),
     "gemini": [each.value for each in FinishReason],
-    "mistral": _names(mistralai.client.models.ChatCompletionChoice.model_fields["finish_reason"].annotation),
-    "openai": _names(openai.types.chat.chat_completion.Choice.model_fields["finish_reason"].annotation),
+    "mistral": _names(
+        mistralai.client.models.ChatCompletionChoice.model_fields["finish_reason"].annotation
+    ),
+    "openai": _names(
+        openai.types.chat.chat_completion.Choice.model_fields["finish_reason"].annotation
+    ),
 }
 # An image's end, and what the service itself does not explain; a paused turn goes on if it is sent back.
 OTHER = {

@@ -50,7 +50,9 @@ async def asked(openai: Fake, anthropic: Fake, gemini: Fake) -> Run:
     """Each model asked as an application asks it, the first by an async client."""
     google = sdk("google.genai").Client(api_key="k", http_options={"base_url": gemini.url})
     with sdk("anthropic").Anthropic(base_url=anthropic.url, api_key="k", max_retries=0) as claude:
-        async with sdk("openai").AsyncOpenAI(base_url=f"{openai.url}/v1", api_key="k", max_retries=0) as gpt:
+        async with sdk("openai").AsyncOpenAI(
+            base_url=f"{openai.url}/v1", api_key="k", max_retries=0
+        ) as gpt:
 
             async def ask_openai(request: Any, messages: Any) -> Any:
                 return await gpt.chat.completions.create(messages=messages, **request)
@@ -73,7 +75,11 @@ async def asked(openai: Fake, anthropic: Fake, gemini: Fake) -> Run:
 
 def run() -> Run:
     """Two trials of each case at each model: what each fake says is scripted case by case."""
-    with Fake("openai", TOOLS) as openai, Fake("anthropic", TOOLS) as anthropic, Fake("gemini", TOOLS) as gemini:
+    with (
+        Fake("openai", TOOLS) as openai,
+        Fake("anthropic", TOOLS) as anthropic,
+        Fake("gemini", TOOLS) as gemini,
+    ):
         for fake in (openai, anthropic):
             fake.calls(weather, city="Bonn", days=2)
         anthropic.calls(weather, city="Bonn", days=2, slip="wrong_type")
@@ -118,7 +124,13 @@ def test_the_table_says_what_was_scripted():
         found.setdefault((item.case, item.model), []).append(item.label)
     assert found == EXPECTED
     table = str(made).splitlines()
-    assert [line.split("  ")[0] for line in table[:5]] == ["case", "weather", "book", "greeting", "all"]
+    assert [line.split("  ")[0] for line in table[:5]] == [
+        "case",
+        "weather",
+        "book",
+        "greeting",
+        "all",
+    ]
     assert table[1].split() == ["weather", "2", "of", "2", "2", "of", "2", "0", "of", "2"]
     assert "weather, gemini, trial 1: weather.days: expected 2, got 3" in table
     assert any(line.startswith("book, gpt, trial 2: book: refused: ") for line in table)

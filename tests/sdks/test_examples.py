@@ -30,6 +30,7 @@ small talk      2 of 3                                 3 of 3
 all             8 of 9 (57% to 98%), every trial: 67%  6 of 9 (35% to 88%), every trial: 67%
 business class, claude, trial 1: find_flights.cabin: expected 'business', got 'economy'
 small talk, gpt, trial 3: find_flights: extra call with {'origin': 'BER', 'destination': 'LIS', 'day': '2027-05-03'}
+tokens: 4,503 in, 402 out
 gpt beside claude: better in 1, worse in 1: 3 cases are too few to tell (p = 1.000)
 """,
     "support_desk": """\
@@ -45,7 +46,9 @@ tickets: [('45128', 'The lid is broken.')]
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     """As a reader runs it, with no network and no key."""
     script = EXAMPLES / f"{name}.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert (done.returncode, done.stdout) == (0, PRINTED[name]), done.stderr
     if name == "evaluate_models":
         page = (tmp_path / "evaluation.html").read_text(encoding="utf-8")
@@ -53,7 +56,9 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
 
 
 def run_in(folder: Path, *command: str) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False, cwd=folder)
+    done = subprocess.run(
+        [sys.executable, "-m", *command], capture_output=True, text=True, check=False, cwd=folder
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -66,7 +71,9 @@ def test_an_agent_is_tested_with_its_contract(tmp_path: Path) -> None:
     assert (code, "6 passed" in printed) == (0, True), printed
     assert [run_in(folder, "toolshape", *command.split())[0] for command in commands] == [0, 0]
     agent = folder / "agent.py"
-    agent.write_text(agent.read_text(encoding="utf-8").replace("is_urgent", "urgent"), encoding="utf-8")
+    agent.write_text(
+        agent.read_text(encoding="utf-8").replace("is_urgent", "urgent"), encoding="utf-8"
+    )
     code, printed = run_in(folder, "pytest", "-q", "-p", "no:cacheprovider", "-k", "contract")
     assert (code, "parameter renamed" in printed) == (1, True), printed
     assert [run_in(folder, "toolshape", *command.split())[0] for command in commands] == [1, 0]
@@ -83,13 +90,17 @@ def test_the_notebook_prints_what_it_shows() -> None:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(compile(source, place, "exec"), names)
-            assert printed.getvalue() == "".join("".join(output["text"]) for output in cell["outputs"]), source
+            assert printed.getvalue() == "".join(
+                "".join(output["text"]) for output in cell["outputs"]
+            ), source
 
 
 def test_every_example_is_run_and_short() -> None:
     """By this module, by the unit tests, or by those of servers."""
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*PRINTED, "quickstart", "mcp_pair"}
-    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    folders = {
+        path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"
+    }
     assert folders == {"tested_agent"}
     for script in EXAMPLES.rglob("*.py"):
-        assert len(script.read_text(encoding="utf-8").splitlines()) <= 150, script
+        assert len(script.read_text(encoding="utf-8").splitlines()) <= 160, script

@@ -43,7 +43,8 @@ def test_what_repair_makes_is_taken(provider):
         model = model_of(version)
         repaired = bound.repair_messages(wire, model=model)
         if not repaired.messages or OPEN & {
-            check_message.rule for check_message in bound.check_messages(repaired.messages, model=model)
+            check_message.rule
+            for check_message in bound.check_messages(repaired.messages, model=model)
         }:
             return
         judged(provider, {key: repaired.messages}, version)
@@ -84,6 +85,10 @@ def test_what_another_is_sent_is_taken(provider):
         conversation.user("And now?")
         request = conversation.request(other, model=model_of(version))
         assert not TOOLS.bind(other).check_messages(request, model=model_of(version))
-        judged(other, {key: value for key, value in request.items() if key not in ("tools", "model")}, version)
+        judged(
+            other,
+            {key: value for key, value in request.items() if key not in ("tools", "model")},
+            version,
+        )
 
     law()

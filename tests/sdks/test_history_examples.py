@@ -10,7 +10,10 @@ from judges import JUDGES, judged
 from toolshape._families import get
 
 NAMES = [f"{example.source} to {example.target}: {example.name}" for example in EXAMPLES]
-NEW_CHUNKS = ("thinking", "document_url")  # mistralai has them, mistral-common's reading of OpenAI's messages does not
+NEW_CHUNKS = (
+    "thinking",
+    "document_url",
+)  # mistralai has them, mistral-common's reading of OpenAI's messages does not
 
 
 def judge(provider: str, request: dict[str, Any]) -> None:
@@ -21,7 +24,10 @@ def judge(provider: str, request: dict[str, Any]) -> None:
         return
     JUDGES["mistral"]({"messages": messages})
     known = [
-        {**message, "content": [piece for piece in message["content"] if piece["type"] not in NEW_CHUNKS]}
+        {
+            **message,
+            "content": [piece for piece in message["content"] if piece["type"] not in NEW_CHUNKS],
+        }
         if isinstance(message["content"], list)
         else message
         for message in messages

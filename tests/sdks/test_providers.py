@@ -47,8 +47,12 @@ CHOICE_TYPES = {
 def test_every_provider_has_a_row():
     """A new one cannot be forgotten."""
     names = [name for name in available() if not get(name).response.takes_text]  # a text has no SDK
-    assert {row.provider.partition(":")[0] for row in ROWS} == {name.partition(":")[0] for name in names}
-    assert {get(row.provider).response.read for row in ROWS} == {get(name).response.read for name in names}
+    assert {row.provider.partition(":")[0] for row in ROWS} == {
+        name.partition(":")[0] for name in names
+    }
+    assert {get(row.provider).response.read for row in ROWS} == {
+        get(name).response.read for name in names
+    }
 
 
 def without_reference(messages, results):
@@ -94,7 +98,17 @@ def test_there_and_back(row, form):
 def test_what_is_not_its_own_is_not_read(row, name):
     """Of a body that a provider does not recognise, its reader says so itself."""
     provider = get(name)
-    for body in (row.response, *row.assistant, {}, [], [{}], None, 5, {"choices": {}}, {"choices": [1]}):
+    for body in (
+        row.response,
+        *row.assistant,
+        {},
+        [],
+        [{}],
+        None,
+        5,
+        {"choices": {}},
+        {"choices": [1]},
+    ):
         try:
             is_read = provider.response.read(copy.deepcopy(body)) is not None
         except Exception:
@@ -109,7 +123,11 @@ def test_a_message_and_one_call_are_read(row):
     bound = registry.bind(row.provider)
     results = bound.dispatch(row.response)
     for form in (
-        results.turn[: len(row.assistant)] if len(row.assistant) == 1 else [row.assistant] if row.assistant else []
+        results.turn[: len(row.assistant)]
+        if len(row.assistant) == 1
+        else [row.assistant]
+        if row.assistant
+        else []
     ):
         again = bound.plan(form).calls
         assert [call.wire_name for call in again] == [name for _, name, _ in row.calls]
@@ -117,14 +135,19 @@ def test_a_message_and_one_call_are_read(row):
         assert [call.id for call in again] == [result.call.id for result in results]
     for result in results:
         [alone] = bound.plan(result.call.raw).calls
-        assert (alone.wire_name, alone.arguments_raw) == (result.call.wire_name, result.call.arguments_raw)
+        assert (alone.wire_name, alone.arguments_raw) == (
+            result.call.wire_name,
+            result.call.arguments_raw,
+        )
 
 
 @EVERY_ROW
 def test_said_and_read(row):
     """What ``say`` writes, ``plan`` reads: names, arguments and ids, through every rewriting."""
 
-    def restock(items: dict[str, int], level: Literal[1, 2] = 1, pair: tuple[str, int] | None = None) -> None: ...
+    def restock(
+        items: dict[str, int], level: Literal[1, 2] = 1, pair: tuple[str, int] | None = None
+    ) -> None: ...
 
     registry = Registry([restock, tool(name="a name.that is odd")(lambda x: x)])
     calls = [("restock", {"items": {"a": 1}, "pair": ["x", 2]}), ("a name.that is odd", {"x": "?"})]
@@ -159,10 +182,14 @@ def test_ghosts_are_no_calls():
         assert results.turn[0]["tool_calls"] == [real]
         collector = registry.bind("openai").collector()
         for index, part in enumerate(calls):
-            collector.feed({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, **part}]}}]})
+            collector.feed(
+                {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, **part}]}}]}
+            )
         collector.close()
         assert [result.value for result in collector.plan().run()] == ["one"]
-    alone = registry.dispatch({"choices": [{"message": {"role": "assistant", "content": "hi", "tool_calls": [GHOST]}}]})
+    alone = registry.dispatch(
+        {"choices": [{"message": {"role": "assistant", "content": "hi", "tool_calls": [GHOST]}}]}
+    )
     assert not alone
     assert alone.turn == [{"role": "assistant", "content": "hi"}]
 
@@ -210,7 +237,8 @@ def test_responses_that_were_cut_off():
 
     def chat(*arguments):
         calls = [
-            {"id": f"c{i}", "function": {"name": "note", "arguments": argument}} for i, argument in enumerate(arguments)
+            {"id": f"c{i}", "function": {"name": "note", "arguments": argument}}
+            for i, argument in enumerate(arguments)
         ]
         message = {"role": "assistant", "tool_calls": calls}
         return registry.dispatch({"choices": [{"message": message, "finish_reason": "length"}]})
@@ -275,7 +303,10 @@ def test_what_is_sent():
 
     parameters = {
         "type": "object",
-        "properties": {"a": {"type": "integer", "description": "The first."}, "b": {"type": "integer", "default": 1}},
+        "properties": {
+            "a": {"type": "integer", "description": "The first."},
+            "b": {"type": "integer", "default": 1},
+        },
         "required": ["a"],
         "additionalProperties": False,
     }
@@ -298,14 +329,21 @@ def test_what_is_sent():
         "additionalProperties": False,
     }
     assert add.export("openai")["function"] == {**said, "strict": True, "parameters": strict}
-    assert add.export("openai-responses") == {"type": "function", **said, "strict": True, "parameters": strict}
+    assert add.export("openai-responses") == {
+        "type": "function",
+        **said,
+        "strict": True,
+        "parameters": strict,
+    }
     assert add.export("openai-responses", strict=False)["strict"] is False
     assert add.export("anthropic", strict=False) == {**said, "input_schema": parameters}
     assert add.export("anthropic") == {**said, "input_schema": parameters, "strict": True}
     assert add.export("gemini") == {**said, "parametersJsonSchema": parameters}
     opened = {key: value for key, value in parameters.items() if key != "additionalProperties"}
     assert add.export("gemini-openapi") == {**said, "parameters": opened}
-    assert add.export("bedrock", strict=False) == {"toolSpec": {**said, "inputSchema": {"json": parameters}}}
+    assert add.export("bedrock", strict=False) == {
+        "toolSpec": {**said, "inputSchema": {"json": parameters}}
+    }
     output = {"type": "integer", "description": "The sum."}
     newest = {**said, "title": "Sum", "inputSchema": parameters}
     assert add.export("mcp:2026-07-28") == {**newest, "outputSchema": output}
@@ -330,7 +368,11 @@ def test_an_error_can_be_told_from_a_value_that_looks_like_one():
 
     def content(text):
         call = {"id": "c", "function": {"name": "echo", "arguments": json.dumps({"text": text})}}
-        return Registry([echo]).dispatch({"choices": [{"message": {"tool_calls": [call]}}]}).messages[0]["content"]
+        return (
+            Registry([echo])
+            .dispatch({"choices": [{"message": {"tool_calls": [call]}}]})
+            .messages[0]["content"]
+        )
 
     assert content("Error: no") == "Error: no"
     assert content("Error [tool_error]: no") == " Error [tool_error]: no"
@@ -342,7 +384,11 @@ def test_custom_calls_and_empty_messages():
     custom = {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
     [result] = Registry([one]).dispatch({"choices": [{"message": {"tool_calls": [custom]}}]})
     assert (result.error.code, result.call.arguments_raw) == ("unknown_tool", "select 1")
-    assert not Registry([one]).dispatch({"type": "message", "content": [], "stop_reason": "end_turn"}).turn
+    assert (
+        not Registry([one])
+        .dispatch({"type": "message", "content": [], "stop_reason": "end_turn"})
+        .turn
+    )
 
 
 def forced(value):

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from zoo import CASES, Aliased, Cat, Dog, Level, Line, Point, Tree
 
 from toolshape import Registry, tool
-from toolshape._bound import bound_tools_of
+from toolshape._bound.bound import bound_tools_of
 from toolshape._families import get
-from toolshape._wire.export import to_wire
+from toolshape._tools.export import to_wire
 
 PROVIDERS = [
     ("openai", True),
@@ -26,7 +26,11 @@ PROVIDERS = [
 EVERY = pytest.mark.parametrize(("provider", "strict"), PROVIDERS)
 
 TYPES = {
-    "dict[str, Model]": (dict[str, Line], {"a": {"sku": "x", "qty": 2}}, {"a": Line(sku="x", qty=2)}),
+    "dict[str, Model]": (
+        dict[str, Line],
+        {"a": {"sku": "x", "qty": 2}},
+        {"a": Line(sku="x", qty=2)},
+    ),
     "dict[int, list[str]]": (dict[int, list[str]], {"1": ["a"], "-2": []}, {1: ["a"], -2: []}),
     "tuple[int, str]": (tuple[int, str], [1, "a"], (1, "a")),
     "IntEnum": (Level, 2, Level.HIGH),
@@ -52,7 +56,13 @@ def respond(provider: str, name: str, arguments: Any) -> Any:
     text = json.dumps(arguments)
     return {
         "openai": {
-            "choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": name, "arguments": text}}]}}]
+            "choices": [
+                {
+                    "message": {
+                        "tool_calls": [{"id": "c", "function": {"name": name, "arguments": text}}]
+                    }
+                }
+            ]
         },
         "openai-responses": {
             "object": "response",
@@ -62,12 +72,22 @@ def respond(provider: str, name: str, arguments: Any) -> Any:
             "type": "message",
             "content": [{"type": "tool_use", "id": "c", "name": name, "input": arguments}],
         },
-        "gemini": {"candidates": [{"content": {"parts": [{"functionCall": {"name": name, "args": arguments}}]}}]},
+        "gemini": {
+            "candidates": [
+                {"content": {"parts": [{"functionCall": {"name": name, "args": arguments}}]}}
+            ]
+        },
         "gemini-openapi": {
-            "candidates": [{"content": {"parts": [{"functionCall": {"name": name, "args": arguments}}]}}]
+            "candidates": [
+                {"content": {"parts": [{"functionCall": {"name": name, "args": arguments}}]}}
+            ]
         },
         "bedrock": {
-            "output": {"message": {"content": [{"toolUse": {"toolUseId": "c", "name": name, "input": arguments}}]}}
+            "output": {
+                "message": {
+                    "content": [{"toolUse": {"toolUseId": "c", "name": name, "input": arguments}}]
+                }
+            }
         },
         "mcp": {"method": "tools/call", "id": 1, "params": {"name": name, "arguments": arguments}},
     }[provider]
@@ -123,7 +143,9 @@ def test_strict_schemas_compile(provider, name):
     made = tool(case.function)
     bound = Registry([made]).bind(provider, strict=True)
     lens = to_wire(get(provider), made.spec, strict=True).lens
-    grammar = llguidance.LLMatcher.grammar_from_json_schema(lens.schema, overrides={"whitespace_flexible": False})
+    grammar = llguidance.LLMatcher.grammar_from_json_schema(
+        lens.schema, overrides={"whitespace_flexible": False}
+    )
     assert not llguidance.LLMatcher.validate_grammar(grammar, TOKENS)
     matcher = llguidance.LLMatcher(TOKENS, grammar)
     said = lens.out(case.arguments) if lens.out else case.arguments
@@ -151,7 +173,11 @@ def in_order(value: Any, schema: dict[str, Any], root: dict[str, Any] | None = N
         properties = schema.get("properties", {})
         required = schema.get("required", ())
         names = sorted(
-            value, key=lambda name: (name not in required, [*properties].index(name) if name in properties else 99)
+            value,
+            key=lambda name: (
+                name not in required,
+                [*properties].index(name) if name in properties else 99,
+            ),
         )
         names = [name for name in properties if name in value] or names
         return {name: in_order(value[name], properties.get(name, {}), root) for name in names}
@@ -172,7 +198,9 @@ def test_what_is_reported_is_what_was_done():
         tags: Annotated[list[str], Field(max_length=3)] = []
 
     @tool
-    def everything(m: dict[str, Inner], t: tuple[int, str], c: Literal["a", 1], anything: Any) -> None: ...
+    def everything(
+        m: dict[str, Inner], t: tuple[int, str], c: Literal["a", 1], anything: Any
+    ) -> None: ...
 
     report = Registry([everything]).bind("anthropic", strict=True).report()
     said = {(entry.path, entry.rule, entry.kind) for entry in report}

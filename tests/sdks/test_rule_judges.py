@@ -5,13 +5,15 @@ from jsonschema import Draft202012Validator
 from judged import JUDGED
 from judges import JUDGES, judged
 
+from toolshape._cli.rulebook.probes import rule_book
+from toolshape._cli.rulebook.schemas import ACCEPTED, refused_schemas
 from toolshape._families import get
-from toolshape._rulebook.probes import rule_book
-from toolshape._rulebook.schemas import ACCEPTED, refused_schemas
 
 PROBES = {
     name: {
-        probe.rule: probe for model in (None, *get(name).server.models) for probe in rule_book(get(name), model).probes
+        probe.rule: probe
+        for model in (None, *get(name).server.models)
+        for probe in rule_book(get(name), model).probes
     }.values()
     for name in JUDGES
 }
@@ -37,7 +39,9 @@ def test_every_twin_is_a_request(name):
 def test_others_refuse_what_is_written_here(name):
     """The types know what a message holds, botocore its lengths and patterns, mistral-common the order of messages."""
     asked = [probe for probe in PROBES[name] if get(name).histories.key in probe.refused]
-    refused = {(probe.rule.kind, probe.rule.name) for probe in asked if not is_taken(name, probe.refused)}
+    refused = {
+        (probe.rule.kind, probe.rule.name) for probe in asked if not is_taken(name, probe.refused)
+    }
     assert refused == JUDGED[name]
 
 

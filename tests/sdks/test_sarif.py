@@ -33,14 +33,21 @@ class Ringing:
 
 
 def written(changed: Registry, before: Registry) -> Any:
-    return json.loads(to_sarif(diff(changed, make_contract(before)), changed, "a folder/tools.lock.json"))
+    return json.loads(
+        to_sarif(diff(changed, make_contract(before)), changed, "a folder/tools.lock.json")
+    )
 
 
 def test_it_is_what_others_read():
-    listed = {"name": "listed", "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    listed = {
+        "name": "listed",
+        "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}},
+    }
     other = {**listed, "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
     before = Registry([order, Tool.from_definition(listed), tool(name="gone")(order.function)])
-    found = written(Registry([order_now, Tool.from_definition(other), tool(name="ring")(Ringing())]), before)
+    found = written(
+        Registry([order_now, Tool.from_definition(other), tool(name="ring")(Ringing())]), before
+    )
     read = sarif_pydantic.Sarif.model_validate(found)
     [run] = read.runs
     assert {result.level.value for result in run.results} == {"error", "note", "none"}
@@ -48,7 +55,9 @@ def test_it_is_what_others_read():
         result["properties"]["tool"]: result["locations"][0]["physicalLocation"]
         for result in found["runs"][0]["results"]
     }
-    assert places["listed"]["artifactLocation"]["uri"] == "a%20folder/tools.lock.json"  # it has no function
+    assert (
+        places["listed"]["artifactLocation"]["uri"] == "a%20folder/tools.lock.json"
+    )  # it has no function
     assert places["gone"] == places["listed"]
     for name in ("order", "ring"):
         assert places[name]["artifactLocation"]["uri"].endswith("test_sarif.py")

@@ -10,7 +10,9 @@ PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "req
 
 def test_sdk_objects_are_definitions():
     """What an MCP client lists."""
-    listed = mcp.Tool.model_validate({"name": "w", "inputSchema": PARAMETERS, "annotations": {"readOnlyHint": True}})
+    listed = mcp.Tool.model_validate(
+        {"name": "w", "inputSchema": PARAMETERS, "annotations": {"readOnlyHint": True}}
+    )
     made = Tool.from_definition(listed)
     assert (made.input_schema, made.effects) == (PARAMETERS, {"read"})
 
@@ -20,7 +22,9 @@ def test_parsed_responses_go_back_as_they_came():
     message = {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        ],
     }
     choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}

@@ -19,9 +19,11 @@ from zoo import CASES
 
 from toolshape import Registry
 from toolshape._families import get
-from toolshape._tool import as_tool
+from toolshape._tools.tool import as_tool
 
-genai = pytest.importorskip("google.genai.types", reason="google-genai does not install beside this pydantic")
+genai = pytest.importorskip(
+    "google.genai.types", reason="google-genai does not install beside this pydantic"
+)
 REGISTRY = Registry(case.function for name, case in CASES.items() if name != "many_optionals")
 SHAPES = (
     botocore.model.ServiceModel(
@@ -54,10 +56,17 @@ def bedrock(shape: Any, payload: Any) -> None:
     for name, member in getattr(shape, "members", {}).items():
         if name in payload and member.type_name in ("structure", "string"):
             value = payload[name]
-            if member.type_name == "structure" and isinstance(value, dict) and not member.metadata.get("document"):
+            if (
+                member.type_name == "structure"
+                and isinstance(value, dict)
+                and not member.metadata.get("document")
+            ):
                 bedrock(member, value)
             elif member.type_name == "string":
-                assert re.fullmatch(member.metadata.get("pattern", ".*"), value, re.DOTALL), (name, value)
+                assert re.fullmatch(member.metadata.get("pattern", ".*"), value, re.DOTALL), (
+                    name,
+                    value,
+                )
                 assert len(value) <= member.metadata.get("max", len(value)), (name, value)
 
 
@@ -81,7 +90,10 @@ MESSAGES = {
     "gemini": genai.Content.model_validate,
     "gemini-openapi": genai.Content.model_validate,
     "bedrock": bedrock_message,
-    "mcp": lambda value: (mcp_2026.CallToolResult.model_validate(value), mcp_2025.CallToolResult.model_validate(value)),
+    "mcp": lambda value: (
+        mcp_2026.CallToolResult.model_validate(value),
+        mcp_2025.CallToolResult.model_validate(value),
+    ),
     "mcp:2026-07-28": mcp_2026.CallToolResult.model_validate,
 }
 
@@ -104,13 +116,20 @@ def test_gemini_config():
         config = REGISTRY.request("gemini-openapi", choice=choice, strict=True)["config"]
         genai.GenerateContentConfig.model_validate(config)
     mixed = REGISTRY.request("gemini", native=[{"googleSearch": {}}])["config"]
-    assert genai.GenerateContentConfig.model_validate(mixed).tool_config.include_server_side_tool_invocations is True
+    assert (
+        genai.GenerateContentConfig.model_validate(
+            mixed
+        ).tool_config.include_server_side_tool_invocations
+        is True
+    )
     config = SHAPES["toolConfig"]
     for choice in (None, "auto", "required", "nested"):
         bedrock(config, REGISTRY.request("bedrock", choice=choice)["toolConfig"])
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.provider in MESSAGES], ids=lambda row: row.provider)
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.provider in MESSAGES], ids=lambda row: row.provider
+)
 def test_turns(row):
     """What goes back, results and errors, passes the types."""
     turn = Registry([one, two]).dispatch(row.response, provider=row.provider).turn

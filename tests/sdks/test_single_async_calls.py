@@ -133,7 +133,11 @@ def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
 
 def body(name: str) -> dict[str, Any]:
     call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": "{}"}}
-    return {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [call]}}]}
+    return {
+        "choices": [
+            {"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [call]}}
+        ]
+    }
 
 
 def bound(function: Callable[..., Any]) -> Any:
@@ -204,7 +208,9 @@ def test_the_caller_is_cancelled_and_the_tool_with_it(loop, turns):
         return task.cancelled()
 
     assert loop.run_until_complete(cancelled())
-    assert seen == (["cleaned up"] if turns else [])  # a coroutine that never began has nothing to clean up
+    assert seen == (
+        ["cleaned up"] if turns else []
+    )  # a coroutine that never began has nothing to clean up
 
 
 def test_a_scope_of_the_caller_reaches_the_tool(loop):

@@ -8,7 +8,7 @@ import pytest
 from zoo import CASES
 
 from toolshape import Registry, UsageError, text, tool
-from toolshape._bound import bound_tools_of
+from toolshape._bound.bound import bound_tools_of
 
 TOKENS = llguidance.LLTokenizer("byte")
 FORMATS = [text_format.name for text_format in text.formats()]
@@ -54,7 +54,12 @@ def test_what_we_write_is_admitted(name: str):
     free = bound.grammar("lark")
     assert all(admits(free, said) for said in (one, two, f"Hello. {one}", "a < b, and no call"))
     forced = bound.grammar("lark", choice="required")
-    assert [admits(forced, said) for said in (one, two, f"Hello. {one}", "no call")] == [True, True, False, False]
+    assert [admits(forced, said) for said in (one, two, f"Hello. {one}", "no call")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     alone = bound.grammar("lark", choice="required", parallel=False)
     assert [admits(alone, said) for said in (one, two)] == [True, False]
     chosen = bound.grammar("lark", choice="now")
@@ -77,7 +82,9 @@ def test_what_it_admits_is_read(name: str):
     grammar, read = bound.grammar("lark", choice="required", parallel=False), 0
     for seed in range(3):
         said = drawn(
-            grammar, random.Random(seed), next(item for item in text.formats() if item.name == name).layout.parameter
+            grammar,
+            random.Random(seed),
+            next(item for item in text.formats() if item.name == name).layout.parameter,
         )
         if said is None:
             continue
@@ -95,7 +102,11 @@ def drawn(grammar: str, chance: random.Random, parameter: str) -> str | None:
     for _ in range(3000):
         if matcher.is_accepting():
             return said.decode(errors="strict") if _is_text(said) else None
-        if closing_tag and chance.random() < 0.1 and matcher.validate_tokens(closing_tag) == len(closing_tag):
+        if (
+            closing_tag
+            and chance.random() < 0.1
+            and matcher.validate_tokens(closing_tag) == len(closing_tag)
+        ):
             assert matcher.consume_tokens(closing_tag)
             said += bytes(closing_tag)
             continue
@@ -150,6 +161,8 @@ def test_a_parameter_called_as_a_keyword_of_schemas(name: str):
     for nullable, label in ((True, None), (False, "x")):
         arguments = {"nullable": nullable, "label": label, "default": {"nullable": True}}
         assert admits(grammar, text.write(name, [("column", arguments)], schemas_of(bound)))
-    said = text.write(name, [("column", {"nullable": True, "label": "x", "default": {}})], schemas_of(bound))
+    said = text.write(
+        name, [("column", {"nullable": True, "label": "x", "default": {}})], schemas_of(bound)
+    )
     assert admits(grammar, said)
     assert not admits(grammar, said.replace("true", "null").replace("True", "None"))

@@ -21,7 +21,9 @@ ROW = {row.provider: row for row in ROWS}
 def sdk(name: str) -> ModuleType:
     if os.environ.get("TOOLSHAPE_ALL_INSTALLED"):  # where all are promised, none is skipped
         return importlib.import_module(name)
-    return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'toolshape[sdks]'")
+    return pytest.importorskip(
+        name, reason=f"{name} is not installed: pip install 'toolshape[sdks]'"
+    )
 
 
 def payloads(provider: str, strict: bool | str) -> list[Any]:
@@ -29,7 +31,9 @@ def payloads(provider: str, strict: bool | str) -> list[Any]:
 
 
 def choices(provider: str, *asked: Any) -> list[Any]:
-    return [REGISTRY.subset(names=["nested", "maps"]).request(provider, choice=word) for word in asked]
+    return [
+        REGISTRY.subset(names=["nested", "maps"]).request(provider, choice=word) for word in asked
+    ]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -37,7 +41,10 @@ def test_mistral(strict):
     """Nothing is dropped by the SDK's models; strictly, an unknown choice would be refused."""
     models = sdk("mistralai.client.models")
     for payload in payloads("mistral", strict):
-        assert models.Tool.model_validate(payload).model_dump(mode="json", exclude_unset=True) == payload
+        assert (
+            models.Tool.model_validate(payload).model_dump(mode="json", exclude_unset=True)
+            == payload
+        )
     adapter = TypeAdapter(models.ChatCompletionRequestToolChoice)
     for request in choices("mistral", "auto", "none", "required", "nested", ["nested", "maps"]):
         adapter.validate_python(request["tool_choice"], strict=True)
@@ -55,7 +62,11 @@ def test_mistral_common():
     request = sdk("mistral_common.protocol.instruct.request")
     errors = sdk("mistral_common.exceptions")
     serving = validator.ValidationMode.serving
-    call = {"id": "FI5qQGzDE", "type": "function", "function": {"name": "one", "arguments": '{"x": 1}'}}
+    call = {
+        "id": "FI5qQGzDE",
+        "type": "function",
+        "function": {"name": "one", "arguments": '{"x": 1}'},
+    }
     other = {"id": "abcdefghi", "type": "function", "function": {"name": "two", "arguments": "{}"}}
     message = {"role": "assistant", "content": None, "tool_calls": [call, other]}
     results = Registry([one, two]).dispatch({"choices": [{"message": message}]}, provider="mistral")
@@ -66,7 +77,9 @@ def test_mistral_common():
         return request.ChatCompletionRequest.model_validate({**said, **tools})
 
     for version in ("V3", "V11", "V13"):
-        check = getattr(validator, f"MistralRequestValidator{version}")(mode=serving).validate_request
+        check = getattr(validator, f"MistralRequestValidator{version}")(
+            mode=serving
+        ).validate_request
         check(body(results.turn))
         with pytest.raises(errors.MistralCommonException):
             check(body(results.turn[:-1]))
@@ -89,7 +102,9 @@ def test_cohere(strict):
         assert json.loads(read.model_dump_json(exclude_unset=True)) == payload
     for request in choices("cohere", "auto", "none", "required", "nested"):
         assert request.get("tool_choice", "REQUIRED") in ("REQUIRED", "NONE")
-    results = Registry([one, two]).dispatch(v2.V2ChatResponse.model_validate(ROW["cohere"].response))
+    results = Registry([one, two]).dispatch(
+        v2.V2ChatResponse.model_validate(ROW["cohere"].response)
+    )
     assert [result.call.wire_name for result in results] == ["one", "two"]
     messages = TypeAdapter(cohere.types.ChatMessageV2)
     for message in results.turn:
@@ -106,7 +121,9 @@ def test_ollama():
         assert json.loads(json.dumps(sent)) == payload
     nested = REGISTRY["nested"].export("ollama:server")
     assert ollama.Tool.model_validate(nested).model_dump(exclude_unset=True) != nested
-    results = Registry([one, two]).dispatch(ollama.ChatResponse.model_validate(ROW["ollama"].response))
+    results = Registry([one, two]).dispatch(
+        ollama.ChatResponse.model_validate(ROW["ollama"].response)
+    )
     assert [result.call.wire_name for result in results] == ["one", "two"]
     for message in results.turn:
         ollama.Message.model_validate(message)
@@ -122,7 +139,9 @@ def test_groq(strict):
     adapter = TypeAdapter(chat.ChatCompletionToolChoiceOptionParam)
     for request in choices("groq", "auto", "none", "required", "nested", ["nested", "maps"]):
         assert adapter.validate_python(request["tool_choice"]) == request["tool_choice"]
-    results = Registry([one, two]).dispatch(chat.ChatCompletion.model_validate(ROW["groq"].response), provider="groq")
+    results = Registry([one, two]).dispatch(
+        chat.ChatCompletion.model_validate(ROW["groq"].response), provider="groq"
+    )
     messages = TypeAdapter(chat.ChatCompletionMessageParam)
     for message in results.turn:
         forced(messages.validate_python(message))
@@ -144,22 +163,31 @@ def test_xai(strict):
     response = parse(row.response, proto.GetChatCompletionResponse())
     for form in (row.response, response, sdk("xai_sdk.chat").Response(response, 0)):
         results = Registry([one, two]).dispatch(form)
-        assert [(result.call.id, result.call.wire_name) for result in results] == [("call_1", "one"), ("call_2", "two")]
+        assert [(result.call.id, result.call.wire_name) for result in results] == [
+            ("call_1", "one"),
+            ("call_2", "two"),
+        ]
         for message in results.turn:
             parse(message, proto.Message())
 
 
 def test_gemini_interactions():
     """Its models take unknown keys, so what they know is compared."""
-    gi = pytest.importorskip("google.genai.interactions", reason="this google-genai has no interactions")
+    gi = pytest.importorskip(
+        "google.genai.interactions", reason="this google-genai has no interactions"
+    )
     function = TypeAdapter(gi.FunctionParam)
     for payload in payloads("gemini-interactions", False):
         assert function.validate_python(payload) == payload
-    for request in choices("gemini-interactions", "auto", "none", "required", "nested", ["nested", "maps"]):
+    for request in choices(
+        "gemini-interactions", "auto", "none", "required", "nested", ["nested", "maps"]
+    ):
         gi.GenerationConfig.model_validate(request["generation_config"], strict=True)
     with pytest.raises(ValidationError):
         gi.GenerationConfig.model_validate({"tool_choice": "required"}, strict=True)
-    results = Registry([one, two]).dispatch(gi.Interaction.model_validate(ROW["gemini-interactions"].response))
+    results = Registry([one, two]).dispatch(
+        gi.Interaction.model_validate(ROW["gemini-interactions"].response)
+    )
     assert [result.call.arguments_raw for result in results] == [{"x": 1}, {}]
     for step in results.messages:
         gi.FunctionResultStep.model_validate(step)

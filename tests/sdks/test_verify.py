@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from toolshape._commands.cli import main
+from toolshape._cli.cli import main
 from toolshape._families import available, get
 from toolshape.testing import Fake, Turn
 
@@ -42,7 +42,17 @@ def test_the_rules_of_a_provider_are_confirmed_by_its_fake(provider, tmp_path):
     path = tmp_path / "found.jsonl"
     with Fake(provider) as fake:
         fake.answers(lambda _: "Yes.")
-        words = [provider, "--model", "probe", "--most", "12", "--json", str(path), "--url", fake.url]
+        words = [
+            provider,
+            "--model",
+            "probe",
+            "--most",
+            "12",
+            "--json",
+            str(path),
+            "--url",
+            fake.url,
+        ]
         shown = run(*words, **keys(provider))
         assert "0 refuted, 0 unknown" in shown
         said = int(shown.partition(" requests")[0].rpartition(" ")[2])
@@ -89,7 +99,9 @@ def test_a_server_that_answers_oddly_says_nothing(tmp_path):
         words = ["openai", "--model", "m", "--most", "9", "--url", url, "--json", str(path)]
         assert "0 confirmed, 0 refuted, 9 unknown" in run(*words, OPENAI_API_KEY=KEY)
         assert KEY not in path.read_text(encoding="utf-8")
-        assert "9 rules for openai" in run(*words, OPENAI_API_KEY=KEY)  # what is unknown is asked again
+        assert "9 rules for openai" in run(
+            *words, OPENAI_API_KEY=KEY
+        )  # what is unknown is asked again
     finally:
         server.shutdown()
         thread.join()
@@ -97,7 +109,9 @@ def test_a_server_that_answers_oddly_says_nothing(tmp_path):
 
 
 def test_nobody_answers():
-    shown = run("openai", "--model", "m", "--most", "2", "--url", "http://127.0.0.1:1", OPENAI_API_KEY=KEY)
+    shown = run(
+        "openai", "--model", "m", "--most", "2", "--url", "http://127.0.0.1:1", OPENAI_API_KEY=KEY
+    )
     assert "2 unknown" in shown
     assert "ConnectError" in shown
 
@@ -159,7 +173,9 @@ def test_a_server_that_does_not_behave(answer, refuted):
     with Fake("vllm") as fake:
         fake.answers(answer)
         shown = endpoint(fake, code=1)
-        assert {line.split(": ")[1] for line in shown.splitlines() if line.startswith("refuted")} == refuted
+        assert {
+            line.split(": ")[1] for line in shown.splitlines() if line.startswith("refuted")
+        } == refuted
 
 
 def test_a_server_without_a_parser_of_calls():

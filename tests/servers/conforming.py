@@ -44,7 +44,11 @@ def test_embedded_resource() -> File:
 @tool
 def test_multiple_content_types() -> list[Text | Image | File]:
     """Give all of them."""
-    return [Text("Several:"), Image(PNG, "image/png"), File(b'{"test": "data"}', "application/json", "mixed.json")]
+    return [
+        Text("Several:"),
+        Image(PNG, "image/png"),
+        File(b'{"test": "data"}', "application/json", "mixed.json"),
+    ]
 
 
 @tool
@@ -100,5 +104,7 @@ tools = Registry(
 
 if __name__ == "__main__":
     uvicorn.run(
-        server(tools, "conforming", version="1").streamable_http_app(), port=int(sys.argv[1]), log_level="error"
+        server(tools, "conforming", version="1").streamable_http_app(),
+        port=int(sys.argv[1]),
+        log_level="error",
     )

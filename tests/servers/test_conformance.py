@@ -30,7 +30,9 @@ pytestmark = pytest.mark.skipif(not PLACE, reason="nox -s servers installs the c
 def url():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "conforming.py"), str(port)])
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).parent / "conforming.py"), str(port)]
+    )
     try:
         until = time.monotonic() + 30
         while time.monotonic() < until:
@@ -45,11 +47,18 @@ def url():
 
 
 @pytest.mark.parametrize(
-    ("revision", "scenario"), [(scenario, name) for scenario, names in SCENARIOS.items() for name in names]
+    ("revision", "scenario"),
+    [(scenario, name) for scenario, names in SCENARIOS.items() for name in names],
 )
 def test_our_server_conforms(url, revision, scenario):
     place = Path(PLACE, "node_modules")
-    command = [str(place / "node" / "bin" / "node"), str(place / ".bin" / "conformance"), "server", "--url", url]
+    command = [
+        str(place / "node" / "bin" / "node"),
+        str(place / ".bin" / "conformance"),
+        "server",
+        "--url",
+        url,
+    ]
     given = [*command, "--scenario", scenario, "--spec-version", revision]
     done = subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
     said = done.stdout + done.stderr

@@ -93,7 +93,9 @@ def test_its_tools_are_tools_like_any_other(mode):
             )
             said = []
             results = await remote.adispatch(body)
-            await remote.adispatch(response(("s_count", {"to": 3})), on_progress=lambda value: said.append(value.done))
+            await remote.adispatch(
+                response(("s_count", {"to": 3})), on_progress=lambda value: said.append(value.done)
+            )
             return results, said
 
     results, said = run(main())
@@ -113,7 +115,9 @@ def test_failure_reads_as_failure(mode):
 
     async def main():
         async with connect(server(shop.tools, "shop"), client={"mode": mode}) as remote:
-            return await remote.adispatch(response(("fail", {"how": "told"}), ("fail", {"how": "crash"}), ("lie", {})))
+            return await remote.adispatch(
+                response(("fail", {"how": "told"}), ("fail", {"how": "crash"}), ("lie", {}))
+            )
 
     results = run(main())
     assert codes(results) == ["tool_error"] * 3
@@ -122,7 +126,10 @@ def test_failure_reads_as_failure(mode):
 
 
 LYING = [
-    ({"name": "lie", "inputSchema": ANY, "outputSchema": {"type": "object", "required": ["n"]}}, content("{}")),
+    (
+        {"name": "lie", "inputSchema": ANY, "outputSchema": {"type": "object", "required": ["n"]}},
+        content("{}"),
+    ),
     (
         {"name": "lie", "inputSchema": ANY, "outputSchema": {"type": "object", "required": ["n"]}},
         content("{}", structuredContent={"m": 1}),
@@ -219,7 +226,10 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        *((kind, "the answer is not a valid result") for kind in ("list", "null", "text", "number", "true")),
+        *(
+            (kind, "the answer is not a valid result")
+            for kind in ("list", "null", "text", "number", "true")
+        ),
         ("deep", "done"),
         ("pattern", "Invalid structured content"),
     ],
@@ -263,9 +273,9 @@ def test_a_change_of_the_list_before_the_subscription_is_heard_of():
 def test_a_server_of_fastmcp_is_taken_as_it_is(fast):
     async def main():
         async with connect(fast) as remote:
-            return sorted(item.name for item in remote), (await remote.adispatch(response(("add", {"a": 1, "b": 2}))))[
-                0
-            ]
+            return sorted(item.name for item in remote), (
+                await remote.adispatch(response(("add", {"a": 1, "b": 2})))
+            )[0]
 
     names, result = run(main())
     assert "add" in names
@@ -322,7 +332,11 @@ def test_fastmcp_is_taken_in(fast):
         with over_http(_Served(fast)) as url:
             async with connect(url, prefix="fast") as remote:
                 return await remote.adispatch(
-                    response(("fast_add", {"a": "2"}), ("fast_fail", {}), ("fast_order", {"lines": [{"n": 1}]}))
+                    response(
+                        ("fast_add", {"a": "2"}),
+                        ("fast_fail", {}),
+                        ("fast_order", {"lines": [{"n": 1}]}),
+                    )
                 )
 
     results = run(main())
@@ -389,7 +403,10 @@ def test_a_list_of_many_pages_is_taken_in_whole_and_an_endless_one_ends():
 
 def test_a_definition_that_cannot_be_read_is_left_out_and_said(caplog):
     tools = [
-        {"name": "broken", "inputSchema": {"type": "object", "properties": {"a": {"type": "nonsense"}}}},
+        {
+            "name": "broken",
+            "inputSchema": {"type": "object", "properties": {"a": {"type": "nonsense"}}},
+        },
         {"name": "right", "inputSchema": ANY},
         {"name": "right", "inputSchema": ANY, "description": "again"},
     ]
@@ -430,7 +447,9 @@ def test_a_list_that_is_none_and_no_list_at_all(tmp_path):
             return list(remote)
 
     assert run(listed({})) == []
-    with pytest.raises(UsageError, match=r"lists an invalid tool \(tools.1.inputSchema.type: Field required\)"):
+    with pytest.raises(
+        UsageError, match=r"lists an invalid tool \(tools.1.inputSchema.type: Field required\)"
+    ):
         run(listed({"tools": {}}))
 
 
@@ -475,7 +494,9 @@ def test_a_result_of_a_class_of_ones_own_is_one():
 def test_a_link_that_only_the_server_can_follow_is_a_text():
     def linking(uri: str) -> str:
         """Link."""
-        return types.CallToolResult(content=[types.ResourceLink(type="resource_link", uri=uri, name="main.rs")])
+        return types.CallToolResult(
+            content=[types.ResourceLink(type="resource_link", uri=uri, name="main.rs")]
+        )
 
     tools = Registry([linking])
     for uri, kind in (
@@ -484,7 +505,9 @@ def test_a_link_that_only_the_server_can_follow_is_a_text():
         ("https://x.org/a.pdf", "document"),
     ):
         call = {"type": "tool_use", "id": "a", "name": "linking", "input": {"uri": uri}}
-        [message] = tools.dispatch({"type": "message", "role": "assistant", "content": [call]}).messages
+        [message] = tools.dispatch(
+            {"type": "message", "role": "assistant", "content": [call]}
+        ).messages
         [block] = message["content"]
         sent = block["content"]
         assert kind == ("text" if isinstance(sent, str) else sent[0]["type"]), sent
@@ -493,7 +516,10 @@ def test_a_link_that_only_the_server_can_follow_is_a_text():
 
 def test_names_of_arguments_are_its_own():
     """Whatever we call what we give our own functions."""
-    schema = {"type": "object", "properties": {"name": {}, "self": {}, "context": {}, "arguments": {}}}
+    schema = {
+        "type": "object",
+        "properties": {"name": {}, "self": {}, "context": {}, "arguments": {}},
+    }
     got = []
 
     async def called(context, params):
@@ -535,7 +561,9 @@ def test_a_server_that_is_killed_in_the_midst_answers_once(mode, kind):
             return await killed(COMMAND, None)
         command = [sys.executable, "-m", "toolshape", "mcp", "shop:tools", "--http", "--port", "0"]
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*command, env=COMMAND.env, cwd=HERE, stderr=pipe, stdout=pipe)
+        process = await asyncio.create_subprocess_exec(
+            *command, env=COMMAND.env, cwd=HERE, stderr=pipe, stdout=pipe
+        )
         try:
             while b"running on" not in (line := await process.stderr.readline()):
                 assert line
@@ -561,7 +589,9 @@ def _value(result: Any) -> int:
 @MODES
 def test_a_call_that_takes_too_long_or_is_cancelled_is_answered_once(mode):
     async def main():
-        async with connect(server(shop.tools, "shop"), timeout=0.2, client={"mode": mode}) as remote:
+        async with connect(
+            server(shop.tools, "shop"), timeout=0.2, client={"mode": mode}
+        ) as remote:
             late = await remote.adispatch(response(("wait", {"seconds": 20})))
             plan = remote.plan(response(("wait", {"seconds": 20})), provider="openai")
             running = asyncio.ensure_future(plan.arun())
@@ -598,7 +628,9 @@ def test_an_error_of_the_protocol_is_an_error_of_the_call():
         raise MCPError(-32602, "no such thing here")
 
     async def main():
-        async with connect(served_by_hand([{"name": "x", "inputSchema": ANY}], {"x": refuse})) as remote:
+        async with connect(
+            served_by_hand([{"name": "x", "inputSchema": ANY}], {"x": refuse})
+        ) as remote:
             return await remote.adispatch(response(("x", {})))
 
     [result] = run(main())
@@ -673,7 +705,10 @@ def test_what_was_taken_in_is_served_again():
     """With its output schemas, its structured content and its parts."""
 
     async def main():
-        async with connect(server(shop.tools, "shop")) as remote, Client(server(remote, "proxy")) as client:
+        async with (
+            connect(server(shop.tools, "shop")) as remote,
+            Client(server(remote, "proxy")) as client,
+        ):
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             return listed, [
                 await client.call_tool("weather", {"city": "x", "days": "2"}),

@@ -8,7 +8,9 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "mcp_pair.py"
 
 
 def test_the_pair_runs() -> None:
-    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False
+    )
     assert done.stdout.splitlines() == [
         "an MCP client sees: stock, reserve",
         "stock of B-1: {'left': 7}",

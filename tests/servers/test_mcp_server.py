@@ -26,7 +26,7 @@ from mcp_types._v2025_11_25 import CallToolResult as ResultUntil2025
 
 import toolshape
 from toolshape import Registry, Tool, UsageError, tool
-from toolshape._registry import store_of
+from toolshape._bound.registry import store_of
 from toolshape.ledger import Ledger
 from toolshape.mcp import server
 
@@ -155,7 +155,9 @@ def test_a_tool_that_cancels_itself_has_an_answer(revision):
 
     async def main():
         async with connected(server(Registry([gives_up, shop.shout]), "shop"), revision) as client:
-            return await client.call_tool("gives_up", {}), await client.call_tool("shout", {"text": "a"})
+            return await client.call_tool("gives_up", {}), await client.call_tool(
+                "shout", {"text": "a"}
+            )
 
     given_up, after = run(main())
     assert given_up.is_error
@@ -181,12 +183,30 @@ ACCEPTED = types.ElicitResult(action="accept", content={"approve": True})
     ("answer", "said"),
     [
         (ACCEPTED, "paid 500 to ann"),
-        (types.ElicitResult(action="accept", content={"approve": False, "why": "too much"}), "was not run: too much"),
-        (types.ElicitResult(action="accept", content={"approve": False}), "the user did not approve this call"),
-        (types.ElicitResult(action="accept", content={"approve": "false"}), "the user did not approve this call"),
-        (types.ElicitResult(action="accept", content={"approve": "true"}), "the user did not approve this call"),
-        (types.ElicitResult(action="accept", content={"approve": 1}), "the user did not approve this call"),
-        (types.ElicitResult(action="accept", content={"approve": ["yes"]}), "the user did not approve this call"),
+        (
+            types.ElicitResult(action="accept", content={"approve": False, "why": "too much"}),
+            "was not run: too much",
+        ),
+        (
+            types.ElicitResult(action="accept", content={"approve": False}),
+            "the user did not approve this call",
+        ),
+        (
+            types.ElicitResult(action="accept", content={"approve": "false"}),
+            "the user did not approve this call",
+        ),
+        (
+            types.ElicitResult(action="accept", content={"approve": "true"}),
+            "the user did not approve this call",
+        ),
+        (
+            types.ElicitResult(action="accept", content={"approve": 1}),
+            "the user did not approve this call",
+        ),
+        (
+            types.ElicitResult(action="accept", content={"approve": ["yes"]}),
+            "the user did not approve this call",
+        ),
         (types.ElicitResult(action="decline"), "the user did not approve this call"),
         (types.ElicitResult(action="cancel"), "the user did not approve this call"),
     ],
@@ -197,7 +217,9 @@ def test_the_user_of_a_client_is_asked(answer, said):
 
     async def main():
         served = server(shop.tools, "shop", key=KEY)
-        async with connected(served, "2026-07-28", elicitation_callback=asking(answer, questions)) as client:
+        async with connected(
+            served, "2026-07-28", elicitation_callback=asking(answer, questions)
+        ) as client:
             return await client.call_tool("pay", {"amount": "500", "to": "ann"})
 
     result = run(main())
@@ -217,7 +239,9 @@ def test_the_question_is_one_line_that_is_read_as_it_is_written():
 
     async def main():
         asked = asking(types.ElicitResult(action="decline"), questions)
-        async with connected(server(tools, "shop"), "2026-07-28", elicitation_callback=asked) as client:
+        async with connected(
+            server(tools, "shop"), "2026-07-28", elicitation_callback=asked
+        ) as client:
             [listed] = (await client.list_tools()).tools
             return await client.call_tool(listed.name, {"to": odd})
 
@@ -286,7 +310,9 @@ def test_an_approval_is_for_this_call_alone():
         async with elicits(server(shop.tools, "another", key=KEY)) as client:
             with pytest.raises(MCPError, match="requestState"):
                 await answered(client, "pay", {"amount": 500}, state, responses)
-        async with elicits(server(shop.tools, "shop", key=KEY)) as client:  # another process with the same key
+        async with elicits(
+            server(shop.tools, "shop", key=KEY)
+        ) as client:  # another process with the same key
             again = await answered(client, "pay", {"amount": 500}, state, responses)
         return right, again
 
@@ -352,7 +378,9 @@ def test_what_inject_raises_is_for_the_log(caplog):
         raise LookupError("secret place")
 
     async def main():
-        async with connected(server(Registry([shop.whoami]), "shop", inject=inject), "2026-07-28") as client:
+        async with connected(
+            server(Registry([shop.whoami]), "shop", inject=inject), "2026-07-28"
+        ) as client:
             return await client.call_tool("whoami", {})
 
     result = run(main())
@@ -420,7 +448,9 @@ def test_clients_hear_of_changes(revision):
             before = [tool.name for tool in (await client.list_tools()).tools]
             async with contextlib.AsyncExitStack() as stack:
                 if revision == "2026-07-28":
-                    changes = await stack.enter_async_context(client.listen(tools_list_changed=True))
+                    changes = await stack.enter_async_context(
+                        client.listen(tools_list_changed=True)
+                    )
                 threading.Thread(target=tools.add, args=(shop.weather,)).start()
                 if revision == "2026-07-28":
                     await anext(aiter(changes))
@@ -452,8 +482,17 @@ def test_null_is_a_result_like_any(revision):
     async def main():
         async with connected(server(Registry([done, find, some]), "s"), revision) as client:
             listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-            calls = [("done", {}), ("find", {"n": 0}), ("find", {"n": 1}), ("some", {"n": 0}), ("some", {"n": 1})]
-            found = [(name, (await client.call_tool(name, given)).structured_content) for name, given in calls]
+            calls = [
+                ("done", {}),
+                ("find", {"n": 0}),
+                ("find", {"n": 1}),
+                ("some", {"n": 0}),
+                ("some", {"n": 1}),
+            ]
+            found = [
+                (name, (await client.call_tool(name, given)).structured_content)
+                for name, given in calls
+            ]
         for name, content in found:
             Draft202012Validator(listed[name]).validate(content)
         there = {"result": {"n": 1}} if revision == "2026-07-28" else {"n": 1}
@@ -493,7 +532,9 @@ def test_a_hook_that_takes_calls_from_the_loop_is_said(caplog):
                 await client.call_tool("shout", {"text": "a"})
 
     run(main())
-    assert len([message for message in caplog.messages if "make the hook async def" in message]) == 1
+    assert (
+        len([message for message in caplog.messages if "make the hook async def" in message]) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -523,7 +564,10 @@ def test_what_is_no_key_and_no_ledger_is_refused():
 
 
 HERE = str(Path(__file__).parent)
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(toolshape.__file__).parents[1]), HERE])}
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join([str(Path(toolshape.__file__).parents[1]), HERE]),
+}
 COMMAND = StdioServerParameters(
     command=sys.executable, args=["-m", "toolshape", "mcp", "shop:tools"], env=ENVIRONMENT, cwd=HERE
 )
@@ -536,7 +580,9 @@ def test_over_standard_streams(mode):
     async def main():
         async with Client(COMMAND, mode=mode) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
-            return names, [text(await client.call_tool("shout", {"text": str(n)})) for n in range(20)]
+            return names, [
+                text(await client.call_tool("shout", {"text": str(n)})) for n in range(20)
+            ]
 
     names, said = run(main())
     assert names == [item.name for item in shop.ALL]
@@ -577,15 +623,26 @@ tools = Registry([say])
 def test_standard_output_holds_messages_alone(tmp_path):
     """Whatever a module prints, loaded or running or at the end; and nobody but the server reads standard input."""
     (tmp_path / "talking.py").write_text(TALKING, encoding="utf-8")
-    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    about = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"},
+    }
     asked = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "say", "arguments": {}}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "say", "arguments": {}},
+        },
     ]
     command = [sys.executable, "-m", "toolshape", "mcp", "talking:tools"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as process:
         errors = []
         reading = threading.Thread(target=lambda: errors.append(process.stderr.read().decode()))
         reading.start()
@@ -605,14 +662,25 @@ def test_standard_output_holds_messages_alone(tmp_path):
 def test_a_server_does_not_start_without_an_injected_value():
     """Each call of the tool would fail, which a client's user would find out."""
     for given, said in (
-        (["shop:whoami"], "whoami needs inject={'user': ...}; pass a value with --inject NAME=MODULE:FACTORY"),
+        (
+            ["shop:whoami"],
+            "whoami needs inject={'user': ...}; pass a value with --inject NAME=MODULE:FACTORY",
+        ),
         (
             ["shop:tools", "--inject", "user=shop:tools"],
             "--inject user has no effect: these tools take no injected values",
         ),
     ):
         command = [sys.executable, "-m", "toolshape", "mcp", *given]
-        done = subprocess.run(command, env=ENVIRONMENT, cwd=HERE, input="", capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            env=ENVIRONMENT,
+            cwd=HERE,
+            input="",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, done.stderr) == (2, f"Error: {said}\n")
 
 
@@ -620,7 +688,9 @@ def test_a_server_does_not_start_without_an_injected_value():
 def over_http(made):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    running = uvicorn.Server(uvicorn.Config(made.streamable_http_app(), port=port, log_level="error", ws="none"))
+    running = uvicorn.Server(
+        uvicorn.Config(made.streamable_http_app(), port=port, log_level="error", ws="none")
+    )
     thread = threading.Thread(target=running.run)
     thread.start()
     until = time.monotonic() + 20
@@ -684,7 +754,9 @@ def test_ten_thousand_calls_through_one_connection():
             found = []
             for begin in range(0, 10_000, 500):
                 calls = [client.call_tool("echo", {"n": n}) for n in range(begin, begin + 500)]
-                found += [item.structured_content["result"] for item in await asyncio.gather(*calls)]
+                found += [
+                    item.structured_content["result"] for item in await asyncio.gather(*calls)
+                ]
             return found
 
     assert run(main()) == list(range(10_000))

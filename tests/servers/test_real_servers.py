@@ -58,7 +58,10 @@ def repository(tmp_path):
 @pytest.mark.parametrize("name", CALLS)
 def test_a_real_server(name, repository, tmp_path):
     """Each tool is exported to every provider, called by the name that one of them is sent, and answers."""
-    options = {"git": ["--repository", str(repository)], "sqlite": ["--db-path", str(tmp_path / "goods.db")]}
+    options = {
+        "git": ["--repository", str(repository)],
+        "sqlite": ["--db-path", str(tmp_path / "goods.db")],
+    }
     command = [str(Path(PLACE, name, "bin", f"mcp-server-{name}")), *options.get(name, [])]
 
     async def main():
@@ -67,9 +70,13 @@ def test_a_real_server(name, repository, tmp_path):
             exported = {provider: remote.export(provider) for provider in available()}
             for tool, given in CALLS[name].items():
                 arguments = {"repo_path": str(repository), **given} if name == "git" else given
-                [result] = await remote.adispatch(response((f"{name}_{tool}", json.dumps(arguments))))
+                [result] = await remote.adispatch(
+                    response((f"{name}_{tool}", json.dumps(arguments)))
+                )
                 said[tool] = result
-            [wrong] = await remote.adispatch(response((next(iter(remote)).name, {"no": "such argument"})))
+            [wrong] = await remote.adispatch(
+                response((next(iter(remote)).name, {"no": "such argument"}))
+            )
             return [item.name for item in remote], exported, said, wrong
 
     names, exported, said, wrong = run(main())
@@ -85,7 +92,9 @@ def test_what_they_say_is_read(tmp_path):
 
     async def main():
         async with connect(command) as remote:
-            calls = response(("get_current_time", TIME), ("get_current_time", {"timezone": "Nowhere"}))
+            calls = response(
+                ("get_current_time", TIME), ("get_current_time", {"timezone": "Nowhere"})
+            )
             return await remote.adispatch(calls)
 
     right, wrong = run(main())

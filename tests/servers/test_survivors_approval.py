@@ -23,20 +23,32 @@ def refund(amount: int) -> str:
 
 
 def question(name):
-    call = {"id": "c1", "function": {"name": name, "arguments": '{"amount": 5}'}, "type": "function"}
+    call = {
+        "id": "c1",
+        "function": {"name": name, "arguments": '{"amount": 5}'},
+        "type": "function",
+    }
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    plan = Registry([pay, refund]).plan({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    plan = Registry([pay, refund]).plan(
+        {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    )
     return approving._question_text(plan.pending[0])
 
 
 def test_the_question_names_tool_title_and_arguments():
     """A title is quoted: a server that we took the tool from may have written anything there."""
-    assert question("pay") == 'pay ("Pay \\"now\\"") is about to be called with {"amount": 5}. Run it?'
+    assert (
+        question("pay") == 'pay ("Pay \\"now\\"") is about to be called with {"amount": 5}. Run it?'
+    )
     assert question("refund") == 'refund is about to be called with {"amount": 5}. Run it?'
 
 
 def decided(answer):
-    given = {"name": "pay", "arguments": {"amount": 5}, "requestState": json.dumps({"calls": [{"id": "c1"}]})}
+    given = {
+        "name": "pay",
+        "arguments": {"amount": 5},
+        "requestState": json.dumps({"calls": [{"id": "c1"}]}),
+    }
     params = types.CallToolRequestParams.model_validate(given)
     return approving.decisions(params.model_copy(update={"input_responses": {"approval": answer}}))
 
@@ -51,9 +63,9 @@ def test_nothing_but_true_approves(said):
 def test_what_was_decided():
     """By the id of the call; a reason counts where it is a text that says something."""
     assert decided(types.ElicitResult(action="accept", content={"approve": True})) == {"c1": True}
-    assert decided(types.ElicitResult(action="accept", content={"approve": False, "why": "Too much."})) == {
-        "c1": Deny("Too much.")
-    }
+    assert decided(
+        types.ElicitResult(action="accept", content={"approve": False, "why": "Too much."})
+    ) == {"c1": Deny("Too much.")}
     assert decided(types.ElicitResult(action="accept", content={"approve": False, "why": ""})) == {
         "c1": Deny("the user did not approve this call")
     }

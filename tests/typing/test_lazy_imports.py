@@ -35,7 +35,11 @@ def plant(path: Path) -> list[int]:
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     done = []
-    functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    functions = [
+        n
+        for n in ast.walk(ast.parse(text))
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
     for function in functions:
         imported = {
             alias.name
@@ -44,7 +48,11 @@ def plant(path: Path) -> list[int]:
             for alias in node.names
         }
         for node in ast.walk(function):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id in imported
+            ):
                 imported.discard(node.value.id)
                 line = lines[node.lineno - 1]
                 lines[node.lineno - 1] = line.replace(

@@ -21,7 +21,9 @@ WAY_OUT = "nox -s tables writes it again, on a machine that does nothing else"
 
 
 def git(folder, *arguments):
-    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def named(table, parts=None):
@@ -31,7 +33,11 @@ def named(table, parts=None):
     if table.endswith(".json"):
         saved = json.loads(text)
         commits = saved.get("commits", {})
-        texts = {commits.get(row["part"], "") for row in saved["rows"] if parts is None or row["part"] in parts}
+        texts = {
+            commits.get(row["part"], "")
+            for row in saved["rows"]
+            if parts is None or row["part"] in parts
+        }
     found = [re.search(r"\bcommit ([0-9a-f]{40})(?!, with changes)", said) for said in texts]
     return {match and match[1] for match in found}
 
@@ -64,8 +70,12 @@ def test_what_a_table_measures_is_unchanged(table):
     for commit in named(table, TIMED_PARTS) - {None}:
         changed = changed_since(ROOT, commit, MEASURED[table])
         if changed is None:
-            pytest.skip(f"git does not know the commit that {table} names: a shallow clone, or no clone")
-        assert not changed, f"{table} is of {commit[:12]}, and what it measures has changed since: {WAY_OUT}"
+            pytest.skip(
+                f"git does not know the commit that {table} names: a shallow clone, or no clone"
+            )
+        assert not changed, (
+            f"{table} is of {commit[:12]}, and what it measures has changed since: {WAY_OUT}"
+        )
 
 
 def test_every_table_is_known():

@@ -117,7 +117,11 @@ def collected(event: Any, provider: str = "openai") -> None:
 
 
 MISTAKES = {
-    "a ToolError returned": (returns_an_error, UsageError, "fail returned a ToolError: raise the error"),
+    "a ToolError returned": (
+        returns_an_error,
+        UsageError,
+        "fail returned a ToolError: raise the error",
+    ),
     "a name under TYPE_CHECKING": (
         names_what_only_type_checkers_see,
         DefinitionError,
@@ -128,9 +132,21 @@ MISTAKES = {
         DefinitionError,
         "db: JSON Schema has no form for Db; use a type that JSON Schema can describe, or mark it Injected[...]",
     ),
-    "a provider misspelt": (lambda: Registry([add]).export("opneai"), ExportError, "did you mean 'openai'?"),
-    "a provider by its company": (lambda: Registry([add]).export("google"), ExportError, 'write "gemini"'),
-    "a provider by its model": (lambda: Registry([add]).export("claude"), ExportError, 'write "anthropic"'),
+    "a provider misspelt": (
+        lambda: Registry([add]).export("opneai"),
+        ExportError,
+        "did you mean 'openai'?",
+    ),
+    "a provider by its company": (
+        lambda: Registry([add]).export("google"),
+        ExportError,
+        'write "gemini"',
+    ),
+    "a provider by its model": (
+        lambda: Registry([add]).export("claude"),
+        ExportError,
+        'write "anthropic"',
+    ),
     "a provider nobody knows": (
         lambda: Registry([add]).export("zzz"),
         ExportError,
@@ -141,7 +157,11 @@ MISTAKES = {
         ExportError,
         "must be a name or a Provider, not NoneType",
     ),
-    "a list of providers": (lambda: Registry([add]).export(["openai"]), ExportError, "or a Provider, not list"),
+    "a list of providers": (
+        lambda: Registry([add]).export(["openai"]),
+        ExportError,
+        "or a Provider, not list",
+    ),
     "a provider by the name of a file": (
         lambda: Registry([add]).export("__init__"),
         ExportError,
@@ -159,19 +179,27 @@ MISTAKES = {
     ),
     "a response that was not awaited": (never_awaited, ResponseError, "did you forget to await"),
     "a stream": (lambda: dispatched(iter([])), ResponseError, "feed it to bind(...).collector()"),
-    "the stream of an SDK": (lambda: dispatched(FakeStream()), ResponseError, "a stream (FakeStream)"),
+    "the stream of an SDK": (
+        lambda: dispatched(FakeStream()),
+        ResponseError,
+        "a stream (FakeStream)",
+    ),
     "the provider's error": (
         lambda: dispatched({"error": {"message": "overloaded", "code": 529}}),
         ResponseError,
         "an error of the provider: {'message': 'overloaded', 'code': 529}",
     ),
     "another body": (lambda: dispatched({"foo": 1}), ResponseError, "with the keys ['foo']"),
-    "a name instead of the function": (lambda: tool("add"), DefinitionError, "write @tool(name='add')"),
+    "a name instead of the function": (
+        lambda: tool("add"),
+        DefinitionError,
+        "write @tool(name='add')",
+    ),
     "a tool instead of a list": (lambda: Registry(add), TypeError, "write Registry([...])"),
     "the same name twice": (
         lambda: Registry([add, tool(name="add")(lambda x: x)]),
         DefinitionError,
-        "give one of the two tools another name with tool(name=...)",
+        "or all tools of one server or registry a prefix: connect(prefix=...), prefixed(...)",
     ),
     "an effect that is none": (
         lambda: tool(effects=["delete"])(add.function),
@@ -179,15 +207,25 @@ MISTAKES = {
         "unknown effect 'delete'; the effects are read, write, destructive",
     ),
     "an injected value missing": (
-        lambda: Registry([find]).dispatch({"name": "find", "arguments": {"name": "a"}}, inject={"bd": {}}),
+        lambda: Registry([find]).dispatch(
+            {"name": "find", "arguments": {"name": "a"}}, inject={"bd": {}}
+        ),
         UsageError,
         "find needs inject={'db': ...}, but inject= has only ['bd']",
     ),
     "a method of no object": (lambda: Registry([Shop.sell]), UsageError, "get it from an object"),
-    "an async tool in a running loop": (lambda: asyncio.run(in_a_loop()), UsageError, "await adispatch, arun or acall"),
+    "an async tool in a running loop": (
+        lambda: asyncio.run(in_a_loop()),
+        UsageError,
+        "await adispatch, arun or acall",
+    ),
     # --- at the decorator ---------------------------------------------------------------------------------------
     "an option misspelt": (lambda: tool(nam="x"), TypeError, "unexpected keyword argument 'nam'"),
-    "a class as a tool": (lambda: tool(Db), DefinitionError, "a class is not a tool: decorate a function that returns"),
+    "a class as a tool": (
+        lambda: tool(Db),
+        DefinitionError,
+        "a class is not a tool: decorate a function that returns",
+    ),
     "a lambda": (lambda: tool(lambda x: x), DefinitionError, "a lambda has no name: pass name="),
     "a value as a tool": (lambda: tool(5), DefinitionError, "int is not callable"),
     "a coercion rule misspelt": (
@@ -200,8 +238,16 @@ MISTAKES = {
         DefinitionError,
         'examples[0].a: expected integer, got "x"',
     ),
-    "a timeout that is none": (lambda: tool(timeout=0)(add.function), DefinitionError, "a number of seconds above 0"),
-    "a limit that is none": (lambda: tool(limit=0)(add.function), DefinitionError, "a positive number of calls, not 0"),
+    "a timeout that is none": (
+        lambda: tool(timeout=0)(add.function),
+        DefinitionError,
+        "a number of seconds above 0",
+    ),
+    "a limit that is none": (
+        lambda: tool(limit=0)(add.function),
+        DefinitionError,
+        "a positive number of calls, not 0",
+    ),
     "keys for a provider nobody knows": (
         lambda: tool(providers={"antropic": {}})(add.function),
         DefinitionError,
@@ -229,7 +275,11 @@ MISTAKES = {
     ),
     # --- at the registry and at export ----------------------------------------------------------------------------
     "a response given to a provider's own": (
-        lambda: Registry([add]).bind("anthropic").dispatch({"choices": [{"message": {"role": "assistant"}}]}),
+        lambda: (
+            Registry([add])
+            .bind("anthropic")
+            .dispatch({"choices": [{"message": {"role": "assistant"}}]})
+        ),
         ResponseError,
         "this is a response of openai, not of anthropic",
     ),
@@ -253,7 +303,11 @@ MISTAKES = {
         ExportError,
         'choice= has no names: to forbid calls, write "none"',
     ),
-    "a subset of a tool that is not there": (lambda: Registry([add]).subset(["ad"]), KeyError, "ad"),
+    "a subset of a tool that is not there": (
+        lambda: Registry([add]).subset(["ad"]),
+        KeyError,
+        "ad",
+    ),
     "a definition in no known form": (
         lambda: Registry().add_definitions([{"foo": 1}]),
         DefinitionError,
@@ -281,7 +335,12 @@ MISTAKES = {
         "returned nothing, and did not get an answer from proceed(): return the result of proceed(), or context.result(value)",
     ),
     "a call to run that is not there": (
-        lambda: Registry([add]).bind("openai").plan({"choices": [{"message": {"role": "assistant"}}]}).run(only=["c1"]),
+        lambda: (
+            Registry([add])
+            .bind("openai")
+            .plan({"choices": [{"message": {"role": "assistant"}}]})
+            .run(only=["c1"])
+        ),
         UsageError,
         "only= names 'c1', which is not a call of this plan",
     ),
@@ -291,7 +350,9 @@ MISTAKES = {
         "limit= must be the number of calls that run at once, 1 or more, not 0",
     ),
     "the stream of another provider": (
-        lambda: collected({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}),
+        lambda: collected(
+            {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}
+        ),
         ResponseError,
         "no event of openai has arrived; the last piece was an object with the keys ['message', 'type']",
     ),
@@ -301,7 +362,9 @@ MISTAKES = {
         "the provider sent an error instead of a stream: {'message': 'overloaded'}",
     ),
     "a plan that is pickled": (
-        lambda: pickle.dumps(Registry([add]).bind("openai").plan({"role": "assistant", "content": "Hi"})),
+        lambda: pickle.dumps(
+            Registry([add]).bind("openai").plan({"role": "assistant", "content": "Hi"})
+        ),
         TypeError,
         "pickle its calls, or results",
     ),
@@ -352,7 +415,9 @@ def test_a_misspelt_description_is_in_the_log(caplog):
             """
             return city
 
-    assert "'cty' is documented, but there is no such parameter: did you mean 'city'?" in caplog.text
+    assert (
+        "'cty' is documented, but there is no such parameter: did you mean 'city'?" in caplog.text
+    )
     assert [finding.path for finding in weather.findings] == ["cty"]
 
 
@@ -369,11 +434,14 @@ def test_a_provider_of_a_package_that_cannot_be_loaded(monkeypatch):
     """It is named, with its package."""
     monkeypatch.setattr("toolshape._families._entry_points", lambda: [Entry()])
     with pytest.raises(
-        ExportError, match=r"'broken' of somebody\.provider:BROKEN cannot be loaded: RuntimeError: no licence"
+        ExportError,
+        match=r"'broken' of somebody\.provider:BROKEN cannot be loaded: RuntimeError: no licence",
     ):
         Registry([add]).export("broken")
     monkeypatch.setattr(Entry, "load", lambda self: 5)
-    with pytest.raises(ExportError, match=r"is somebody\.provider:BROKEN, of type int, not a Provider"):
+    with pytest.raises(
+        ExportError, match=r"is somebody\.provider:BROKEN, of type int, not a Provider"
+    ):
         Registry([add]).export("broken")
 
 

@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import os
 import pickle
+import shutil
 import sqlite3
 import threading
 import time
@@ -20,7 +21,7 @@ from responses import outcomes, response
 from rows import ROWS
 
 from toolshape import CallContext, Conversation, Image, Registry, ToolError, UsageError, tool
-from toolshape._identity import Identity, has_made_up_id, identity_of
+from toolshape._records.identity import Identity, has_made_up_id, identity_of
 from toolshape.ledger import Ledger, url_of
 
 RAN = []
@@ -70,7 +71,13 @@ def put(n: int) -> int:
 
 
 TOOLS = Registry([pay, later, fail, put])
-BODY = response(("pay", {"amount": 5}), ("later", {"n": 6}), ("fail", {"n": 7}), ("fail", {"n": 0}), ("put", {"n": 8}))
+BODY = response(
+    ("pay", {"amount": 5}),
+    ("later", {"n": 6}),
+    ("fail", {"n": 7}),
+    ("fail", {"n": 0}),
+    ("put", {"n": 8}),
+)
 
 
 def dispatch(how, body, ledger, scope=None, tools=TOOLS):
@@ -94,8 +101,12 @@ def test_what_has_run_is_answered_by_what_came_of_it(how, ledger, caplog):
     assert sorted(RAN) == ran == [0, 5, 6, 7, 8]
     assert outcomes(again) == outcomes(first) == [{"paid": 5}, 6, "tool_error", "tool_crashed", 8]
     assert [item.text for item in again] == [item.text for item in first]
-    assert [item.error and (item.error.code, item.error.retryable, item.error.reference) for item in again] == [
-        item.error and (item.error.code, item.error.retryable, item.error.reference) for item in first
+    assert [
+        item.error and (item.error.code, item.error.retryable, item.error.reference)
+        for item in again
+    ] == [
+        item.error and (item.error.code, item.error.retryable, item.error.reference)
+        for item in first
     ]
     assert all(item.replayed for item in again)
     assert not any(item.replayed for item in first)
@@ -137,11 +148,18 @@ def test_the_same_id_with_other_arguments_is_refused(how, ledger):
 
 def test_an_id_that_was_made_up_is_never_looked_up(ledger):
     """Gemini gives none: two equal calls may both be meant; with a scope they are one."""
-    body = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "pay", "args": {"amount": 5}}}]}}]}
+    body = {
+        "candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "pay", "args": {"amount": 5}}}]}}
+        ]
+    }
     for _ in range(2):
         assert not TOOLS.dispatch(body, ledger=ledger)[0].replayed
     assert ledger.entries() == []
-    assert [TOOLS.dispatch(body, ledger=ledger, scope="c:1")[0].replayed for _ in range(2)] == [False, True]
+    assert [TOOLS.dispatch(body, ledger=ledger, scope="c:1")[0].replayed for _ in range(2)] == [
+        False,
+        True,
+    ]
     assert RAN == [5, 5, 5]
 
 
@@ -155,7 +173,9 @@ def test_ids_of_every_provider_are_known_from_those_that_are_made_up(row):
 
 @EACH_WAY
 def test_equal_calls_in_one_response_run_once(how, ledger):
-    body = response(("later", {"n": 1}, "same"), ("later", {"n": 1}, "same"), ("later", {"n": 2}, "same"))
+    body = response(
+        ("later", {"n": 1}, "same"), ("later", {"n": 1}, "same"), ("later", {"n": 2}, "same")
+    )
     found = outcomes(dispatch(how, body, ledger, "c:1"))
     assert RAN in ([1], [2])
     assert sorted(map(str, found)) == sorted(
@@ -197,7 +217,9 @@ def test_what_runs_elsewhere_is_waited_for(how, ledger):
 
     tools, body = Registry([slow]), response(("slow", {"n": 1}))
     first = []
-    thread = threading.Thread(target=lambda: first.extend(dispatch("run", body, ledger, "c", tools)))
+    thread = threading.Thread(
+        target=lambda: first.extend(dispatch("run", body, ledger, "c", tools))
+    )
     thread.start()
     began.wait()
     threading.Timer(1.0, end.set).start()  # longer than the lease, which is renewed
@@ -280,7 +302,10 @@ def test_an_interrupt_leaves_the_outcome_unknown(ledger):
 
 @EACH_WAY
 def test_what_cannot_be_written_down_is_not_run(how, tmp_path, caplog):
-    ledger = Ledger(tmp_path / "nowhere" / "calls.db")
+    (tmp_path / "there").mkdir()
+    ledger = Ledger(tmp_path / "there" / "calls.db")
+    ledger.close()
+    shutil.rmtree(tmp_path / "there")
     with caplog.at_level(logging.ERROR, logger="toolshape"):
         results = dispatch(how, response(("pay", {"amount": 5})), ledger, "c")
     assert outcomes(results) == ["not_run"]
@@ -369,7 +394,11 @@ def test_a_tool_gets_one_key_for_one_call(ledger):
     assert keys[8:12] == keys[12:16]  # the provider's ids
     assert all(len(key) == 64 for key in keys)
     keys.clear()
-    unnamed = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "charge", "args": {"amount": 1}}}]}}]}
+    unnamed = {
+        "candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "charge", "args": {"amount": 1}}}]}}
+        ]
+    }
     for _ in range(2):
         tools.dispatch(unnamed, provider="gemini")
     assert keys[0] == keys[1] != keys[2] == keys[3]
@@ -475,7 +504,9 @@ def test_what_is_written_down_can_be_looked_at_and_forgotten(ledger):
     assert '"paid": 5' in first.outcome
     assert (third.state, third.finished, third.outcome) == ("unknown", None, None)
     assert ledger.entries(state="unknown") == ledger.entries("c:2") == [third]
-    with pytest.raises(UsageError, match="state= must be one of running, done, unknown, not 'unkown'"):
+    with pytest.raises(
+        UsageError, match="state= must be one of running, done, unknown, not 'unkown'"
+    ):
         ledger.entries(state="unkown")
     assert ledger.forget(older_than=timedelta(hours=1)) == 0
     assert ledger.forget(older_than=timedelta(seconds=0)) == 2
@@ -497,7 +528,9 @@ def test_the_thread_that_renews_ends_with_the_calls(ledger):
 def test_a_process_that_was_forked_has_connections_of_its_own(ledger):
     dispatch("run", response(("pay", {"amount": 1})), ledger, "parent")
     fork = multiprocessing.get_context("fork")
-    child = fork.Process(target=dispatch, args=("run", response(("pay", {"amount": 2})), ledger, "child"))
+    child = fork.Process(
+        target=dispatch, args=("run", response(("pay", {"amount": 2})), ledger, "child")
+    )
     child.start()
     child.join(20)
     assert child.exitcode == 0
@@ -513,9 +546,13 @@ def test_it_is_kept_so_that_nothing_written_is_lost(ledger, tmp_path):
 
 
 def test_very_long_scopes_and_ids_are_told_apart(ledger):
-    body = response(("pay", {"amount": 1}, "i" * 100_000), ("pay", {"amount": 1}, "i" * 99_999 + "j"))
+    body = response(
+        ("pay", {"amount": 1}, "i" * 100_000), ("pay", {"amount": 1}, "i" * 99_999 + "j")
+    )
     for _ in range(2):
-        assert outcomes(TOOLS.dispatch(body, ledger=ledger, scope="s" * 100_000)) == [{"paid": 1}] * 2
+        assert (
+            outcomes(TOOLS.dispatch(body, ledger=ledger, scope="s" * 100_000)) == [{"paid": 1}] * 2
+        )
     assert RAN == [1, 1]
 
 
@@ -526,7 +563,11 @@ def give_back(amount: int) -> str:
 
 
 def asked_to_pay(call_id: str) -> dict[str, Any]:
-    call = {"id": call_id, "type": "function", "function": {"name": "give_back", "arguments": '{"amount": 1}'}}
+    call = {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": "give_back", "arguments": '{"amount": 1}'},
+    }
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
 

@@ -59,10 +59,16 @@ def made():
 
     def make(*more, content=False):
         tools = Registry([here, later, fail, *more])
-        instrument(tools, content=content, tracer_provider=tracers, meter_provider=MeterProvider([reader]))
+        instrument(
+            tools, content=content, tracer_provider=tracers, meter_provider=MeterProvider([reader])
+        )
         return tools
 
-    make.spans, make.reader, make.tracer = spans.get_finished_spans, reader, tracers.get_tracer("test")
+    make.spans, make.reader, make.tracer = (
+        spans.get_finished_spans,
+        reader,
+        tracers.get_tracer("test"),
+    )
     return make
 
 
@@ -83,7 +89,11 @@ def test_each_call_that_runs_is_a_span(made, how):
         results = tools.dispatch(BODY) if how == "run" else asyncio.run(tools.adispatch(BODY))
     assert outcomes(results) == [1, 2, "tool_crashed", "invalid_arguments", "unknown_tool"]
     *spans, parent = made.spans()
-    assert sorted(span.name for span in spans) == ["execute_tool fail", "execute_tool here", "execute_tool later"]
+    assert sorted(span.name for span in spans) == [
+        "execute_tool fail",
+        "execute_tool here",
+        "execute_tool later",
+    ]
     assert {span.parent.span_id for span in spans} == {parent.context.span_id}
     by_name = {span.name.split()[1]: span for span in spans}
     assert sorted(CURRENT) == sorted(by_name[name].context.span_id for name in ("here", "later"))
@@ -105,12 +115,17 @@ def test_content_is_shown_where_it_is_asked_for_and_no_secret(made):
     wipe = Tool.from_definition(
         {
             "name": "wipe",
-            "input_schema": {"type": "object", "properties": {"pin": {"type": "string", "writeOnly": True}}},
+            "input_schema": {
+                "type": "object",
+                "properties": {"pin": {"type": "string", "writeOnly": True}},
+            },
         },
         lambda pin="": "wiped",
     )
     made(wipe, content=True).dispatch(
-        response(("wipe", {"pin": "1234"}), ("here", {"n": 1, "secret": "hunter2"}), ("fail", {"n": 3}))
+        response(
+            ("wipe", {"pin": "1234"}), ("here", {"n": 1, "secret": "hunter2"}), ("fail", {"n": 3})
+        )
     )
     wiped, seen, failed = made.spans()
     assert json.loads(wiped.attributes["gen_ai.tool.call.arguments"]) == {"pin": "[hidden]"}
@@ -122,16 +137,29 @@ def test_content_is_shown_where_it_is_asked_for_and_no_secret(made):
 def test_durations_coercions_and_refusals_are_counted(made):
     made().dispatch(BODY)
     found = points(made.reader)
-    durations = {dict(item.attributes)["gen_ai.tool.name"]: item for item in found["gen_ai.execute_tool.duration"]}
-    assert {name: duration.count for name, duration in durations.items()} == {"here": 1, "later": 1, "fail": 1}
+    durations = {
+        dict(item.attributes)["gen_ai.tool.name"]: item
+        for item in found["gen_ai.execute_tool.duration"]
+    }
+    assert {name: duration.count for name, duration in durations.items()} == {
+        "here": 1,
+        "later": 1,
+        "fail": 1,
+    }
     assert durations["fail"].attributes["error.type"] == "tool_crashed"
     assert durations["here"].explicit_bounds[-1] == 81.92
     [coercion] = found["toolshape.coercions"]
     assert (coercion.value, dict(coercion.attributes)) == (
         1,
-        {"gen_ai.provider.name": "openai", "gen_ai.tool.name": "here", "toolshape.coercion.rule": "number_text"},
+        {
+            "gen_ai.provider.name": "openai",
+            "gen_ai.tool.name": "here",
+            "toolshape.coercion.rule": "number_text",
+        },
     )
-    refusals = {item.attributes["error.type"]: dict(item.attributes) for item in found["toolshape.refusals"]}
+    refusals = {
+        item.attributes["error.type"]: dict(item.attributes) for item in found["toolshape.refusals"]
+    }
     assert refusals.keys() == {"invalid_arguments", "unknown_tool"}
     assert "gen_ai.tool.name" not in refusals["unknown_tool"]
 
@@ -204,7 +232,9 @@ def test_what_a_processor_raises_is_no_answer(how, where, caplog):
     tracers = TracerProvider()
     tracers.add_span_processor(Broken(where))
     tools = Registry([here])
-    instrument(tools, tracer_provider=tracers, meter_provider=MeterProvider([InMemoryMetricReader()]))
+    instrument(
+        tools, tracer_provider=tracers, meter_provider=MeterProvider([InMemoryMetricReader()])
+    )
     body = response(("here", {"n": 1}))
     [result] = tools.dispatch(body) if how == "run" else asyncio.run(tools.adispatch(body))
     assert result.value == 1

@@ -7,10 +7,18 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from toolshape import CallError, DefinitionError, ExportError, Registry, ResponseError, ToolError, tool
-from toolshape._errors import Problem
+from toolshape import (
+    CallError,
+    DefinitionError,
+    ExportError,
+    Registry,
+    ResponseError,
+    ToolError,
+    tool,
+)
+from toolshape._bound.registry import store_of
 from toolshape._families import get
-from toolshape._registry import store_of
+from toolshape._records.errors import Problem
 
 
 @tool
@@ -31,7 +39,9 @@ WAYS = [lambda value: pickle.loads(pickle.dumps(value)), copy.copy, copy.deepcop
 WAY = pytest.mark.parametrize("way", WAYS, ids=["pickle", "copy", "deepcopy"])
 PROBLEM = Problem(path="x", rule="r", message="m")
 ERRORS = [
-    CallError("invalid_arguments", tool="t", problems=[PROBLEM], arguments={"x": 1}, annotated="// x"),
+    CallError(
+        "invalid_arguments", tool="t", problems=[PROBLEM], arguments={"x": 1}, annotated="// x"
+    ),
     CallError("unknown_tool", tool="t", text="u", names=["u"]),
     CallError("tool_crashed", tool="t", reference="abc", retryable=True),
     DefinitionError(tool="t", location="f:1", problems=[PROBLEM]),
@@ -53,12 +63,18 @@ def test_errors(way, error):
 
 def dispatched(arguments='{"items":[{"key":"kettle","value":3}],"note":null}'):
     call = {"id": "c", "type": "function", "function": {"name": "restock", "arguments": arguments}}
-    response = {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [call]}}]}
+    response = {
+        "choices": [
+            {"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [call]}}
+        ]
+    }
     return Registry([restock]).bind("openai", strict=True).dispatch(response)
 
 
 @WAY
-@pytest.mark.parametrize("arguments", ['{"items":[{"key":"kettle","value":3}],"note":null}', '{"items":5}', "{"])
+@pytest.mark.parametrize(
+    "arguments", ['{"items":[{"key":"kettle","value":3}],"note":null}', '{"items":5}', "{"]
+)
 def test_results(way, arguments):
     """Their messages, their turn, and their calls: canonical arguments, in place of ``back``."""
     results = dispatched(arguments)
@@ -91,7 +107,12 @@ def test_registries(way):
     assert store_of(again).contents.used.keys() == store_of(registry).contents.used.keys()
     bound = registry.bind("openai")
     assert way(bound).export() == bound.export()
-    assert way(bound).dispatch({"choices": [{"message": {"role": "assistant", "content": "hi"}}]}).messages == []
+    assert (
+        way(bound)
+        .dispatch({"choices": [{"message": {"role": "assistant", "content": "hi"}}]})
+        .messages
+        == []
+    )
 
 
 def test_in_another_process():
@@ -114,7 +135,9 @@ def test_what_cannot_says_so():
     def local(x: int) -> int:
         return x
 
-    with pytest.raises(TypeError, match=r"the tool 'local' cannot be pickled: .*local is not its function"):
+    with pytest.raises(
+        TypeError, match=r"the tool 'local' cannot be pickled: .*local is not its function"
+    ):
         pickle.dumps(Registry([local]))
     bound = Registry([restock]).bind("openai")
     with pytest.raises(TypeError, match="a Collector cannot be pickled"):

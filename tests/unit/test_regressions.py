@@ -24,7 +24,9 @@ from toolshape._function.docstrings import read_docstring
 
 
 def dispatch(function: Any, arguments: Any = None, **options: Any):
-    [result] = Registry([function]).dispatch({"name": tool(function).name, "arguments": arguments or {}}, **options)
+    [result] = Registry([function]).dispatch(
+        {"name": tool(function).name, "arguments": arguments or {}}, **options
+    )
     return result
 
 
@@ -117,10 +119,14 @@ def test_a_tool_error_of_ones_own_without_a_text():
 def test_names_that_are_none(name):
     """A gateway may send anything; every call has its answer."""
     block = {"type": "tool_use", "id": "t", "input": {}, "name": name}
-    [result] = Registry([tool(name="x")(lambda: 1)]).dispatch({"type": "message", "content": [block]})
+    [result] = Registry([tool(name="x")(lambda: 1)]).dispatch(
+        {"type": "message", "content": [block]}
+    )
     assert result.error.code == "unknown_tool"
     call = {"id": "c", "function": {"name": name, "arguments": "{}"}}
-    [result] = Registry([tool(name="x")(lambda: 1)]).dispatch({"choices": [{"message": {"tool_calls": [call]}}]})
+    [result] = Registry([tool(name="x")(lambda: 1)]).dispatch(
+        {"choices": [{"message": {"tool_calls": [call]}}]}
+    )
     assert result.error.code == "unknown_tool"
 
 
@@ -145,7 +151,9 @@ def test_a_sync_tool_does_not_see_its_async_siblings():
     async def sibling() -> int:
         return 1
 
-    results = Registry([alone, sibling]).dispatch([{"name": n, "arguments": {}} for n in ("alone", "sibling", "alone")])
+    results = Registry([alone, sibling]).dispatch(
+        [{"name": n, "arguments": {}} for n in ("alone", "sibling", "alone")]
+    )
     assert [result.unwrap() for result in results] == [5, 1, 5]
 
 
@@ -161,7 +169,9 @@ def run_inner(x: int) -> int:
 def test_a_wrapper_of_another_kind():
     """What is called decides, not what it wraps."""
     assert dispatch(run_inner, {"x": 5}).value == 5
-    [result] = asyncio.run(Registry([run_inner]).adispatch({"name": "inner", "arguments": {"x": 5}}))
+    [result] = asyncio.run(
+        Registry([run_inner]).adispatch({"name": "inner", "arguments": {"x": 5}})
+    )
     assert result.value == 5
 
     def later(n: int) -> AsyncIterator[int]:
@@ -253,7 +263,9 @@ def test_two_parameters_with_one_alias():
     assert tool(g).call({"q": 1}) == 1
 
 
-@pytest.mark.parametrize(("annotation", "text"), [(int, "9" * 5000), (float, "1e999"), (float, "9" * 400)])
+@pytest.mark.parametrize(
+    ("annotation", "text"), [(int, "9" * 5000), (float, "1e999"), (float, "9" * 400)]
+)
 def test_numbers_beyond_measure(annotation, text):
     """Neither a crash nor infinity."""
 
@@ -266,7 +278,11 @@ def test_numbers_beyond_measure(annotation, text):
 
 def test_arguments_too_deep_to_read():
     """The raw text is kept, the object is None."""
-    plan = Registry([tool(name="f")(lambda: 1)]).bind("json-schema").plan({"name": "f", "arguments": "[" * 200_000})
+    plan = (
+        Registry([tool(name="f")(lambda: 1)])
+        .bind("json-schema")
+        .plan({"name": "f", "arguments": "[" * 200_000})
+    )
     assert plan.calls[0].arguments is None
     assert plan.calls[0].arguments_raw == "[" * 200_000
     assert plan.results[0].error is not None
@@ -360,9 +376,15 @@ class Desk:
 def test_tools_of_tools():
     """Renamed, they are bound as they were."""
     again = tool(name="shut", description="Shut.")(Desk("d").close)
-    assert (again.name, again.description, list(again.input_schema["properties"])) == ("shut", "Shut.", ["ticket"])
+    assert (again.name, again.description, list(again.input_schema["properties"])) == (
+        "shut",
+        "Shut.",
+        ["ticket"],
+    )
     assert again.call({"ticket": "7"}) == "d7"
-    assert Registry([again]).dispatch({"name": "shut", "arguments": {"ticket": "7"}})[0].value == "d7"
+    assert (
+        Registry([again]).dispatch({"name": "shut", "arguments": {"ticket": "7"}})[0].value == "d7"
+    )
     assert Desk("d").cached.call({"ticket": "7"}) == "d7"
     desk = Desk("d")
     assert desk.close == desk.close
@@ -389,7 +411,15 @@ def test_odd_wrappers():
 
 
 @pytest.mark.parametrize(
-    "options", [{"timeout": 0}, {"timeout": -1}, {"timeout": "1"}, {"name": ""}, {"name": 5}, {"coerce": {"no": True}}]
+    "options",
+    [
+        {"timeout": 0},
+        {"timeout": -1},
+        {"timeout": "1"},
+        {"name": ""},
+        {"name": 5},
+        {"coerce": {"no": True}},
+    ],
 )
 def test_options_that_are_wrong(options):
     """Refused at decoration, as the function would be."""
@@ -401,7 +431,11 @@ def test_a_single_tag():
     """A text is one tag, not its letters."""
     made = tool(name="a", tags="read")(lambda: 1)
     assert made.tags == {"read"}
-    assert list(Registry([made]).subset(tags="read")) == list(Registry([made]).subset(names="a")) == [made]
+    assert (
+        list(Registry([made]).subset(tags="read"))
+        == list(Registry([made]).subset(names="a"))
+        == [made]
+    )
 
 
 def test_every_problem_of_every_parameter():
@@ -447,9 +481,18 @@ DOCSTRINGS = [
         "Do.\n\nArgs:\n    x (:obj:`int`, optional): The x.\n    y (Literal['a:b']): The y.",
         {"x": "The x.", "y": "The y."},
     ),
-    ("Do.\n\nArgs:\n    x (int, default: 3): The x.\n    - y: The y.", {"x": "The x.", "y": "The y."}),
-    ("Do.\n\nArgs:\n    x: The x.\n    see the manual\n    y: The y.", {"x": "The x.\nsee the manual", "y": "The y."}),
-    ("Do.\n\n:param int | None x: The x.\n:param dict[str, int] y: The y.", {"x": "The x.", "y": "The y."}),
+    (
+        "Do.\n\nArgs:\n    x (int, default: 3): The x.\n    - y: The y.",
+        {"x": "The x.", "y": "The y."},
+    ),
+    (
+        "Do.\n\nArgs:\n    x: The x.\n    see the manual\n    y: The y.",
+        {"x": "The x.\nsee the manual", "y": "The y."},
+    ),
+    (
+        "Do.\n\n:param int | None x: The x.\n:param dict[str, int] y: The y.",
+        {"x": "The x.", "y": "The y."},
+    ),
     ("Do.\r\n\r\nArgs:\r\n    x: The x.\r\n    y: The y.", {"x": "The x.", "y": "The y."}),
     ("Do.\n\nReturns: The thing.", {}),
     ("Do.\n\nRaises: Nothing.", {}),
@@ -466,7 +509,10 @@ def test_odd_docstrings(text, parameters):
 def test_a_role_that_opens_a_line_is_text():
     """It looks like a field and is none."""
     doc = read_docstring("Do.\n\n:class:`Foo` is used here.\n\n:param x: The x.", ("x",))
-    assert (doc.description, dict(doc.parameters)) == ("Do.\n\n:class:`Foo` is used here.", {"x": "The x."})
+    assert (doc.description, dict(doc.parameters)) == (
+        "Do.\n\n:class:`Foo` is used here.",
+        {"x": "The x."},
+    )
 
 
 class ByName(BaseModel):
@@ -484,11 +530,13 @@ def test_unknown_methods_of_registries_are_errors_of_use():
 def test_exports_are_made_once(monkeypatch):
     """The second export of an unchanged registry rewrites nothing; a thousand tools are linear work."""
     from toolshape._schema import walk
-    from toolshape._wire import export as showing
+    from toolshape._tools import export as showing
 
     visits = []
     visit = walk._Walk.visit
-    monkeypatch.setattr(walk._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])
+    monkeypatch.setattr(
+        walk._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1]
+    )
 
     def many(count: int) -> int:
         def f(a: int, b: dict[str, int], c: str = "x") -> None: ...
@@ -500,7 +548,9 @@ def test_exports_are_made_once(monkeypatch):
         monkeypatch.setattr(showing, "compose", None)
         assert registry.export("openai", strict=True) == first
         monkeypatch.undo()
-        monkeypatch.setattr(walk._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1])
+        monkeypatch.setattr(
+            walk._Walk, "visit", lambda self, *a: (visits.append(1), visit(self, *a))[1]
+        )
         assert len(visits) == made
         return made
 

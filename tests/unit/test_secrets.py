@@ -134,7 +134,11 @@ def test_no_model_reads_a_secret(arguments, feedback, caplog, monkeypatch):
 def test_the_same_of_a_tool_from_a_definition():
     """By the marks of its schema."""
     secret = {"type": "string", "writeOnly": True}
-    login = {"type": "object", "properties": {"user": {"type": "string"}, "password": secret}, "required": ["user"]}
+    login = {
+        "type": "object",
+        "properties": {"user": {"type": "string"}, "password": secret},
+        "required": ["user"],
+    }
     schema = {"type": "object", "properties": {"login": login, "n": {"type": "integer"}, "pin": {"type": "string", "format": "password", "maxLength": 3}}}  # fmt: skip
     made = Tool.from_definition({"name": "act", "parameters": schema})
     for feedback in ("lines", "json"):
@@ -209,7 +213,11 @@ def test_a_tool_error_of_a_validator_is_for_the_model():
     def f(x: Annotated[int, AfterValidator(check)]) -> None: ...
 
     [result] = Registry([f]).dispatch({"name": "f", "arguments": {"x": 1}})
-    assert (result.text, result.error.code, result.error.retryable) == ("Only on weekdays.", "tool_error", True)
+    assert (result.text, result.error.code, result.error.retryable) == (
+        "Only on weekdays.",
+        "tool_error",
+        True,
+    )
 
 
 class Customer(BaseModel):
@@ -296,8 +304,14 @@ def test_what_a_validator_fetched_is_told_to_nobody(annotation, feedback, caplog
         bound = Registry([tool(f)], feedback=feedback).bind("openai", strict=strict)
         for sent in SENT:
             arguments = json.dumps({"x": sent})
-            call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
-            results = bound.dispatch({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]})
+            call = {
+                "id": "c",
+                "type": "function",
+                "function": {"name": "f", "arguments": arguments},
+            }
+            results = bound.dispatch(
+                {"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
+            )
             refused += not results.ok
             for told in (results[0].text, json.dumps(results.messages), json.dumps(bound.export())):
                 assert CANARY not in told
@@ -307,7 +321,10 @@ def test_what_a_validator_fetched_is_told_to_nobody(annotation, feedback, caplog
 class Marked(BaseModel):
     token: Annotated[str, Field(json_schema_extra={"writeOnly": True})] = CANARY
     renamed: Annotated[
-        str, Field(json_schema_extra={"writeOnly": True}, validation_alias="in", serialization_alias="out")
+        str,
+        Field(
+            json_schema_extra={"writeOnly": True}, validation_alias="in", serialization_alias="out"
+        ),
     ] = CANARY
 
 
@@ -330,19 +347,35 @@ def defaults_of_secrets(
 
 
 @pytest.mark.parametrize(
-    "provider", ["openai", "anthropic", "gemini-openapi", "mcp", "huggingface", "cohere", "ollama", "json-schema"]
+    "provider",
+    [
+        "openai",
+        "anthropic",
+        "gemini-openapi",
+        "mcp",
+        "huggingface",
+        "cohere",
+        "ollama",
+        "json-schema",
+    ],
 )
 def test_no_default_of_a_secret_is_exported(provider):
     """Wherever it stands, and of what a result may hold."""
     for strict in (False, True) if provider in ("openai", "anthropic", "cohere") else (False,):
-        assert CANARY not in json.dumps(Registry([defaults_of_secrets]).export(provider, strict=strict))
+        assert CANARY not in json.dumps(
+            Registry([defaults_of_secrets]).export(provider, strict=strict)
+        )
     secret = {"type": "string", "writeOnly": True, "default": CANARY}
     schema = {
         "type": "object",
         "properties": {
             "pin": secret,
             "login": {"type": "object", "properties": {"pin": secret}, "default": {"pin": CANARY}},
-            "free": {"type": "object", "patternProperties": {"^p": secret}, "default": {"pin": CANARY}},
+            "free": {
+                "type": "object",
+                "patternProperties": {"^p": secret},
+                "default": {"pin": CANARY},
+            },
             "kind": {"type": "string", "const": "a", "default": "a"},
         },
     }
@@ -363,7 +396,9 @@ def test_json_text_that_holds_a_secret_is_not_shown(feedback, end):
 
     text = f'{{"user": 1, "password": "{CANARY}"{end}'
     for given in ({"account": text, "number": 1}, {"account": f"[{text}", "number": "x"}):
-        [result] = Registry([packed], feedback=feedback).dispatch({"name": "packed", "arguments": given})
+        [result] = Registry([packed], feedback=feedback).dispatch(
+            {"name": "packed", "arguments": given}
+        )
         assert result.error is not None
         assert CANARY not in str(result.error)
 
@@ -384,7 +419,9 @@ def test_keys_of_a_secret_are_a_part_of_it(annotation, written, feedback):
         return x
 
     take.__annotations__["x"] = annotation
-    [result] = Registry([tool(take)], feedback=feedback).dispatch({"name": "take", "arguments": {"x": written}})
+    [result] = Registry([tool(take)], feedback=feedback).dispatch(
+        {"name": "take", "arguments": {"x": written}}
+    )
     assert result.error.code == "invalid_arguments"
     assert "hunter2" not in result.text
     assert {problem.path for problem in result.error.problems} == {"x"}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from toolshape._identity import Identity
+from toolshape._records.identity import Identity
 from toolshape.ledger import Ledger
 
 CALL = Identity("c:1", "call_1", "pay", "0" * 64, is_lasting=True)

@@ -14,24 +14,38 @@ from house import MODULES, TREES
 from jsonschema import Draft202012Validator
 
 FAMILIES = "toolshape._families."
+SHARED = (
+    f"{FAMILIES}names",
+    f"{FAMILIES}receive",
+    f"{FAMILIES}wire",
+)  # what families share, which names no family's keys
 ASKED = ("get", "pop", "setdefault")
 READERS = ("member", "_either")
 # What happens to be spelt as some provider's key, and is our own: columns, rules, fields of what we write ourselves.
 OUR_OWN = {
-    ("toolshape._commands.cli", "most_tools"): "a rule",
-    ("toolshape._rulebook.probes", "most_tools"): "a rule",
-    ("toolshape._dispatch.stored", "is_text"): "a field of a stored result",
-    ("toolshape._dispatch.stored", "media_type"): "a field of a stored part",
-    ("toolshape._history.contents", "tool_name"): "a rule of histories",
-    ("toolshape._history.contents", "item_id"): "a rule of histories",
-    ("toolshape._history.ids", "call_id"): "a rule of histories",
-    ("toolshape._message_json", "mime_type"): "a field of a stored conversation, after OpenTelemetry's conventions",
-    ("toolshape._message_json", "finish_reason"): "a field of a stored conversation, after OpenTelemetry's conventions",
-    ("toolshape._message_json", "is_text"): "a field of a stored conversation",
-    ("toolshape._core_schema.nodes", "json_schema"): "pydantic's",
-    ("toolshape._core_schema.tighten", "json_schema"): "pydantic's",
-    ("toolshape._wire.stream_events", "is_end"): "a field of our own event",
-    ("toolshape._wire.content", "INVALID_JSON"): "what every family puts around arguments that are no object",
+    ("toolshape._cli.cli", "most_tools"): "a rule",
+    ("toolshape._cli.rulebook.probes", "most_tools"): "a rule",
+    ("toolshape._plan.stored", "is_text"): "a field of a stored result",
+    ("toolshape._plan.stored", "media_type"): "a field of a stored part",
+    ("toolshape._history.repairs.parts", "tool_name"): "a rule of histories",
+    ("toolshape._history.repairs.parts", "item_id"): "a rule of histories",
+    ("toolshape._history.repairs.ids", "call_id"): "a rule of histories",
+    (
+        "toolshape._conversation.message_json",
+        "mime_type",
+    ): "a field of a stored conversation, after OpenTelemetry's conventions",
+    (
+        "toolshape._conversation.message_json",
+        "finish_reason",
+    ): "a field of a stored conversation, after OpenTelemetry's conventions",
+    ("toolshape._conversation.message_json", "is_text"): "a field of a stored conversation",
+    ("toolshape._function.core_schema.nodes", "json_schema"): "pydantic's",
+    ("toolshape._function.core_schema.tighten", "json_schema"): "pydantic's",
+    ("toolshape._families.wire.stream_events", "is_end"): "a field of our own event",
+    (
+        "toolshape._families.wire.content",
+        "INVALID_JSON",
+    ): "what every family puts around arguments that are no object",
     ("toolshape.bridges.langchain", "mime_type"): "LangChain's, of its content blocks",
     ("toolshape.bridges.langchain", "tool_call_id"): "LangChain's, of an interrupt for approval",
     ("toolshape.ledger", "call_id"): "a column",
@@ -39,7 +53,7 @@ OUR_OWN = {
     ("toolshape.trace._stages", "request_id"): "a field of a trace",
 }
 # MCP has no family alone: its client and server are a package, and functions return its content.
-OF_MCP = ("toolshape.mcp.", "toolshape._mcp_results", "toolshape._definitions.formats")
+OF_MCP = ("toolshape.mcp.", "toolshape._records.mcp_results", "toolshape._tools.definition.formats")
 
 
 def keys_in(tree: ast.AST) -> Iterator[str]:
@@ -49,9 +63,17 @@ def keys_in(tree: ast.AST) -> Iterator[str]:
             found += node.keys
         elif isinstance(node, ast.Subscript):
             found.append(node.slice)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ASKED:
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ASKED
+        ):
             found += node.args[:1]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in READERS:
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in READERS
+        ):
             found += node.args[1:]
         for item in found:
             if isinstance(item, ast.Constant) and isinstance(item.value, str):
@@ -60,30 +82,43 @@ def keys_in(tree: ast.AST) -> Iterator[str]:
 
 def is_of_several_words(key: str) -> bool:
     return (
-        ("_" in key or key != key.lower()) and key not in Draft202012Validator.VALIDATORS and not key.startswith("x-")
+        ("_" in key or key != key.lower())
+        and key not in Draft202012Validator.VALIDATORS
+        and not key.startswith("x-")
     )
+
+
+def is_of_a_family(name: str) -> bool:
+    return name.startswith(FAMILIES) and not name.startswith(SHARED)
 
 
 def families_by_key() -> dict[str, set[str]]:
     found = defaultdict(set)
     for name, tree in TREES.items():
-        if name.startswith(FAMILIES):
+        if is_of_a_family(name):
             for key in filter(is_of_several_words, keys_in(tree)):
                 found[key].add(name.split(".")[2])
     return found
 
 
 FAMILIES_BY_KEY = families_by_key()
-OUTSIDE = [name for name in MODULES if not name.startswith(FAMILIES)]
+OUTSIDE = [name for name in MODULES if not is_of_a_family(name)]
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_no_key_of_a_provider_stands_outside_its_family(name):
     for key in set(keys_in(TREES[name])):
         families = FAMILIES_BY_KEY.get(key, set())
-        if not families or (name, key) in OUR_OWN or ("mcp" in families and name.startswith(OF_MCP)):
+        if (
+            not families
+            or (name, key) in OUR_OWN
+            or ("mcp" in families and name.startswith(OF_MCP))
+        ):
             continue
-        if name == "toolshape._mcp_results" and key in ("mime_type", "is_error"):  # MCP's, under its old names
+        if name == "toolshape._records.mcp_results" and key in (
+            "mime_type",
+            "is_error",
+        ):  # MCP's, under its old names
             continue
         raise AssertionError(
             f"{name} uses {key!r}, which is a key of {sorted(families)}: let the family read or write it"
@@ -98,7 +133,8 @@ def test_what_is_listed_as_our_own_is_there():
 
 
 @pytest.mark.parametrize(
-    "text", ['x["tool_calls"]', 'x.get("toolUse")', '{"tool_call_id": 1}', 'member(x, "functionCall")']
+    "text",
+    ['x["tool_calls"]', 'x.get("toolUse")', '{"tool_call_id": 1}', 'member(x, "functionCall")'],
 )
 def test_a_key_is_found_however_it_is_used(text):
     [key] = keys_in(ast.parse(text))

@@ -8,17 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._bound import Bound, bound_tools_of
-from toolshape._bound_output import BoundOutput
-from toolshape._definitions.formats import names_in
-from toolshape._errors import CallError, ExportError, HistoryError
+from toolshape._answers.bound_output import BoundOutput
+from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._failures.facts import ErrorFacts, facts_of
 from toolshape._failures.places import Pointer, place_in, without_names
+from toolshape._records.errors import CallError, ExportError, HistoryError
+from toolshape._tools.definition.formats import names_in
 
 if TYPE_CHECKING:
-    from toolshape._registry import Registry
+    from toolshape._bound.registry import Registry
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
 _DURATION = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?(?:ns|us|µs|ms|s|m|h|d)){1,8}")
 _AMOUNT_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
 _IN_WORDS = re.compile(
@@ -32,7 +41,9 @@ _EPOCH = 1e9  # A larger number is a point in time, not a duration.
 _EPOCH_MS = 1e11
 
 
-def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: float, is_limited: bool) -> float | None:
+def wait_in(
+    headers: Mapping[str, str], details: str, message: str, *, now: float, is_limited: bool
+) -> float | None:
     """Return the seconds to wait, or ``None`` if the provider states no time.
 
     Args:
@@ -47,7 +58,9 @@ def wait_in(headers: Mapping[str, str], details: str, message: str, *, now: floa
     waits += [_seconds(delay, now) for delay in _DELAY_IN_DETAILS.findall(details)]
     if match := _IN_WORDS.search(message):
         words = re.sub(r"\s", "", match[1]).lower()
-        waits.append(_seconds(re.sub(r"(second|minute|hour)s?", lambda unit: unit[1][0], words), now))
+        waits.append(
+            _seconds(re.sub(r"(second|minute|hour)s?", lambda unit: unit[1][0], words), now)
+        )
     if is_limited:
         waits.append(_reset(headers, now))
     return next((max(wait, 0.0) for wait in waits if wait is not None), None)
@@ -58,14 +71,18 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
     resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
     known_resets = {name: seconds for name, seconds in resets.items() if seconds is not None}
     exhausted = [
-        seconds for name, seconds in known_resets.items() if headers.get(name.replace("-reset", "-remaining")) == "0"
+        seconds
+        for name, seconds in known_resets.items()
+        if headers.get(name.replace("-reset", "-remaining")) == "0"
     ]
     return max(exhausted or known_resets.values(), default=None)
 
 
 def _scale(given: str | None, factor: float) -> float | None:
     return (
-        float(given) * factor if given is not None and re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", given.strip()) else None
+        float(given) * factor
+        if given is not None and re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", given.strip())
+        else None
     )
 
 
@@ -74,7 +91,13 @@ def _seconds(given: str | None, now: float) -> float | None:
     text = (given or "").strip()
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", text):
         number = float(text)
-        return number / 1000 - now if number > _EPOCH_MS else number - now if number > _EPOCH else number
+        return (
+            number / 1000 - now
+            if number > _EPOCH_MS
+            else number - now
+            if number > _EPOCH
+            else number
+        )
     if _DURATION.fullmatch(text):
         return sum(float(amount) * _UNITS[unit] for amount, unit in _AMOUNT_AND_UNIT.findall(text))
     try:
@@ -166,7 +189,10 @@ def _sign(
 
     The pattern for codes does not search the words, because they may contain a tool or parameter named like a code.
     """
-    compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None for pattern in (words, codes)]
+    compiled = [
+        re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None
+        for pattern in (words, codes)
+    ]
     return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
 
 
@@ -198,7 +224,11 @@ _SIGNS = (
         never=_SERVER,
     ),
     _sign("history", r"messages\[0\]", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
-    _sign("schema", r"tools\[0\]|Invalid schema for function", never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER)),
+    _sign(
+        "schema",
+        r"tools\[0\]|Invalid schema for function",
+        never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
+    ),
     _sign(
         "schema",
         r"Invalid schema for response_format|output_config\.format\.schema|response_format\.json_schema\.schema|"
@@ -206,7 +236,11 @@ _SIGNS = (
         "invalid_json_schema",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
-    _sign("request", r"response_format|text\.format|output_format|budget_tokens|generation_config", never=_SERVER),
+    _sign(
+        "request",
+        r"response_format|text\.format|output_format|budget_tokens|generation_config",
+        never=_SERVER,
+    ),
     _sign(
         "history",
         r"reasoning_content|thought_?signature|tool_use. ids were found|unexpected .tool_use_id|tool_result. blocks|"
@@ -236,7 +270,12 @@ _SIGNS = (
         never=_SERVER,
     ),
     _sign("overloaded", r"overloaded", r"overloaded|ModelNotReady|slow_down", retryable=True),
-    _sign("rate", r"\brate[ -]limit", r"rate_limit|Throttling|TooManyRequests|RESOURCE_EXHAUSTED", retryable=True),
+    _sign(
+        "rate",
+        r"\brate[ -]limit",
+        r"rate_limit|Throttling|TooManyRequests|RESOURCE_EXHAUSTED",
+        retryable=True,
+    ),
     _sign(
         "auth",
         r"\bauthentication\b|\bunauthorized\b|\bapi[ -]?keys?\b|\bpermissions?\b|access denied|"
@@ -244,25 +283,45 @@ _SIGNS = (
         r"authentication|unauthorized|api.?key|permission|AccessDenied|NoCredentials|TokenRetrieval",
     ),
     _sign("network", codes=r"ModelTimeout|timeout_error|RequestTimeout", retryable=True),
-    _sign("overloaded", codes=r"api_error|InternalServer|ServiceUnavailable|server_error", retryable=True),
+    _sign(
+        "overloaded",
+        codes=r"api_error|InternalServer|ServiceUnavailable|server_error",
+        retryable=True,
+    ),
 )
 _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
     (
         "quota",
         False,
-        re.compile(r"insufficient_quota|credit_balance_exhausted|billing_error|\w*spend_limit\w*|quota_exceeded"),
+        re.compile(
+            r"insufficient_quota|credit_balance_exhausted|billing_error|\w*spend_limit\w*|quota_exceeded"
+        ),
     ),
     ("model", True, re.compile(r"tool_use_failed|ModelErrorException|ModelStreamErrorException")),
     (
         "limits",
         False,
-        re.compile(r"context_length_exceeded|request_too_large|array_above_max_length|exceed_context_size_error"),
+        re.compile(
+            r"context_length_exceeded|request_too_large|array_above_max_length|exceed_context_size_error"
+        ),
     ),
     ("schema", False, re.compile(r"invalid_function_parameters|invalid_json_schema")),
     ("history", False, re.compile(r"invalid_request_message_order|3230")),
-    ("auth", False, re.compile(r"invalid_api_key|authentication_error|permission_error|AccessDeniedException")),
-    ("rate", True, re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited")),
-    ("overloaded", True, re.compile(r"overloaded_error|server_is_overloaded|ModelNotReadyException")),
+    (
+        "auth",
+        False,
+        re.compile(r"invalid_api_key|authentication_error|permission_error|AccessDeniedException"),
+    ),
+    (
+        "rate",
+        True,
+        re.compile(r"rate_limit_exceeded|ThrottlingException|throttlingException|rate_limited"),
+    ),
+    (
+        "overloaded",
+        True,
+        re.compile(r"overloaded_error|server_is_overloaded|ModelNotReadyException"),
+    ),
 )
 """Codes that have only one meaning: they override the words of the message."""
 _BY_STATUS: dict[int, tuple[FailureKind, bool]] = {
@@ -306,7 +365,10 @@ def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = No
         return _explain(error, bound)
     except Exception as problem:  # Any attribute of a foreign object may raise.
         return Failure(
-            kind="unknown", retryable=False, message=f"cannot read the error: {type(problem).__name__}", error=error
+            kind="unknown",
+            retryable=False,
+            message=f"cannot read the error: {type(problem).__name__}",
+            error=error,
         )
 
 
@@ -318,7 +380,13 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
         first = error.problems[0]
         name = error.tool if isinstance(error, ExportError) else None
         return Failure(
-            kind=kind, retryable=False, message=str(error), tool=name, path=first.path, rule=first.rule, error=error
+            kind=kind,
+            retryable=False,
+            message=str(error),
+            tool=name,
+            path=first.path,
+            rule=first.rule,
+            error=error,
         )
     facts = facts_of(error)
     kind, retryable = _kind(facts)
@@ -328,7 +396,9 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
     place = place_in(f"{facts.param} {facts.message}".strip())
     has_place = kind in ("schema", "history", "model", "request", "limits")
     may_wait = kind in ("rate", "overloaded", "network", "quota")
-    wait = wait_in(facts.headers, facts.details, facts.message, now=time.time(), is_limited=kind == "rate")
+    wait = wait_in(
+        facts.headers, facts.details, facts.message, now=time.time(), is_limited=kind == "rate"
+    )
     return Failure(
         kind=kind,
         retryable=retryable,
@@ -344,7 +414,11 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
 
 
 def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
-    if facts.is_provider and not (facts.is_transport and facts.status is None) and (classified := _classify(facts)):
+    if (
+        facts.is_provider
+        and not (facts.is_transport and facts.status is None)
+        and (classified := _classify(facts))
+    ):
         return classified
     if facts.status in _BY_STATUS:
         return _BY_STATUS[facts.status]
@@ -359,7 +433,10 @@ def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
 
 # "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is a rate limit, but
 # waiting does not help, because this one request exceeds the limit. If one request is below the limit, waiting helps.
-_LIMIT = re.compile(r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b", re.IGNORECASE | re.DOTALL)
+_LIMIT = re.compile(
+    r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _TOO_LARGE = re.compile(r"^[^.]{0,40}\brequest(?: body)? too large for\b", re.IGNORECASE)
 _IN_DETAILS = re.compile(r'"(?:reason|quotaId|quotaMetric|@type)": "([^"]{1,256})"')
 _BY_PARAM: dict[str, FailureKind] = {
@@ -400,11 +477,17 @@ def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
     words = " ".join((without_names(facts.param), without_names(facts.message), codes))
     for sign in _SIGNS:
         is_possible = not sign.statuses or facts.status in (None, 200, *sign.statuses)
-        is_match = (sign.words and sign.words.search(words)) or (sign.codes and sign.codes.search(codes))
+        is_match = (sign.words and sign.words.search(words)) or (
+            sign.codes and sign.codes.search(codes)
+        )
         if is_match and is_possible and facts.status not in sign.never:
             return sign.kind, sign.retryable
     kind_by_param = _BY_PARAM.get(facts.param)
-    return None if kind_by_param is None or facts.status not in (None, 400, 422) else (kind_by_param, False)
+    return (
+        None
+        if kind_by_param is None or facts.status not in (None, 400, 422)
+        else (kind_by_param, False)
+    )
 
 
 def _explain_call(error: CallError) -> Failure:
@@ -421,13 +504,18 @@ def _explain_call(error: CallError) -> Failure:
     )
 
 
-def _tool_name(place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None") -> str | None:
+def _tool_name(
+    place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None"
+) -> str | None:
     """Return the output's name, or find the tool by its wire name or position and return its name in the registry."""
     output_name = bound.name if isinstance(bound, BoundOutput) else None
     names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):
         beside = bound_tools_of(bound).beside
-        names_by_wire_name, output_name = bound.names_by_wire_name(), None if beside is None else beside.record.name
+        names_by_wire_name, output_name = (
+            bound.names_by_wire_name(),
+            None if beside is None else beside.record.name,
+        )
     elif bound is not None and not isinstance(bound, BoundOutput):
         names_by_wire_name = {tool.name: tool.name for tool in bound}
     if place.is_output:

@@ -60,22 +60,34 @@ def facts_of(error: Any) -> ErrorFacts:
     bodies = [body for link in chain if (body := _body(link)) is not None]
     unwrapped = [inner for body in bodies for inner in _unwrap(body)]
     headers = _first(_headers(link) for link in chain) or {}
-    status = _first(_status_in(body) for body in unwrapped) or _first(_status(link) for link in chain)
+    status = _first(_status_in(body) for body in unwrapped) or _first(
+        _status(link) for link in chain
+    )
     names = [name for link in chain for name in _class_names(link)]
-    message = _first(_message(body) for body in unwrapped) or _first(_error_text(link) for link in chain) or ""
+    message = (
+        _first(_message(body) for body in unwrapped)
+        or _first(_error_text(link) for link in chain)
+        or ""
+    )
     return ErrorFacts(
         status=status if status is not None and status > 0 else None,
-        codes=tuple(dict.fromkeys([code for source in (*unwrapped, *chain) for code in _codes(source)])),
+        codes=tuple(
+            dict.fromkeys([code for source in (*unwrapped, *chain) for code in _codes(source)])
+        ),
         message=message[:_LONGEST],
         param=(_first(_text(body, "param") for body in unwrapped) or "")[:_LONGEST_CODE],
-        details="\n".join(_to_json_text(detail) for body in unwrapped for detail in _details(body))[:_LONGEST],
+        details="\n".join(_to_json_text(detail) for body in unwrapped for detail in _details(body))[
+            :_LONGEST
+        ],
         headers=headers,
         request_id=_request_id(chain, unwrapped, headers),
         request=_first(_request(link) for link in chain),
         is_provider=bool(unwrapped)
         or status is not None
         or not all(type(link).__module__ == "builtins" for link in chain),
-        is_transport=any(name in _TRANSPORT or name.endswith(("ConnectError", "NetworkError")) for name in names),
+        is_transport=any(
+            name in _TRANSPORT or name.endswith(("ConnectError", "NetworkError")) for name in names
+        ),
         is_timeout=any("Timeout" in name for name in names),
     )
 
@@ -98,7 +110,9 @@ def _chain(error: Any) -> list[Any]:
     while error is not None and not any(error is link for link in chain) and len(chain) < _DEEPEST:
         chain.append(error)
         is_not_builtin = isinstance(error, BaseException) and type(error).__module__ != "builtins"
-        context = error.__context__ if is_not_builtin else None  # A built-in error may have an unrelated context.
+        context = (
+            error.__context__ if is_not_builtin else None
+        )  # A built-in error may have an unrelated context.
         error = (error.__cause__ or context) if isinstance(error, BaseException) else None
     return chain
 
@@ -126,7 +140,10 @@ def _body(error: Any) -> Any:
         return _parse(error)
     aws_response = _get(error, "response")
     if isinstance(aws_response, Mapping) and isinstance(aws_response.get("Error"), Mapping):
-        return {"code": aws_response["Error"].get("Code"), "message": aws_response["Error"].get("Message")}
+        return {
+            "code": aws_response["Error"].get("Code"),
+            "message": aws_response["Error"].get("Message"),
+        }
     if callable(_get(error, "code")) and callable(_get(error, "details")):  # gRPC
         with contextlib.suppress(Exception):
             return {"code": error.code().name, "message": str(error.details() or "")}
@@ -134,7 +151,12 @@ def _body(error: Any) -> Any:
         body = _get(error, name)
         if isinstance(body, (str, bytes, Mapping, list)) and body:
             return _parse(body)
-        if name == "body" and body is not None and not callable(body) and (dump := _get(body, "model_dump")):
+        if (
+            name == "body"
+            and body is not None
+            and not callable(body)
+            and (dump := _get(body, "model_dump"))
+        ):
             with contextlib.suppress(Exception):
                 return dump()
     return _response_body(_response(error))
@@ -171,7 +193,10 @@ def _unwrap(body: Any, depth: int = 0) -> list[Any]:
     if not isinstance(body, Mapping):
         return [body] if isinstance(body, str) else []
     inner_bodies: list[Any] = []
-    for nested in (_get(_get(body, "metadata"), "raw"), *(body.get(name) for name in ("error", "response", "data"))):
+    for nested in (
+        _get(_get(body, "metadata"), "raw"),
+        *(body.get(name) for name in ("error", "response", "data")),
+    ):
         parsed = _parse(nested)
         if isinstance(parsed, (Mapping, list)) and depth < _DEEPEST:
             inner_bodies += _unwrap(parsed, depth + 1)
@@ -197,14 +222,34 @@ def _status_in(body: Any) -> int | None:
 def _status(error: Any) -> int | None:
     metadata = _get(_get(error, "response"), "ResponseMetadata")
     holders = (error, _response(error))
-    candidates = [_get(holder, name) for holder in holders for name in ("status_code", "http_status", "status", "code")]
+    candidates = [
+        _get(holder, name)
+        for holder in holders
+        for name in ("status_code", "http_status", "status", "code")
+    ]
     codes = [_get(metadata, "HTTPStatusCode"), *candidates]
-    return next((code for code in codes if isinstance(code, int) and not isinstance(code, bool) and code > 0), None)
+    return next(
+        (
+            code
+            for code in codes
+            if isinstance(code, int) and not isinstance(code, bool) and code > 0
+        ),
+        None,
+    )
 
 
 def _codes(source: Any) -> list[str]:
     codes = []
-    for name in ("code", "type", "status", "error_code", "__type", "reason", "error_type", "finish_reason"):
+    for name in (
+        "code",
+        "type",
+        "status",
+        "error_code",
+        "__type",
+        "reason",
+        "error_type",
+        "finish_reason",
+    ):
         code = _get(source, name)
         if isinstance(code, str) and code and code != "error":
             codes.append(code[:_LONGEST_CODE].rpartition("#")[2])
@@ -226,7 +271,9 @@ def _message(body: Any) -> str:
             return f"{text}\n{failed}" if failed else text
     detail = _get(body, "detail")
     if isinstance(detail, list):
-        return "; ".join(f"{_get(entry, 'loc')}: {_get(entry, 'msg')}" for entry in detail[:_DEEPEST])
+        return "; ".join(
+            f"{_get(entry, 'loc')}: {_get(entry, 'msg')}" for entry in detail[:_DEEPEST]
+        )
     return ""
 
 
@@ -252,7 +299,11 @@ def _details(body: Any) -> list[Any]:
 
 def _headers(error: Any) -> dict[str, str]:
     metadata = _get(_get(error, "response"), "ResponseMetadata")
-    for headers in (_get(_response(error), "headers"), _get(error, "headers"), _get(metadata, "HTTPHeaders")):
+    for headers in (
+        _get(_response(error), "headers"),
+        _get(error, "headers"),
+        _get(metadata, "HTTPHeaders"),
+    ):
         with contextlib.suppress(Exception):
             raw_headers: Any = headers
             if headers is not None:
@@ -262,7 +313,9 @@ def _headers(error: Any) -> dict[str, str]:
 
 def _request_id(chain: list[Any], bodies: list[Any], headers: Mapping[str, str]) -> str | None:
     candidates = [_get(source, "request_id") for source in (*chain, *bodies)]
-    candidates += [_get(_get(_get(link, "response"), "ResponseMetadata"), "RequestId") for link in chain]
+    candidates += [
+        _get(_get(_get(link, "response"), "ResponseMetadata"), "RequestId") for link in chain
+    ]
     candidates += [headers.get(name) for name in _REQUEST_IDS]
     return next((value for value in candidates if isinstance(value, str) and value), None)
 

@@ -30,12 +30,18 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.){0,256})'|\"((?:[^\"\\]|\\.){0,256})\"")
 _GEMINI_TOOL = re.compile(
     r"\btools\[(\d+)\]\.function_?[dD]eclarations\[(\w{1,6})\](?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
-_BEDROCK_TOOL = re.compile(r"\btoolConfig\.tools\.(\d+)(\.member)?\.toolSpec(?:\.([\w.]{0,512}\w))?")
+_BEDROCK_TOOL = re.compile(
+    r"\btoolConfig\.tools\.(\d+)(\.member)?\.toolSpec(?:\.([\w.]{0,512}\w))?"
+)
 _ANTHROPIC_TOOL = re.compile(
     r"(?:^|[\s\"':])tools\.(\d+)(?:\.(?!member|toolSpec)[a-z]\w{0,64})?(?:\.([^\s:][^:]{0,512}?))?:\s"
 )
-_OPENAI_TOOL = re.compile(r"\b(?:tools|functions)\[(\d+)\](?:\.function)?(?:\.(\w[\w.\[\]$-]{0,512}))?")
-_BODY_TOOL = re.compile(r"\[\s*'?body'?\s*,\s*'?tools'?\s*,\s*(\d+)\s*((?:,\s*'?[\w$-]{1,128}'?\s*){0,32})\]")
+_OPENAI_TOOL = re.compile(
+    r"\b(?:tools|functions)\[(\d+)\](?:\.function)?(?:\.(\w[\w.\[\]$-]{0,512}))?"
+)
+_BODY_TOOL = re.compile(
+    r"\[\s*'?body'?\s*,\s*'?tools'?\s*,\s*(\d+)\s*((?:,\s*'?[\w$-]{1,128}'?\s*){0,32})\]"
+)
 _OF_OUTPUT = re.compile(r"Invalid schema for response_format(?: '((?:[^'\n]){1,256})')?")
 _OUTPUT = re.compile(
     r"\b(?:output_config\.format\.schema|response_format\.json_schema\.schema|text\.format\.schema|"
@@ -54,7 +60,9 @@ _NAMES = (
 )
 _CONTEXT = re.compile(r"In context=\(([^)\n]{0,1000})\)")
 _VERTEX_PATH = re.compile(r"functionDeclaration `([^`\n]{1,512})` schema")
-_MOONSHOT_PATH = re.compile(r"moonshot flavored json schema.{0,40}?At path '([^'\n]{0,512})'", re.DOTALL)
+_MOONSHOT_PATH = re.compile(
+    r"moonshot flavored json schema.{0,40}?At path '([^'\n]{0,512})'", re.DOTALL
+)
 _KEYWORDS = (
     re.compile(r'Unknown name "([^"\n]{1,256})"'),
     re.compile(r"'([^'\n]{1,64})' is not permitted"),
@@ -64,7 +72,12 @@ _KEYWORDS = (
 _MISSING = re.compile(r"including every key in properties\. Missing '([^'\n]{0,256})'")
 _MESSAGES = (
     (re.compile(r"\bmessages\.(\d+)\.member(?:\.([\w.]{1,256}))?"), 1),
-    (re.compile(r"(?:^|[\s\"':])(?:messages|input)\.(\d+)(?:\.(?!member)([\w.]{0,256}\w))?(?=:|\s|$|\.\s)"), 0),
+    (
+        re.compile(
+            r"(?:^|[\s\"':])(?:messages|input)\.(\d+)(?:\.(?!member)([\w.]{0,256}\w))?(?=:|\s|$|\.\s)"
+        ),
+        0,
+    ),
     (re.compile(r"\b(?:messages|input|contents)\.?\[(\d+)\](?:\.([\w.\[\]]{1,256}))?"), 0),
     (re.compile(r"#/messages/(\d+)((?:/[\w~-]{1,64}){0,16})"), 0),
     (re.compile(r"\bmessage\[(\d+)\](\b)?"), 0),
@@ -82,25 +95,35 @@ def place_in(text: str) -> Pointer:
     if (place_match := _OUTPUT.search(text)) is not None and pointer.tool_number is None:
         path, keyword = _value_path(_path_steps(place_match[1] or ""))
         pointer = pointer._replace(path=path, keyword=keyword)
-    is_output = pointer.tool_number is None and (schema_match is not None or place_match is not None)
+    is_output = pointer.tool_number is None and (
+        schema_match is not None or place_match is not None
+    )
     path, keyword = pointer.path, pointer.keyword
     if context_match := _CONTEXT.search(text):
-        path, keyword = _value_path(single or double for single, double in _QUOTED.findall(context_match[1]))
+        path, keyword = _value_path(
+            single or double for single, double in _QUOTED.findall(context_match[1])
+        )
     for pattern in (_VERTEX_PATH, _MOONSHOT_PATH):
         if path_match := pattern.search(text):
             path = path_match[1].removeprefix("parameters.")
     if missing_match := _MISSING.search(text):
         path = f"{path}.{missing_match[1]}" if path else missing_match[1]
     keyword = next((match[1] for pattern in _KEYWORDS if (match := pattern.search(text))), keyword)
-    return pointer._replace(tool_name=name, path=path, keyword=keyword, message=_message(text), is_output=is_output)
+    return pointer._replace(
+        tool_name=name, path=path, keyword=keyword, message=_message(text), is_output=is_output
+    )
 
 
 def _tool_pointer(text: str) -> Pointer:
     """Return the number of the tool, counted from 0, and the path that follows the number."""
     if match := _GEMINI_TOOL.search(text):
         path, keyword = _value_path(_path_steps(match[3] or ""))
-        return Pointer(tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword)
-    if match := _BEDROCK_TOOL.search(text):  # After "member", Bedrock counts from 1 (BerriAI/litellm#24668).
+        return Pointer(
+            tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword
+        )
+    if match := _BEDROCK_TOOL.search(
+        text
+    ):  # After "member", Bedrock counts from 1 (BerriAI/litellm#24668).
         path, keyword = _value_path((match[3] or "").split("."))
         return Pointer(tool_number=int(match[1]) - bool(match[2]), path=path, keyword=keyword)
     for pattern in (_ANTHROPIC_TOOL, _OPENAI_TOOL):
@@ -108,7 +131,9 @@ def _tool_pointer(text: str) -> Pointer:
             path, keyword = _value_path(_path_steps(match[2] or ""))
             return Pointer(tool_number=int(match[1]), path=path, keyword=keyword)
     if match := _BODY_TOOL.search(text):
-        path, keyword = _value_path(word.strip(" '") for word in match[2].split(",") if word.strip())
+        path, keyword = _value_path(
+            word.strip(" '") for word in match[2].split(",") if word.strip()
+        )
         return Pointer(tool_number=int(match[1]), path=path, keyword=keyword)
     return Pointer()
 
@@ -135,7 +160,13 @@ def _value_path(words: Iterable[str]) -> tuple[str, str]:
             keyword = ""
         elif word == "items":
             path, keyword = f"{path}[]", ""
-        elif word and word not in _WORDS and word != "function" and not word.startswith("#") and not word.isdigit():
+        elif (
+            word
+            and word not in _WORDS
+            and word != "function"
+            and not word.startswith("#")
+            and not word.isdigit()
+        ):
             keyword = word
     return path, keyword
 
@@ -160,7 +191,9 @@ _QUOTE = re.compile(
 _PATH = re.compile(
     r"#?(?:[\w$-]{1,128}|/[\w$~-]{1,128})(?:\.[\w$*-]{1,128}|\.?\[[^\]\n]{0,256}\]|/[\w$~-]{1,128}){1,64}"
 )
-_LIST = re.compile(r"[\[(]\s*(?:['\"]?[\w$.-]{1,128}['\"]?\s*,\s*){1,40}(?:['\"]?[\w$.-]{1,128}['\"]?\s*)?[\])]")
+_LIST = re.compile(
+    r"[\[(]\s*(?:['\"]?[\w$.-]{1,128}['\"]?\s*,\s*){1,40}(?:['\"]?[\w$.-]{1,128}['\"]?\s*)?[\])]"
+)
 _BODY = re.compile(r"[\[(]\s*['\"]?body['\"]?\s*,[^\[\]()\n]{0,1000}[\])]")
 _BRACKETS = re.compile(r"(?<=\s)\[[^\[\]'\"`,\n]{1,128}\]")
 _NAMED = re.compile(
@@ -169,7 +202,8 @@ _NAMED = re.compile(
 _LAST = re.compile(r"(?<=: )\w{0,128}[_.-][\w.-]{0,128}$")
 """Matches a name after a colon at the end of a message."""
 _OF_TOOL = re.compile(
-    r"\b(?:function|tool)s?(?: names?| named| called)?:?\s+$|\b(?:fields?|keys?)\s+\[?$", re.IGNORECASE
+    r"\b(?:function|tool)s?(?: names?| named| called)?:?\s+$|\b(?:fields?|keys?)\s+\[?$",
+    re.IGNORECASE,
 )
 _OF_CODE = re.compile(r"(?:code|type|status|reason)['\"]:\s*$", re.IGNORECASE)
 _OF_MESSAGE = re.compile(r"(?:message|msg|detail|error)['\"]:\s*$", re.IGNORECASE)
@@ -222,7 +256,11 @@ def _remove_quoted(match: re.Match[str], text: str) -> str:
         kept_text = content
     elif _OF_TOOL.search(before) or text.startswith(" functionDeclaration", match.end()):
         kept_text = ""
-    elif _OF_MESSAGE.search(before) or len(content) > _LONGEST_NAME or len(content.split()) > _MOST_WORDS:
+    elif (
+        _OF_MESSAGE.search(before)
+        or len(content) > _LONGEST_NAME
+        or len(content.split()) > _MOST_WORDS
+    ):
         kept_text = without_names(content)
     elif content in _TERMS or (_PATH.fullmatch(content) and _position(_steps(content))):
         kept_text = content
@@ -248,7 +286,10 @@ def _steps(path: str) -> list[str]:
 def _position(steps: Sequence[str]) -> str:
     """Return ``tools[0]`` or ``messages[0]`` if the path leads to a tool or a message, else an empty string."""
     for step, next_step in itertools.pairwise(steps):
-        if step in ("tools", "functions", "function_declarations", "functionDeclarations") and next_step.isdigit():
+        if (
+            step in ("tools", "functions", "function_declarations", "functionDeclarations")
+            and next_step.isdigit()
+        ):
             return " tools[0] "
         if step in ("messages", "input", "contents") and next_step.isdigit():
             return " messages[0] "

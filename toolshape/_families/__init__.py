@@ -1,4 +1,8 @@
-"""Finds a provider by name, or by the form of a response. Each module holds the providers of one wire family."""
+"""Reads and writes the wire format of each provider: a folder for each family of providers.
+
+In: the body of a response, or records to send. Out: readings with their calls, or messages and entries in wire form.
+Touch one family's folder to change what a provider sends or accepts; ``wire/`` holds what families share.
+"""
 
 import copyreg
 import functools
@@ -7,12 +11,15 @@ import itertools
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from toolshape._errors import ExportError, Problem, ResponseError, nearest
-from toolshape._wire.provider import Provider, ProviderOrName
+from toolshape._families.wire.provider import Provider, ProviderOrName
+from toolshape._records.errors import ExportError, Problem, ResponseError, nearest
 
 ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # several families may recognise a bare message: bound providers come first, then this family
 _VENDORS = "openai.vendors"
+_SHARED = frozenset(
+    {"names", "receive", "wire"}
+)  # what families share: the other modules beside this one are families
 _MOST_NAMES = 256  # limits the size of the caches, because a caller may pass any string as a name
 
 
@@ -64,10 +71,10 @@ def _no_such_provider(name: Any) -> ExportError:
     elif suggestion := nearest(name, available()):
         message = f"there is no provider {name!r}: did you mean {suggestion!r}?"
     else:
-        message = (
-            f"there is no provider {name!r}; there are {', '.join(known for known in available() if ':' not in known)}"
-        )
-    return ExportError(provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)])
+        message = f"there is no provider {name!r}; there are {', '.join(known for known in available() if ':' not in known)}"
+    return ExportError(
+        provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)]
+    )
 
 
 _OTHER_NAMES: Mapping[str, str] = {
@@ -93,7 +100,14 @@ _OTHER_NAMES: Mapping[str, str] = {
 
 def available() -> tuple[str, ...]:
     """Return the names of all providers: in this package, and in the entry points of installed packages."""
-    return tuple(sorted({*(provider.name for provider in _built_in()), *(entry.name for entry in _entry_points())}))
+    return tuple(
+        sorted(
+            {
+                *(provider.name for provider in _built_in()),
+                *(entry.name for entry in _entry_points()),
+            }
+        )
+    )
 
 
 def _entry_points() -> Iterable[Any]:
@@ -112,7 +126,9 @@ def _built_in() -> Iterator[Provider]:
 def _modules() -> tuple[str, ...]:
     import pkgutil  # noqa: PLC0415 - would add a twentieth to the package's import time
 
-    other_modules = sorted(file.name for file in pkgutil.iter_modules(__path__) if file.name != _MOST_SPOKEN)
+    other_modules = sorted(
+        {file.name for file in pkgutil.iter_modules(__path__)} - {_MOST_SPOKEN, *_SHARED}
+    )
     return (_MOST_SPOKEN, *other_modules, _VENDORS)
 
 
@@ -136,9 +152,11 @@ def _find(name: str) -> Provider | None:
     if separator:
         return _with_text_calls(base, text_format)
     family = name.partition(":")[0].replace("-", "_")
-    is_family = family.isidentifier() and not family.startswith("_")
+    is_family = family.isidentifier() and not family.startswith("_") and family not in _SHARED
     family_provider = _providers_of(family).get(name) if is_family else None
-    return family_provider or next((provider for provider in _built_in() if provider.name == name), None)
+    return family_provider or next(
+        (provider for provider in _built_in() if provider.name == name), None
+    )
 
 
 def _with_text_calls(name: str, text_format: str) -> Provider | None:
@@ -155,13 +173,17 @@ def with_text_format(provider: Provider, text_format: str) -> Provider:
     Raises:
         ExportError: There is no such format, or the provider's servers leave no calls in the text.
     """
-    combined_provider = _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
+    combined_provider = (
+        _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
+    )
     if combined_provider is not None:
         return combined_provider
     from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only the error needs it
 
     if text_format in FORMATS:
-        message = f"text_calls= is for Ollama and for servers of OpenAI's form, not for {provider.name}"
+        message = (
+            f"text_calls= is for Ollama and for servers of OpenAI's form, not for {provider.name}"
+        )
     else:
         suggestion = nearest(str(text_format), FORMATS)
         message = f"there is no text format {text_format!r}" + (
@@ -209,9 +231,13 @@ def _not_a_response(response: Any) -> str:
     if isinstance(response, Mapping) and (response.get("error") or response.get("type") == "error"):
         return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
     if isinstance(response, (list, tuple)) and response:
-        return f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
+        return (
+            f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
+        )
     family_names = ", ".join(sorted({provider.family for provider in _built_in()}))
-    description = f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
+    description = (
+        f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
+    )
     return f"not a response of a known family ({family_names}): {description}"
 
 
@@ -230,7 +256,9 @@ def _reduce_provider(provider: Provider) -> tuple[Any, ...]:
     except ExportError:
         is_found = False
     if not is_found:
-        raise TypeError(f"the provider {provider.name!r} cannot be pickled: register it as an entry point of a package")
+        raise TypeError(
+            f"the provider {provider.name!r} cannot be pickled: register it as an entry point of a package"
+        )
     return get, (provider.name,)
 
 

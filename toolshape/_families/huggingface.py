@@ -8,22 +8,29 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from toolshape._calls import JsonObject, Spec, WireCall, WireMessage
 from toolshape._families.openai import OPENAI, probes
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.histories import Histories
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import (
+    Choice,
+    Facts,
+    NameRule,
+    NotBesideTools,
+    Read,
+    unsupported,
+)
+from toolshape._families.wire.server_json import KEY
+from toolshape._records.calls import JsonObject, Spec, WireCall, WireMessage
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.values import as_json, copy_json
 from toolshape._schema.walk import everywhere
-from toolshape._wire.bodies import member, to_plain_json
-from toolshape._wire.histories import Histories
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Choice, Facts, NameRule, NotBesideTools, Read, unsupported
-from toolshape._wire.server_json import KEY
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
@@ -37,9 +44,17 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the arguments for ``apply_chat_template``: the tools, or no tools for the choice "none"."""
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "a chat template has no switch for parallel calls: leave out parallel=")
+        raise unsupported(
+            choice,
+            "parallel",
+            "a chat template has no switch for parallel calls: leave out parallel=",
+        )
     if choice.mode == "required" or choice.names:
-        raise unsupported(choice, "choice", "a chat template cannot force a call: bind a subset, and ask in the prompt")
+        raise unsupported(
+            choice,
+            "choice",
+            "a chat template cannot force a call: bind a subset, and ask in the prompt",
+        )
     return {} if choice.mode == "none" else {"tools": tools}
 
 
@@ -62,12 +77,17 @@ def read(body: Any) -> Read | None:
         [sent_message], calls, finish, cut, ends_in_call = reading
         sent_calls = member(sent_message, "tool_calls") or ()
         router_calls = (
-            [openai_messages.read_call(call) for call in sent_calls] if len(sent_calls) == len(calls) else calls
+            [openai_messages.read_call(call) for call in sent_calls]
+            if len(sent_calls) == len(calls)
+            else calls
         )
         return [sent_message], router_calls, finish, cut, ends_in_call
-    message = _parse_arguments(openai_bodies.with_content(to_plain_json(response["choices"][0]["message"])))
+    message = _parse_arguments(
+        openai_bodies.with_content(to_plain_json(response["choices"][0]["message"]))
+    )
     all_calls = [
-        openai_messages.read_call(call) for call in member(response["choices"][0]["message"], "tool_calls") or ()
+        openai_messages.read_call(call)
+        for call in member(response["choices"][0]["message"], "tool_calls") or ()
     ]
     kept_calls = [call for call in all_calls if not openai_bodies.is_stray(call)]
     if len(kept_calls) < len(all_calls):
@@ -101,7 +121,11 @@ write_results = partial(openai_messages.write_results_as, FORM)
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     """Write calls with arguments as objects; templates do not print the id."""
     tool_calls = [
-        {"type": "function", "id": call.id, "function": {"name": call.wire_name, "arguments": call.arguments}}
+        {
+            "type": "function",
+            "id": call.id,
+            "function": {"name": call.wire_name, "arguments": call.arguments},
+        }
         for call in calls
     ]
     return [{"role": "assistant", "content": "", "tool_calls": tool_calls}]
@@ -124,11 +148,14 @@ HUGGINGFACE = replace(
     output=replace(
         OUTPUT,
         not_beside_tools=NotBesideTools(
-            "tools and answers are both grammars: huggingface/text-generation-inference#2046, 2024-06", None
+            "tools and answers are both grammars: huggingface/text-generation-inference#2046, 2024-06",
+            None,
         ),
     ),
     request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
-    codec=replace(OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
+    codec=replace(
+        OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results
+    ),
     response=replace(OPENAI.response, recognises=recognises, read=read),
     histories=Histories(
         key="messages",

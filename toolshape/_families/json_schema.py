@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, Spec, WireCall, WireMessage
-from toolshape._results import Result
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import (
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import (
     Choice,
     Codec,
     Facts,
@@ -19,6 +17,8 @@ from toolshape._wire.provider import (
     never_streamed,
     unsupported,
 )
+from toolshape._records.calls import JsonObject, Spec, WireCall, WireMessage
+from toolshape._records.result import Result
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -35,7 +35,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsupported(choice, "choice", "a plain record cannot hold a choice: leave out choice= and parallel=")
+        raise unsupported(
+            choice, "choice", "a plain record cannot hold a choice: leave out choice= and parallel="
+        )
     return {"tools": tools}
 
 
@@ -56,9 +58,12 @@ def read(body: Any) -> Reading | None:
         for index, call in enumerate(records)
     ]
     identified = [
-        record if record.get("id") else {**record, "id": call.id} for record, call in zip(records, calls, strict=True)
+        record if record.get("id") else {**record, "id": call.id}
+        for record, call in zip(records, calls, strict=True)
     ]
-    sent, calls = with_call_ids(identified, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id})
+    sent, calls = with_call_ids(
+        identified, calls, lambda _: True, lambda record, call_id: {**record, "id": call_id}
+    )
     return Reading(sent, calls, None)
 
 
@@ -68,7 +73,11 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
-        {"id": result.call.id, "name": result.call.wire_name, "error" if result.error else "result": result.text}
+        {
+            "id": result.call.id,
+            "name": result.call.wire_name,
+            "error" if result.error else "result": result.text,
+        }
         for result in results
     ]
 
@@ -83,7 +92,10 @@ JSON_SCHEMA = Provider(
     codec=Codec(write_calls=write_calls, write_results=write_results),
     response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(
-        arguments="JSON text or an object", malformed="the text as it was written", declined="no record", strict="none"
+        arguments="JSON text or an object",
+        malformed="the text as it was written",
+        declined="no record",
+        strict="none",
     ),
 )
 

@@ -5,18 +5,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from toolshape._calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape._mcp_results import Structured
-from toolshape._parts import File, Image, Part, Text, encoded
-from toolshape._results import Result
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema.checks import cited
-from toolshape._schema.references import resolver, wrap_in_field
-from toolshape._schema.union_branches import are_disjoint
-from toolshape._schema.walk import compose, inline_all_but_recursion
-from toolshape._wire.bodies import member, result_json
-from toolshape._wire.provider import (
+from toolshape._families.wire.bodies import member, result_json
+from toolshape._families.wire.provider import (
     Choice,
     Codec,
     Facts,
@@ -29,6 +19,16 @@ from toolshape._wire.provider import (
     never_streamed,
     unsupported,
 )
+from toolshape._records.calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
+from toolshape._records.mcp_results import Structured
+from toolshape._records.parts import File, Image, Part, Text, encoded
+from toolshape._records.result import Result
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema.checks import cited
+from toolshape._schema.references import resolver, wrap_in_field
+from toolshape._schema.union_branches import are_disjoint
+from toolshape._schema.walk import compose, inline_all_but_recursion
 
 # References are legal, but clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040), so all references
 # that are not recursive are inlined.
@@ -62,9 +62,15 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
     wrapped = wrap_in_field(schema, _RESULT)
     if are_disjoint(schema, {"type": "object"}, resolve):
         return wrapped
-    value, field = wrapped["properties"][_RESULT], {key: wrapped[key] for key in ("properties", "required")}
+    value, field = (
+        wrapped["properties"][_RESULT],
+        {key: wrapped[key] for key in ("properties", "required")},
+    )
     shared_keywords = {key: inner for key, inner in wrapped.items() if key not in field}
-    return {**shared_keywords, "anyOf": [{**value, "type": "object"} if "type" in value else value, field]}
+    return {
+        **shared_keywords,
+        "anyOf": [{**value, "type": "object"} if "type" in value else value, field],
+    }
 
 
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
@@ -113,13 +119,19 @@ def _annotations(effects: frozenset[Effect]) -> JsonObject:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto") or choice.parallel is False:
-        raise unsupported(choice, "choice", "a server cannot make the client's choice: leave out choice= and parallel=")
+        raise unsupported(
+            choice,
+            "choice",
+            "a server cannot make the client's choice: leave out choice= and parallel=",
+        )
     return {"tools": tools}
 
 
 def recognises(body: Any) -> bool:
     """Return whether a body is a ``tools/call`` request, or its parameters as the SDK passes them to a handler."""
-    return _is_params(body) or (member(body, "method") == "tools/call" and member(body, "params") is not None)
+    return _is_params(body) or (
+        member(body, "method") == "tools/call" and member(body, "params") is not None
+    )
 
 
 def _is_params(body: Any) -> bool:
@@ -131,17 +143,31 @@ def _is_plain_params(body: Any) -> bool:
 
     Other families have calls of this form, so ``read`` accepts such a dict, but ``recognises`` does not.
     """
-    return isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
+    return (
+        isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
+    )
 
 
 _PARAMS = frozenset(
-    {"name", "arguments", "_meta", "meta", "task", "input_responses", "request_state", "inputResponses", "requestState"}
+    {
+        "name",
+        "arguments",
+        "_meta",
+        "meta",
+        "task",
+        "input_responses",
+        "request_state",
+        "inputResponses",
+        "requestState",
+    }
 )
 """The fields of CallToolRequestParams in the official SDK 2.3.0 and in the specification until 2026-07-28."""
 
 
 def read(body: Any) -> Reading | None:
-    params = body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
+    params = (
+        body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
+    )
     if type(params) is dict:  # a server makes this dict for each call
         return _reading(body.get("id"), params.get("name"), params.get("arguments"), body)
     is_plain = params is None and _is_plain_params(body)
@@ -152,7 +178,9 @@ def read(body: Any) -> Reading | None:
 
 
 def _reading(number: Any, name: Any, arguments: Any, body: Any) -> Reading:
-    return Reading([], [WireCall("" if number is None else str(number), name, arguments, body)], None)
+    return Reading(
+        [], [WireCall("" if number is None else str(number), name, arguments, body)], None
+    )
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
@@ -173,7 +201,9 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
     Revisions from 2026-07-28 on require ``resultType``, and all earlier revisions allow further fields in a result.
     """
-    return [{**_write_result(result, is_wrapped=True), "resultType": "complete"} for result in results]
+    return [
+        {**_write_result(result, is_wrapped=True), "resultType": "complete"} for result in results
+    ]
 
 
 def write_results_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
@@ -186,7 +216,9 @@ def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
 
     If a tool may return null, all its values go into ``result``.
     """
-    return [{**_write_result(result, is_wrapped=False), "resultType": "complete"} for result in results]
+    return [
+        {**_write_result(result, is_wrapped=False), "resultType": "complete"} for result in results
+    ]
 
 
 def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
@@ -194,13 +226,22 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
 
     An error is also written as a result (SEP-1303).
     """
-    message: WireMessage = {"content": [{"type": "text", "text": result.text}], "isError": result.error is not None}
+    message: WireMessage = {
+        "content": [{"type": "text", "text": result.text}],
+        "isError": result.error is not None,
+    }
     if result.parts:
         message["content"] = [_write_piece(part) for part in result.parts]
-        if isinstance(result.parts, Structured) and result.error is None and _is_accepted(result.value, is_wrapped):
+        if (
+            isinstance(result.parts, Structured)
+            and result.error is None
+            and _is_accepted(result.value, is_wrapped)
+        ):
             message["structuredContent"] = result.value
         return message
-    is_complete = result.is_text is not None or isinstance(result.value, str)  # the text was neither cut nor marked
+    is_complete = result.is_text is not None or isinstance(
+        result.value, str
+    )  # the text was neither cut nor marked
     if result.error is None and is_complete:
         value = result_json(result)
         is_bare = isinstance(value, dict) if is_wrapped else not _may_be_null(result, value)
@@ -228,7 +269,11 @@ def _write_piece(part: Part) -> JsonObject:
         return {"type": "image", "data": encoded(part), "mimeType": part.media_type}
     if part.media_type.startswith("audio/"):  # AudioContent, all revisions since 2025-03-26
         return {"type": "audio", "data": encoded(part), "mimeType": part.media_type}
-    resource = {"uri": f"file:///{quote(part.name)}", "blob": encoded(part), "mimeType": part.media_type}
+    resource = {
+        "uri": f"file:///{quote(part.name)}",
+        "blob": encoded(part),
+        "mimeType": part.media_type,
+    }
     return {"type": "resource", "resource": resource}
 
 
@@ -243,14 +288,23 @@ MCP = Provider(
     ),
     schema=SchemaRules(
         refuses=cited("schema of every revision", rules.root_is_object),
-        lenient=(structure.wrap_root, *INLINED),  # before 2026-07-28, a root has only properties and required
+        lenient=(
+            structure.wrap_root,
+            *INLINED,
+        ),  # before 2026-07-28, a root has only properties and required
         strict=None,
     ),
     request=RequestForm(
-        examples="schema", lacks=frozenset({"execution"}), advertises_output=True, envelope=envelope, keywords=request
+        examples="schema",
+        lacks=frozenset({"execution"}),
+        advertises_output=True,
+        envelope=envelope,
+        keywords=request,
     ),
     codec=Codec(
-        carries=frozenset({"image", "file", "audio", "video"}), write_calls=write_calls, write_results=write_results
+        carries=frozenset({"image", "file", "audio", "video"}),
+        write_calls=write_calls,
+        write_results=write_results,
     ),
     response=ResponseForm(recognises=recognises, read=read, finishes={}, fold=never_streamed),
     facts=Facts(

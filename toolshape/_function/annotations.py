@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic.fields import FieldInfo
 
-from toolshape._context import CallContext
+from toolshape._records.context import CallContext
 
 if sys.version_info >= (3, 14):  # untested: no interpreter of this version was available
     import annotationlib
@@ -47,12 +47,20 @@ def resolve(
         NameError: A name is not defined (yet).
         TypeError: An annotation is not a type.
     """
-    plain_types = {name: annotation for name, annotation in raw.items() if isinstance(annotation, type)}
+    plain_types = {
+        name: annotation for name, annotation in raw.items() if isinstance(annotation, type)
+    }
     if len(plain_types) == len(raw):
         return plain_types
-    holder = type("_Annotations", (), {"__annotations__": {k: v for k, v in raw.items() if k not in plain_types}})
+    holder = type(
+        "_Annotations",
+        (),
+        {"__annotations__": {k: v for k, v in raw.items() if k not in plain_types}},
+    )
     # Read the hints from a class: for a function, get_type_hints before 3.11 turns a default of None into Optional.
-    hints = typing.get_type_hints(holder, global_names, dict(local_names or {}), include_extras=True)
+    hints = typing.get_type_hints(
+        holder, global_names, dict(local_names or {}), include_extras=True
+    )
     return {name: plain_types[name] if name in plain_types else hints[name] for name in raw}
 
 
@@ -72,7 +80,9 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
     """
     names: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # the cell is empty: the name is assigned further down
+        with contextlib.suppress(
+            ValueError
+        ):  # the cell is empty: the name is assigned further down
             names[name] = cell.cell_contents
     for parameter in getattr(function, "__type_params__", ()):
         names[parameter.__name__] = parameter
@@ -92,7 +102,10 @@ def is_injected(annotation: Any) -> bool | None:
     if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
     argument_results = [is_injected(argument) for argument in typing.get_args(annotation)]
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType) and True in argument_results:
+    if (
+        typing.get_origin(annotation) in (typing.Union, types.UnionType)
+        and True in argument_results
+    ):
         return True
     return None if True in argument_results or None in argument_results else False
 
@@ -115,7 +128,9 @@ def is_context(annotation: Any) -> bool:
 _CONTEXTS: Mapping[str, frozenset[str]] = {
     "agents": frozenset({"RunContextWrapper", "ToolContext", "AgentHookContext"}),
     "fastmcp": frozenset({"Context"}),
-    "google.adk": frozenset({"CallbackContext", "Context", "InvocationContext", "ReadonlyContext", "ToolContext"}),
+    "google.adk": frozenset(
+        {"CallbackContext", "Context", "InvocationContext", "ReadonlyContext", "ToolContext"}
+    ),
     "langchain": frozenset({"ToolRuntime"}),
     "langchain_core": frozenset({"RunnableConfig", "ToolRuntime"}),
     "langgraph": frozenset({"Runtime", "ToolRuntime"}),
@@ -134,7 +149,9 @@ _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 def framework_of_context(annotation: Any) -> str | None:
     """Return the package of the framework that fills a parameter with this annotation, or ``None``."""
-    for extra in getattr(annotation, "__metadata__", ()):  # the marker may be an instance or a class
+    for extra in getattr(
+        annotation, "__metadata__", ()
+    ):  # the marker may be an instance or a class
         marker = extra if isinstance(extra, type) else type(extra)
         package = marker.__module__.split(".")[0]
         if marker.__name__.startswith("Injected") and package in _INJECTED_BY:
@@ -142,11 +159,20 @@ def framework_of_context(annotation: Any) -> str | None:
     origin = typing.get_origin(annotation) or annotation
     for cls in origin.__mro__ if isinstance(origin, type) else ():
         for package, names in _CONTEXTS.items():
-            if cls.__name__.split("[")[0] in names and f"{cls.__module__}.".startswith(f"{package}."):
+            if cls.__name__.split("[")[0] in names and f"{cls.__module__}.".startswith(
+                f"{package}."
+            ):
                 return package
     is_wrapper = typing.get_origin(annotation) in (typing.Union, types.UnionType, Annotated)
     inner = typing.get_args(annotation) if is_wrapper else ()
-    return next((framework for argument in inner if (framework := framework_of_context(argument)) is not None), None)
+    return next(
+        (
+            framework
+            for argument in inner
+            if (framework := framework_of_context(argument)) is not None
+        ),
+        None,
+    )
 
 
 def description_of(annotation: Any, default: Any) -> str | None:
@@ -157,7 +183,9 @@ def description_of(annotation: Any, default: Any) -> str | None:
         if isinstance(field, FieldInfo) and field.description:
             return field.description
     for extra in metadata:
-        documentation = getattr(extra, "documentation", None)  # PEP 727: typing_extensions.Doc, annotated_doc.Doc
+        documentation = getattr(
+            extra, "documentation", None
+        )  # PEP 727: typing_extensions.Doc, annotated_doc.Doc
         if isinstance(documentation, str):
             return documentation
     return next((extra for extra in metadata if isinstance(extra, str)), None)

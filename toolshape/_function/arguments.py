@@ -20,16 +20,30 @@ from pydantic import BaseModel, EncodedBytes, EncodedStr, NameEmail, RootModel
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator, to_jsonable_python
 
-from toolshape._calls import JsonObject
-from toolshape._core_schema.enum_values import json_of_choice, key_of
-from toolshape._core_schema.nodes import MAPS, WRAPPER, Definitions, Node, definitions_of, inner_node
+from toolshape._function.core_schema.enum_values import json_of_choice, key_of
+from toolshape._function.core_schema.nodes import (
+    MAPS,
+    WRAPPER,
+    Definitions,
+    Node,
+    definitions_of,
+    inner_node,
+)
+from toolshape._function.core_schema.two import (
+    compile_validator,
+    full_schema,
+    with_definitions,
+)
+from toolshape._records.calls import JsonObject
 from toolshape._schema.values import WrittenSet, WrittenText
 
 
 def schema_name_of(field: str, info: FieldInfo) -> str:
     """Return the name of a field in the schema."""
     alias: Any = info.validation_alias or info.alias
-    if alias is not None and not isinstance(alias, str):  # take the first alias that is a name, not a path
+    if alias is not None and not isinstance(
+        alias, str
+    ):  # take the first alias that is a name, not a path
         choices = getattr(alias, "choices", [alias])
         alias = next((choice for choice in choices if isinstance(choice, str)), None)
     return alias or field
@@ -82,7 +96,9 @@ _MISSING: Any = getattr(pydantic_core, "MISSING", _Missing)
 """The value of a field that was left out, if the field's type includes ``MISSING``."""
 
 
-def write_arguments(validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN) -> JsonObject:
+def write_arguments(
+    validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN
+) -> JsonObject:
     """Return validated arguments as JSON that the same tool accepts, with the names in the schema at every level.
 
     The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. The
@@ -101,9 +117,13 @@ def write_arguments(validated: BaseModel, omittable: frozenset[str], form: Param
     written = {
         schema_name: write(values[name], form)
         for name, schema_name, write, is_sayable in fields
-        if name not in left_out and values[name] is not _MISSING and (name in set_fields or is_sayable())
+        if name not in left_out
+        and values[name] is not _MISSING
+        and (name in set_fields or is_sayable())
     }
-    return written | {name: extra(value, form) for name, value in (validated.model_extra or {}).items()}
+    return written | {
+        name: extra(value, form) for name, value in (validated.model_extra or {}).items()
+    }
 
 
 _Write: TypeAlias = Callable[[Any, ParameterForm], Any]
@@ -150,7 +170,9 @@ class _Writers:
         if kind in ("tuple", "named-tuple", "call"):
             return _tuple_writer(*self._position_writers(node, config))
         if kind in MAPS:
-            return _map_writer(self.of(node.get("keys_schema"), config), self.of(node.get("values_schema"), config))
+            return _map_writer(
+                self.of(node.get("keys_schema"), config), self.of(node.get("values_schema"), config)
+            )
         if kind in ("model", "dataclass") and not node.get("root_model"):
             return _object_writer(node["cls"], *self.fields_of(node))
         if kind == "typed-dict":
@@ -171,7 +193,9 @@ class _Writers:
         while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
             config = node.get("config", config)
             node = (
-                node["schema"] if node["type"] in ("model", "dataclass") else inner_node(node, self.definitions) or {}
+                node["schema"]
+                if node["type"] in ("model", "dataclass")
+                else inner_node(node, self.definitions) or {}
             )
         node_fields = node["fields"]
         fields = (
@@ -201,7 +225,7 @@ class _Writers:
             default = node["default"] if "default" in node else node["default_factory"]()
             try:
                 text = json.dumps(self.of(node, config)(default, _REVEALED))
-                self.validator(node, config).validate_json(text, strict=True)
+                self.validator(node, config).validate_json(text)
             except Exception:  # an author's validator may raise anything
                 return False
             return True
@@ -210,25 +234,34 @@ class _Writers:
 
     def validator(self, node: Node, config: Node | None) -> SchemaValidator:
         """Return a validator for the values of a node."""
-        definitions = list(self.definitions.values())
-        full_schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
-        schema_validator: SchemaValidator = cast("Any", SchemaValidator)(full_schema, config, _use_prebuilt=False)
-        return schema_validator
+        part = with_definitions(node, self.definitions)
+        return compile_validator(full_schema(part, config), config)
 
     def _position_writers(self, node: Node, config: Node | None) -> tuple[list[_Write], int | None]:
         if node["type"] == "tuple":
-            return [self.of(item, config) for item in node["items_schema"]], node.get("variadic_item_index")
-        fields = node["arguments_schema"]["arguments_schema"] if node["type"] == "call" else node["fields"]
+            return [self.of(item, config) for item in node["items_schema"]], node.get(
+                "variadic_item_index"
+            )
+        fields = (
+            node["arguments_schema"]["arguments_schema"]
+            if node["type"] == "call"
+            else node["fields"]
+        )
         return [self.of(field["schema"], config) for field in fields], None
 
     def _union_writer(self, node: Node, config: Node | None) -> _Write:
-        choices = node["choices"].values() if isinstance(node["choices"], Mapping) else node["choices"]
-        branches = [self.of(choice[0] if isinstance(choice, tuple) else choice, config) for choice in choices]
+        choices = (
+            node["choices"].values() if isinstance(node["choices"], Mapping) else node["choices"]
+        )
+        branches = [
+            self.of(choice[0] if isinstance(choice, tuple) else choice, config)
+            for choice in choices
+        ]
         validator = functools.cache(lambda: self.validator(node, config))
 
         def is_read_as(value: Any, written: Any) -> bool:
             try:
-                read_back = validator().validate_json(json.dumps(written), strict=True)
+                read_back = validator().validate_json(json.dumps(written))
                 return type(read_back) is type(value) and bool(read_back == value)
             except Exception:  # an author's validator or __eq__ may raise anything
                 return False
@@ -240,10 +273,15 @@ class _Writers:
             written_forms = [branch(value, form) for branch in branches]
             is_number = isinstance(value, _NUMBERS)
             if not is_number and all(
-                written == written_forms[0] and type(written) is type(written_forms[0]) for written in written_forms
+                written == written_forms[0] and type(written) is type(written_forms[0])
+                for written in written_forms
             ):
                 return written_forms[0]
-            writers = (writer for writer in (*branches, _as_number) if is_read_as(value, writer(value, _REVEALED)))
+            writers = (
+                writer
+                for writer in (*branches, _as_number)
+                if is_read_as(value, writer(value, _REVEALED))
+            )
             return next(writers, _write_by_type)(value, form)
 
         return write
@@ -256,7 +294,9 @@ def write_default(node: Node, definitions: Definitions, config: Node | None) -> 
     if not _has_constant(node):
         return None
     default = node["default"] if "default" in node else node["default_factory"]()
-    return None if default is _MISSING else _Writers(definitions).of(node, config)(default, _AS_SHOWN)
+    return (
+        None if default is _MISSING else _Writers(definitions).of(node, config)(default, _AS_SHOWN)
+    )
 
 
 def _has_constant(node: Node) -> bool:
@@ -299,11 +339,17 @@ def _own_encoder(serialization: Node) -> _Write | None:
 
 
 def _as_text(value: Any, form: ParameterForm) -> Any:
-    if isinstance(value, NameEmail):  # str() leaves out the quotes, and some names are invalid without quotes
+    if isinstance(
+        value, NameEmail
+    ):  # str() leaves out the quotes, and some names are invalid without quotes
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
-        return _keep_value(value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form)
+        return _keep_value(
+            value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form
+        )
     return (
-        _write_by_type(value, form) if value is None or isinstance(value, str) else _keep_value(value, str(value), form)
+        _write_by_type(value, form)
+        if value is None or isinstance(value, str)
+        else _keep_value(value, str(value), form)
     )
 
 
@@ -326,7 +372,9 @@ def _nullable_writer(write: _Write) -> _Write:
 
 
 def _json_text_writer(write: _Write) -> _Write:
-    return lambda value, form: _keep_value(value, json.dumps(write(value, form), ensure_ascii=False), form)
+    return lambda value, form: _keep_value(
+        value, json.dumps(write(value, form), ensure_ascii=False), form
+    )
 
 
 def _bytes_writer(mode: Any) -> _Write:
@@ -354,7 +402,11 @@ def _tuple_writer(writes: list[_Write], variadic: int | None) -> _Write:
         writers = writes
         if variadic is not None:
             variadic_count = len(value) - len(writes) + 1
-            writers = [*writes[:variadic], *[writes[variadic]] * variadic_count, *writes[variadic + 1 :]]
+            writers = [
+                *writes[:variadic],
+                *[writes[variadic]] * variadic_count,
+                *writes[variadic + 1 :],
+            ]
         return [writer(item, form) for writer, item in zip(writers, value, strict=True)]
 
     return write
@@ -364,7 +416,9 @@ def _map_writer(write_key: _Write, write: _Write) -> _Write:
     def write_map(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, Mapping):
             return _write_by_type(value, form)
-        return {_as_key(key, write_key(key, form)): write(item, form) for key, item in value.items()}
+        return {
+            _as_key(key, write_key(key, form)): write(item, form) for key, item in value.items()
+        }
 
     return write_map
 
@@ -380,7 +434,9 @@ def _object_writer(cls: type[Any], fields: list[_Field], extra: _Write) -> _Writ
             if (set_fields is None or name in set_fields or (not form.is_sparse and is_sayable()))
             and (item := getattr(value, name, None)) is not _MISSING
         }
-        extra_values: Mapping[str, Any] = (value.model_extra if isinstance(value, BaseModel) else None) or {}
+        extra_values: Mapping[str, Any] = (
+            value.model_extra if isinstance(value, BaseModel) else None
+        ) or {}
         return written | {name: extra(item, form) for name, item in extra_values.items()}
 
     return write
@@ -402,13 +458,19 @@ def _typed_dict_writer(fields: list[_Field], extra: _Write) -> _Write:
 
 
 def _root_writer(cls: type[Any], write: _Write) -> _Write:
-    return lambda value, form: write(value.root, form) if isinstance(value, cls) else _write_by_type(value, form)
+    return lambda value, form: (
+        write(value.root, form) if isinstance(value, cls) else _write_by_type(value, form)
+    )
 
 
 def _secret_writer(write: _Write) -> _Write:
     def write_or_mask(value: Any, form: ParameterForm) -> Any:
         if callable(reveal := getattr(value, "get_secret_value", None)):
-            return write(reveal(), form) if form.reveals else _keep_value(value, _write_leaf(value), form)
+            return (
+                write(reveal(), form)
+                if form.reveals
+                else _keep_value(value, _write_leaf(value), form)
+            )
         return write(value, form)
 
     return write_or_mask
@@ -428,13 +490,21 @@ def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - o
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         infos = getattr(value, "__pydantic_fields__", {})
         names_of = {
-            field.name: schema_name_of(field.name, infos[field.name]) if field.name in infos else field.name
+            field.name: schema_name_of(field.name, infos[field.name])
+            if field.name in infos
+            else field.name
             for field in dataclasses.fields(value)
             if field.init
         }
-        return {schema_name: _write_by_type(getattr(value, name, None), form) for name, schema_name in names_of.items()}
+        return {
+            schema_name: _write_by_type(getattr(value, name, None), form)
+            for name, schema_name in names_of.items()
+        }
     if isinstance(value, Mapping):
-        return {_as_key(key, _write_by_type(key, form)): _write_by_type(item, form) for key, item in value.items()}
+        return {
+            _as_key(key, _write_by_type(key, form)): _write_by_type(item, form)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple, set, frozenset, deque)):
         return _write_items(value, _write_by_type, form)
     if form.reveals and callable(reveal := getattr(value, "get_secret_value", None)):
@@ -476,7 +546,9 @@ def _write_leaf(value: Any) -> Any:
         return fspath(value)
     for mode in ("utf8", "base64"):
         try:
-            return to_jsonable_python(value, bytes_mode=mode, inf_nan_mode="constants", fallback=_type_of)
+            return to_jsonable_python(
+                value, bytes_mode=mode, inf_nan_mode="constants", fallback=_type_of
+            )
         except Exception:  # noqa: S112 - the bytes are not UTF-8, or a user's type raises
             continue
     return _type_of(value)
@@ -519,11 +591,19 @@ def _write_exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
         return [name, _write_exact(value.value)]
     if isinstance(value, BaseModel):
         extra = _write_exact(value.model_extra or {})
-        return [name, extra, sorted(value.model_fields_set), _write_exact_fields(value, frozenset())]
+        return [
+            name,
+            extra,
+            sorted(value.model_fields_set),
+            _write_exact_fields(value, frozenset()),
+        ]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [
             name,
-            [[field.name, _write_exact(getattr(value, field.name, None))] for field in dataclasses.fields(value)],
+            [
+                [field.name, _write_exact(getattr(value, field.name, None))]
+                for field in dataclasses.fields(value)
+            ],
         ]
     if callable(reveal := getattr(value, "get_secret_value", None)):
         return [name, _write_exact(reveal())]
@@ -537,11 +617,15 @@ def _write_exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]
     written: list[Any] = []
     for field in type(value).model_fields:
         try:
-            written.append([field] if field in left_out else [field, _write_exact(value.__dict__.get(field))])
+            written.append(
+                [field] if field in left_out else [field, _write_exact(value.__dict__.get(field))]
+            )
         except TypeError:
             if field in value.model_fields_set:
                 raise
-            written.append([field])  # a default that is not JSON, such as a sentinel, is the same in all calls
+            written.append(
+                [field]
+            )  # a default that is not JSON, such as a sentinel, is the same in all calls
     return written
 
 

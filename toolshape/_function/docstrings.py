@@ -57,9 +57,7 @@ _FOR_CALLER = frozenset({
 """The titles of the sections that a model reads: how to call the function, and what the function returns or raises.
 strands and pydantic-ai send these sections too (seen in their test suites, 2026-11-23). The other sections hold notes
 for maintainers, and links that no model follows."""
-_LOWER_TITLE = (
-    r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
-)
+_LOWER_TITLE = r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
 _TITLES = "|".join((*_PARAMETER_TITLES, "Attributes", *_RESULT_TITLES, *_OTHER_TITLES))
 _GOOGLE_TITLE = rf"(?m)^({_TITLES}):[ \t]*$"
 # The text between a name and its colon is a type. We drop the type, because it may contain colons. The name may be
@@ -71,7 +69,10 @@ _NUMPY_TITLE = r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}[ \t]*$"
 _REST_FIELD = r"(?m)^:[a-zA-Z]+( [^:\n]+)?:(?!`)"
 _REST_ROLE = r"(?m)^(?=:[a-zA-Z:]+:`)"
 _REST_TYPED = r"(?m)^:(param|parameter|arg|argument|key|keyword) [^:\n]+ (\*{0,2}\w+):"
-_JOINER = "\u2060"  # keeps a role that starts a line from being parsed as a field; removed afterwards
+_REST_VARIABLE = r"(?m)^:(?:ivar|cvar|var) "
+_JOINER = (
+    "\u2060"  # keeps a role that starts a line from being parsed as a field; removed afterwards
+)
 _EPYDOC_FIELD = r"(?m)^@[a-zA-Z]+( [^:\n]+)?:"
 _REST_DIRECTIVE = r"(?m)^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*"
 
@@ -92,20 +93,68 @@ def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
     text = inspect.cleandoc(text.replace("\r\n", "\n"))
     text = re.sub(_LOWER_TITLE, lambda match: f"{match[1].capitalize()}:", text)
     text = _indent_under_leading_title(re.sub(_INLINE_SECTION, r"\1:\n    ", text))
-    docs = [doc for looks_like, parse in _STYLES if re.search(looks_like, text) and (doc := _try_parse(parse, text))]
+    text = _in_googles_form(re.sub(_REST_VARIABLE, ":param ", text), names)
+    docs = [
+        doc
+        for looks_like, parse in _STYLES
+        if re.search(looks_like, text) and (doc := _try_parse(parse, text))
+    ]
     best_doc = max(
         docs or [Doc(description=_text_before_sections(text))],
         key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)),
     )
     sections, left_out = _split_sections(text)
-    return best_doc._replace(sections=sections, left_out=left_out) if sections or left_out else best_doc
+    return (
+        best_doc._replace(sections=sections, left_out=left_out)
+        if sections or left_out
+        else best_doc
+    )
+
+
+_UNDERLINED = rf"(?m)^({'|'.join(_PARAMETER_TITLES)})\n-{{3,}}[ \t]*$(?=\n[ \t]*[-*+]?[ \t]*`{{0,2}}\w+`{{0,2}}(?:[ \t]*\([^\n]*\))?:[ \t]+\S)"
+
+
+def _in_googles_form(text: str, names: Collection[str]) -> str:
+    """Write the entries of parameters that nearly follow Google's style in that style; no word of them may be lost.
+
+    Seen in real tools: entries that are not indented, NumPy's title with Google's entries, and other signs than a colon
+    after the name.
+    """
+    if not names or not re.search(rf"(?m)^(?:{'|'.join(_PARAMETER_TITLES)})(?::[ \t]*$|\n-)", text):
+        return text
+    entry = re.compile(
+        rf"([ \t]*)(?:[-*+] )?`{{0,2}}\*{{0,2}}({'|'.join(map(re.escape, names))})`{{0,2}}"
+        r"(?:[ \t]*(\([^\n]*?\))?[ \t]*(?:(:)(?=\s|$)|=|[-\u2013\u2014](?=[ \t]))|([ \t]{2,}))[ \t]*(.*)"
+    )
+    # ``indent`` is that of the section's first line: what stands deeper continues an entry, whatever it begins with. Where
+    # entries are not indented at all, a line that is no entry continues one, too, and an empty line ends the section.
+    lines: list[str] = []
+    indent: str | None = None
+    in_section = False
+    for line in re.sub(_UNDERLINED, r"\1:", text).split("\n"):
+        if re.fullmatch(_GOOGLE_TITLE.replace("(?m)", ""), line):
+            in_section, indent = line.rstrip(": \t") in _PARAMETER_TITLES, None
+        elif in_section and line.strip():
+            indent = line[: len(line) - len(line.lstrip())] if indent is None else indent
+            match = entry.fullmatch(line)
+            if match and match[1] == indent:
+                kind = f" {match[3]}" if match[3] else ""
+                line = f"{indent or '    '}{match[2]}{kind}: {match[6]}"  # noqa: PLW2901 - in another form
+            elif not indent:
+                line = f"        {line}"  # noqa: PLW2901 - it continues an entry
+        elif in_section:
+            in_section = indent != ""
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _split_sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sections for callers, as text, and the titles of the other sections."""
     for_caller: list[str] = []
     left_out: list[str] = []
-    matches = sorted((match.start(), match) for pattern in _SECTIONS for match in re.finditer(pattern, text))
+    matches = sorted(
+        (match.start(), match) for pattern in _SECTIONS for match in re.finditer(pattern, text)
+    )
     for _, match in matches:
         title = _FIELD_TITLES.get(match["title"].lower(), match["title"])
         body = inspect.cleandoc(f"{match['about'] or ''}{match['body']}").strip()
@@ -121,7 +170,9 @@ def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
     """Return the docstrings under the fields of a class and its bases, if the source of these classes can be read."""
     texts: dict[str, str] = {}
     typed_dict_bases = [
-        base for base in getattr(cls, "__orig_bases__", ()) if isinstance(base, type) and cls.__mro__[1:2] == (dict,)
+        base
+        for base in getattr(cls, "__orig_bases__", ())
+        if isinstance(base, type) and cls.__mro__[1:2] == (dict,)
     ]
     for base in typed_dict_bases:  # the __mro__ of a TypedDict does not list its bases
         texts |= attribute_docstrings(base)
@@ -131,7 +182,9 @@ def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
     return texts
 
 
-_WITHOUT_FIELDS = frozenset({"builtins", "typing", "typing_extensions", "enum", "pydantic.main", "pydantic.root_model"})
+_WITHOUT_FIELDS = frozenset(
+    {"builtins", "typing", "typing_extensions", "enum", "pydantic.main", "pydantic.root_model"}
+)
 _UNDER_A_FIELD = r"(?m)^[ \t]+\w+[ \t]*:[^\n]*(?:\n[^\n]*){0,20}?\n[ \t]+[rRuU]?(?:\"|')"
 
 
@@ -141,7 +194,13 @@ def _attributes_in(module: str) -> dict[str, dict[str, str]]:
     try:
         source = inspect.getsource(sys.modules[module])
         tree = ast.parse(source) if re.search(_UNDER_A_FIELD, source) else None
-    except (KeyError, OSError, SyntaxError, TypeError, ValueError):  # the module has no Python source file
+    except (
+        KeyError,
+        OSError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ):  # the module has no Python source file
         return {}
     return {} if tree is None else dict(_attributes_of_classes(tree, ""))
 
@@ -188,18 +247,28 @@ _FIELD_TITLES = {
 
 def _try_parse(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     try:
-        parsed = parse("\n" + text)  # the parsers dedent the text again, and treat its first line as unindented
-    except (ParseError, ValueError, IndexError):  # docstring-parser raises the last two for odd docstrings
+        parsed = parse(
+            "\n" + text
+        )  # the parsers dedent the text again, and treat its first line as unindented
+    except (
+        ParseError,
+        ValueError,
+        IndexError,
+    ):  # docstring-parser raises the last two for odd docstrings
         return None
     parameters: dict[str, str] = {}
     for param in parsed.params:
         # NumPy-style docstrings often put a description where the type belongs: "G : NetworkX graph".
-        description = param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
+        description = (
+            param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
+        )
         for name in param.arg_name.split(","):
             if description.strip():
                 parameters[name.strip().lstrip("*\\")] = description.strip()
     return Doc(
-        description=re.sub(_REST_DIRECTIVE, "", parsed.description or "").replace(_JOINER, "").strip(),
+        description=re.sub(_REST_DIRECTIVE, "", parsed.description or "")
+        .replace(_JOINER, "")
+        .strip(),
         parameters=parameters,
         returns=((parsed.returns and parsed.returns.description) or "").strip(),
     )
@@ -219,11 +288,24 @@ def _google_parser() -> GoogleParser:
 def _parse_google(text: str) -> Docstring:
     first_title = re.search(_GOOGLE_TITLE, text)
     start = first_title.end() if first_title else 0
-    body = re.sub(_GOOGLE_TYPE, r"\1\2:", text[start:])
+    body = _without_types(text[start:])
     try:
         return _google_parser().parse(text[:start] + body)
     except ParseError:  # a line without a colon is not an entry: it continues the previous entry
         return _google_parser().parse(text[:start] + re.sub(_STRAY_LINE, r"\1    \2", body))
+
+
+def _without_types(text: str) -> str:
+    """Remove the types of entries, but not of what is listed inside an entry: there, they stand nowhere else."""
+    lines, indent = [], ""
+    for line in text.split("\n"):
+        if not line[:1].isspace():
+            indent = ""  # a title; the next line is an entry
+        elif not indent and line.strip():
+            indent = line[: len(line) - len(line.lstrip())]
+        is_entry = line.startswith(indent) and not line[len(indent) : len(indent) + 1].isspace()
+        lines.append(re.sub(_GOOGLE_TYPE, r"\1\2:", line) if indent and is_entry else line)
+    return "\n".join(lines)
 
 
 def _parse_numpy(text: str) -> Docstring:
@@ -278,4 +360,6 @@ def _indent_under_leading_title(text: str) -> str:
     if not newline or not re.match(_GOOGLE_TITLE, title_line) or rest_of_text[:1].isspace():
         return text
     lines = rest_of_text.split("\n")
-    return "\n".join([title_line, *(line if re.match(_GOOGLE_TITLE, line) else "    " + line for line in lines)])
+    return "\n".join(
+        [title_line, *(line if re.match(_GOOGLE_TITLE, line) else "    " + line for line in lines)]
+    )

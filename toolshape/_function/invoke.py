@@ -32,7 +32,9 @@ class Layout(NamedTuple):
 
 def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
     """Compile a function that calls ``function`` with the fields of a pydantic model and the injected values."""
-    is_plain = not (layout.positional or layout.var_positional or layout.omittable or layout.takes_extra)
+    is_plain = not (
+        layout.positional or layout.var_positional or layout.omittable or layout.takes_extra
+    )
     if not is_plain or any(field not in (None, name) for name, field in layout.keywords):
         return _compile_any_layout(function, layout)
     injected = layout.injected
@@ -55,7 +57,9 @@ def _compile_by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]
     This is three times as fast as ``attrgetter``. ``namedtuple`` generates its code in the same way.
     """
     values = ", ".join(f"model.{name}" for name in names)
-    factory: Callable[[Callable[..., Any]], Invoke] = eval(f"lambda function: lambda model, _: function({values})")  # noqa: S307 - parameter names, checked to be identifiers
+    factory: Callable[[Callable[..., Any]], Invoke] = eval(  # noqa: S307 - parameter names, checked to be identifiers
+        f"lambda function: lambda model, _: function({values})"
+    )
     return factory
 
 
@@ -66,7 +70,8 @@ def _compile_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
     def call(model: BaseModel, inject: Mapping[str, Any]) -> Any:
         values = model.__dict__
         positional = [
-            inject.get(name, injected[name]) if field is None else values[field] for name, field in layout.positional
+            inject.get(name, injected[name]) if field is None else values[field]
+            for name, field in layout.positional
         ]
         if layout.var_positional is not None:
             positional.extend(values[layout.var_positional])
@@ -75,7 +80,11 @@ def _compile_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
             for name, field in keyword_fields
             if field not in layout.omittable or field in model.__pydantic_fields_set__
         }
-        keywords.update((name, inject[name]) for name, field in layout.keywords if field is None and name in inject)
+        keywords.update(
+            (name, inject[name])
+            for name, field in layout.keywords
+            if field is None and name in inject
+        )
         return function(*positional, **keywords, **(model.__pydantic_extra__ or {}))
 
     return call
@@ -88,7 +97,10 @@ def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
     ``False`` for every wrapper.
     """
     inner = function.__func__ if isinstance(function, MethodType) else function
-    if not isinstance(inner, FunctionType) or inner.__dict__.keys() & {"__wrapped__", "__signature__"}:
+    if not isinstance(inner, FunctionType) or inner.__dict__.keys() & {
+        "__wrapped__",
+        "__signature__",
+    }:
         return False
     code, names = inner.__code__, tuple(name for name, _ in layout.keywords)
     by_position = code.co_varnames[inner is not function : code.co_argcount]

@@ -12,26 +12,38 @@ from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, to_jsonable_python
+from pydantic_core import (
+    CoreSchema,
+    PydanticSerializationError,
+    core_schema,
+    to_jsonable_python,
+)
 
-from toolshape._calls import Finding, JsonSchema
-from toolshape._core_schema.enum_values import choices_of, json_of_choice
-from toolshape._core_schema.map_keys import key_rule
-from toolshape._core_schema.nodes import (
+from toolshape._function import docstrings
+from toolshape._function.arguments import FreshDefault, schema_name_of, write_default
+from toolshape._function.core_schema.enum_values import choices_of, json_of_choice
+from toolshape._function.core_schema.map_keys import key_rule
+from toolshape._function.core_schema.nodes import (
     MAPS,
     Definitions,
     Node,
     class_config,
+    core_nodes,
     definitions_of,
     rebuild,
     sets_extra,
     takes_no_alias,
 )
-from toolshape._core_schema.tighten import NUMBER_TEXTS, tighten_schema
-from toolshape._function import docstrings
-from toolshape._function.arguments import FreshDefault, schema_name_of, write_default
+from toolshape._function.core_schema.tighten import NUMBER_TEXTS
+from toolshape._function.core_schema.two import (
+    compile_validator,
+    full_schema,
+    with_definitions,
+)
+from toolshape._function.core_schema.widen import widen
+from toolshape._records.calls import Finding, JsonSchema
+from toolshape._schema.secrets import without_secret_defaults
 from toolshape._schema.values import is_finite, scalars
-from toolshape._schema.write_only import without_secret_defaults
 
 
 def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list[Finding]]:
@@ -46,10 +58,18 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """
     generator = _CanonicalSchema(by_alias=True)
     generator.core_definitions = definitions_of(schema)
-    shown_schema = rebuild(schema, _drop_unused_alias) if mode == "validation" else schema
+    has_unused = mode == "validation" and any(
+        takes_no_alias(node.get("config")) for node in core_nodes(schema)
+    )
+    shown_schema = rebuild(schema, _drop_unused_alias) if has_unused else schema
     json_schema = without_secret_defaults(generator.generate(shown_schema, mode))
-    skipped = [Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped]
-    refused = [Finding(path="", rule="refused_default", message=detail) for detail in generator.refused_defaults]
+    skipped = [
+        Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped
+    ]
+    refused = [
+        Finding(path="", rule="refused_default", message=detail)
+        for detail in generator.refused_defaults
+    ]
     return json_schema, [*skipped, *refused]
 
 
@@ -80,21 +100,40 @@ class _CanonicalSchema(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        if schema["cls"] is BaseModel:
+            return self.handle_invalid_for_json_schema(schema, _NO_FIELDS)
         return self._describe_class(schema["cls"], super().model_schema(schema))
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         return self._describe_class(schema["cls"], super().dataclass_schema(schema))
 
+    def call_schema(self, schema: core_schema.CallSchema) -> JsonSchemaValue:
+        """Name the places of a named tuple in their descriptions, since an array has no other place for names."""
+        return _name_places(super().call_schema(schema), schema["arguments_schema"])
+
+    def named_tuple_schema(self, schema: Any) -> JsonSchemaValue:
+        """Name the places; pydantic has this kind of node from 2.14 on."""
+        return _name_places(cast("Any", super()).named_tuple_schema(schema), schema)
+
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         generated = super().typed_dict_schema(schema)
+        if self.mode == "validation" and "extras_schema" in schema:
+            extras = self.generate_inner(schema["extras_schema"])
+            generated["additionalProperties"] = (
+                extras  # ``{}``, not ``True``: the class says that any field is taken
+            )
         return self._describe_class(schema["cls"], generated) if "cls" in schema else generated
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
             return self.handle_invalid_for_json_schema(schema, "an enum without members")
         generated = super().generate_inner(schema)
+        if schema["type"].startswith("function-"):
+            generated = _in_words_of_json_schema(generated)
         if schema["type"] == "enum":  # pydantic adds the title after enum_schema
-            _write_choices(schema, _drop_generated_title(schema["cls"], self.resolve_ref_schema(generated)))
+            _write_choices(
+                schema, _drop_generated_title(schema["cls"], self.resolve_ref_schema(generated))
+            )
         if schema["type"] in MAPS and self.mode == "validation":
             return self._add_key_rule(schema, generated)
         if "$ref" not in generated or schema["type"] == "named-tuple":
@@ -109,19 +148,30 @@ class _CanonicalSchema(GenerateJsonSchema):
         if patterns:
             [(_, values)] = patterns.items()
             keys = self.generate_inner(schema["keys_schema"])
-            names = {key: value for key, value in keys.items() if key in ("pattern", "minLength", "maxLength")}
+            names = {
+                key: value
+                for key, value in keys.items()
+                if key in ("pattern", "minLength", "maxLength")
+            }
             return {**generated, "additionalProperties": values, "propertyNames": names}
         rule = key_rule(schema.get("keys_schema"), self.core_definitions)
         if rule.schema is None:
             return generated
         if rule.schema == {"not": {}}:
-            self.skipped.append("no string is a valid key of this map, so the map can only be empty")
-            return {**{key: value for key, value in generated.items() if key != "propertyNames"}, "maxProperties": 0}
+            self.skipped.append(
+                "no string is a valid key of this map, so the map can only be empty"
+            )
+            return {
+                **{key: value for key, value in generated.items() if key != "propertyNames"},
+                "maxProperties": 0,
+            }
         return {**generated, "propertyNames": rule.schema}
 
     def field_is_present(self, field: Any) -> bool:
         """Return false for fields that a dataclass sets itself: its constructor has no parameter for these fields."""
-        return super().field_is_present(field) and not (self.mode == "validation" and field.get("init") is False)
+        return super().field_is_present(field) and not (
+            self.mode == "validation" and field.get("init") is False
+        )
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
         generated = super().tuple_schema(schema)
@@ -133,7 +183,9 @@ class _CanonicalSchema(GenerateJsonSchema):
         generated = super().json_or_python_schema(schema)
         serializer: Any = schema["python_schema"].get("function") or {}
         maker_name = getattr(serializer.get("function"), "__qualname__", "")
-        if maker_name.startswith("Secret.") and self.mode == "validation":  # pydantic describes Secret[T] like T
+        if (
+            maker_name.startswith("Secret.") and self.mode == "validation"
+        ):  # pydantic describes Secret[T] like T
             return {**generated, "writeOnly": True}
         return generated
 
@@ -160,7 +212,11 @@ class _CanonicalSchema(GenerateJsonSchema):
 
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
-        return factory.value if isinstance(factory, FreshDefault) else super().get_default_value(schema)
+        return (
+            factory.value
+            if isinstance(factory, FreshDefault)
+            else super().get_default_value(schema)
+        )
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         generated = super().default_schema(schema)
@@ -168,7 +224,9 @@ class _CanonicalSchema(GenerateJsonSchema):
             return generated
         if generated["default"] is None and not _may_be_null(schema["schema"]):
             del generated["default"]
-        elif self.mode == "validation" and not self._surely_accepts(schema["schema"], generated["default"]):
+        elif self.mode == "validation" and not self._surely_accepts(
+            schema["schema"], generated["default"]
+        ):
             generated["default"] = write_default(schema, self.core_definitions, None)
             if not self._accepts(schema["schema"], generated["default"]):
                 del generated["default"]
@@ -182,12 +240,25 @@ class _CanonicalSchema(GenerateJsonSchema):
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
                 return True
-            node = self.core_definitions[node["schema_ref"]] if node["type"] == "definition-ref" else node["schema"]
+            node = (
+                self.core_definitions[node["schema_ref"]]
+                if node["type"] == "definition-ref"
+                else node["schema"]
+            )
         if node["type"] == "any":
             return True
         if node["type"] in ("enum", "literal"):
-            return any(type(choice) is type(default) and choice == default for choice in choices_of(node).values)
-        is_bare = node.keys() <= {"type", "items_schema", "keys_schema", "values_schema", "metadata"}
+            return any(
+                type(choice) is type(default) and choice == default
+                for choice in choices_of(node).values
+            )
+        is_bare = node.keys() <= {
+            "type",
+            "items_schema",
+            "keys_schema",
+            "values_schema",
+            "metadata",
+        }
         return (
             is_bare
             and type(default) is _BARE.get(node["type"])
@@ -195,11 +266,9 @@ class _CanonicalSchema(GenerateJsonSchema):
         )
 
     def _accepts(self, node: Node, default: Any) -> bool:
-        definitions = list(self.core_definitions.values())
-        full_schema = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        part = widen(with_definitions(node, self.core_definitions))
         try:
-            validator: Any = cast("Any", SchemaValidator)(tighten_schema(full_schema), _use_prebuilt=False)
-            validator.validate_json(json.dumps(default), strict=True)
+            compile_validator(full_schema(part)).validate_json(json.dumps(default))
         except Exception:  # an author's validator may raise anything
             return False
         return True
@@ -210,10 +279,15 @@ class _CanonicalSchema(GenerateJsonSchema):
             return dft
         if _has_secret_field(dft):
             raise PydanticSerializationError(f"{type(dft).__name__} holds a secret")
-        is_by_alias = self.mode == "validation" or class_config(type(dft)).get("serialize_by_alias") is not False
+        is_by_alias = (
+            self.mode == "validation"
+            or class_config(type(dft)).get("serialize_by_alias") is not False
+        )
         try:
             encoded = to_jsonable_python(
-                _sort_sets(dft, self.by_alias and is_by_alias), by_alias=self.by_alias, inf_nan_mode="constants"
+                _sort_sets(dft, self.by_alias and is_by_alias),
+                by_alias=self.by_alias,
+                inf_nan_mode="constants",
             )
         except Exception as error:
             raise PydanticSerializationError(f"{type(dft).__name__} is not JSON") from error
@@ -225,24 +299,104 @@ class _CanonicalSchema(GenerateJsonSchema):
         generated = _drop_generated_title(cls, generated)
         if "properties" not in generated:
             return generated
-        if self.mode == "validation" and not sets_extra(cls) and generated.get("additionalProperties", True) is True:
-            generated["additionalProperties"] = False  # otherwise the outer model's extra= applies here
+        if (
+            self.mode == "validation"
+            and not sets_extra(cls)
+            and generated.get("additionalProperties", True) is True
+        ):
+            generated["additionalProperties"] = (
+                False  # otherwise the outer model's extra= applies here
+            )
         _put_sets_in_order(cls, generated)
         docstring = cls.__doc__
-        if docstring and not docstring.startswith(f"{cls.__name__}("):  # the generated docstring of a dataclass
+        if docstring and not docstring.startswith(
+            f"{cls.__name__}("
+        ):  # the generated docstring of a dataclass
             doc = docstrings.read_docstring(docstring, [*generated["properties"], *_aliases(cls)])
             if generated.get("description") in (None, inspect.cleandoc(docstring)):
                 generated.pop("description", None)
-                generated |= {"description": doc.description} if doc.description else {}
+                generated |= {"description": doc.for_caller} if doc.for_caller else {}
             _describe_fields(cls, generated, doc.parameters)
-        if any(isinstance(field, dict) and "description" not in field for field in generated["properties"].values()):
+        if any(
+            isinstance(field, dict) and "description" not in field
+            for field in generated["properties"].values()
+        ):
             _describe_fields(cls, generated, docstrings.attribute_docstrings(cls))
         return generated
 
 
+_IN_JSON_SCHEMA: Mapping[str, str] = {
+    "gt": "exclusiveMinimum",
+    "ge": "minimum",
+    "lt": "exclusiveMaximum",
+    "le": "maximum",
+    "multiple_of": "multipleOf",
+}
+_LIMITS: Mapping[str, frozenset[str]] = {
+    "integer": frozenset(_IN_JSON_SCHEMA.values()),
+    "number": frozenset(_IN_JSON_SCHEMA.values()),
+    "string": frozenset({"minLength", "maxLength", "pattern"}),
+    "array": frozenset({"minItems", "maxItems"}),
+    "object": frozenset({"minProperties", "maxProperties"}),
+}
+"""The keywords that limit the values of a type; they say nothing of other types."""
+
+
+_NO_FIELDS = "BaseModel has no fields of its own: name the model that is meant"
+
+
+def _name_places(generated: JsonSchemaValue, node: Node) -> JsonSchemaValue:
+    fields = node.get("fields", node.get("arguments_schema", ()))
+    names = list(fields) if isinstance(fields, Mapping) else [field["name"] for field in fields]
+    places = generated.get("prefixItems", ())
+    if len(places) != len(names):
+        return generated
+    named = [
+        place if "description" in place else {**place, "description": name}
+        for name, place in zip(names, places, strict=True)
+    ]
+    return {**generated, "prefixItems": named}
+
+
+def _in_words_of_json_schema(generated: JsonSchemaValue) -> JsonSchemaValue:
+    """Write limits that pydantic checks after a validator or a union in JSON Schema's words, in each branch they are for.
+
+    Pydantic writes them under the names of its own (``gt``), which no reader of a schema knows.
+    """
+    if not generated.keys() & {*_IN_JSON_SCHEMA, *frozenset().union(*_LIMITS.values())}:
+        return generated
+    named = {
+        _IN_JSON_SCHEMA.get(key, key): value
+        for key, value in generated.items()
+        if key not in _IN_JSON_SCHEMA or _is_number(value)
+    }
+    branches = named.get("anyOf")
+    if not branches or not all(isinstance(branch.get("type"), str) for branch in branches):
+        return named
+    own = {
+        key for branch in branches for key in branch
+    }  # where a branch has a limit of its own, both must hold
+    limits = {key: named.pop(key) for key in list(named) if _is_limit(key) and key not in own}
+    told = [
+        {**{key: limits[key] for key in limits if key in _LIMITS.get(branch["type"], ())}, **branch}
+        for branch in branches
+    ]
+    return {**named, "anyOf": told}
+
+
+def _is_limit(key: str) -> bool:
+    return any(key in keywords for keywords in _LIMITS.values())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _fields_of(cls: type[Any]) -> Mapping[str, Any]:
     """Return the fields of a model or of a pydantic dataclass."""
-    infos: Any = getattr(cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None)
+    infos: Any = getattr(
+        cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None
+    )
     return infos if isinstance(infos, dict) else {}
 
 
@@ -295,11 +449,20 @@ def _write_choices(schema: Node, generated: JsonSchemaValue) -> None:
     if generated.get("type") == "array":
         generated.setdefault("items", {})
     if issubclass(schema["cls"], Flag):
-        bits = ", ".join(f"{int(member.value)} {member.name}" for member in dict.fromkeys(schema["members"]))
+        bits = ", ".join(
+            f"{int(member.value)} {member.name}" for member in dict.fromkeys(schema["members"])
+        )
         generated.setdefault("description", f"The sum of: {bits}.")
 
 
-_BARE: Mapping[str, type[Any]] = {"str": str, "int": int, "bool": bool, "float": float, "list": list, "dict": dict}
+_BARE: Mapping[str, type[Any]] = {
+    "str": str,
+    "int": int,
+    "bool": bool,
+    "float": float,
+    "list": list,
+    "dict": dict,
+}
 _OF_REFUSED = "the tool itself rejects it"
 
 
@@ -312,7 +475,10 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
     """Whether a node may accept null; also true if this depends on inner nodes, which this function does not read."""
     kind = schema["type"]
     if kind == "union":
-        return any(_may_be_null(choice[0] if isinstance(choice, tuple) else choice) for choice in schema["choices"])
+        return any(
+            _may_be_null(choice[0] if isinstance(choice, tuple) else choice)
+            for choice in schema["choices"]
+        )
     if kind == "literal":
         return None in schema["expected"]
     return kind in _NULLABLE_TYPES or kind.startswith("function-")
@@ -324,7 +490,9 @@ def _has_secret_field(value: Any) -> bool:
         return any(map(_has_secret_field, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):
         return any(map(_has_secret_field, value))
-    is_record = isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    is_record = isinstance(value, BaseModel) or (
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    )
     return is_record and _class_has_secret(cast("Any", type(value)))
 
 
@@ -350,11 +518,16 @@ def _sort_sets(value: Any, by_alias: bool) -> Any:
         return json_of_choice(value.value)
     if isinstance(value, AbstractSet):
         return sorted(
-            (_sort_sets(item, by_alias) for item in value), key=lambda item: (type(item).__name__, repr(item))
+            (_sort_sets(item, by_alias) for item in value),
+            key=lambda item: (type(item).__name__, repr(item)),
         )
     if isinstance(value, Mapping):
         return {key: _sort_sets(item, by_alias) for key, item in value.items()}
-    return [_sort_sets(item, by_alias) for item in value] if isinstance(value, (list, tuple, deque)) else value
+    return (
+        [_sort_sets(item, by_alias) for item in value]
+        if isinstance(value, (list, tuple, deque))
+        else value
+    )
 
 
 def _dump_dataclass(value: Any, by_alias: bool) -> Any:
@@ -366,6 +539,10 @@ def _dump_dataclass(value: Any, by_alias: bool) -> Any:
 
 def _drop_generated_title(cls: type[Any], generated: JsonSchemaValue) -> JsonSchemaValue:
     generator: Callable[[type[Any]], str] | None = class_config(cls).get("model_title_generator")
-    if generated.get("title") == cls.__name__ and not generator and class_config(cls).get("title") is None:
+    if (
+        generated.get("title") == cls.__name__
+        and not generator
+        and class_config(cls).get("title") is None
+    ):
         del generated["title"]
     return generated

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 
-from toolshape._calls import Finding, JsonSchema
-from toolshape._core_schema.nodes import Node, rebuild
+from toolshape._function.core_schema.nodes import Node, rebuild
 from toolshape._function.json_schema import generate
 from toolshape._function.signature import Signature
-from toolshape._mcp_results import is_mcp_content_type, is_mcp_result_type
-from toolshape._parts import File, Image, Text
+from toolshape._records.calls import Finding, JsonSchema
+from toolshape._records.mcp_results import is_mcp_content_type, is_mcp_result_type
+from toolshape._records.parts import File, Image, Text
 
 _EMPTY = inspect.Signature.empty
 _YIELDING = frozenset(
@@ -61,7 +62,11 @@ def describe(signature: Signature) -> ResultForm:
     try:
         annotation = signature.returns()
     except Exception as error:  # subscripting a type may raise anything
-        finding = Finding(path="", rule="unresolved_return", message=f"cannot resolve the return annotation: {error}")
+        finding = Finding(
+            path="",
+            rule="unresolved_return",
+            message=f"cannot resolve the return annotation: {error}",
+        )
         return ResultForm(schema=None, write=_write_untyped, findings=(finding,))
     annotation = _value_type(annotation)
     never_returns = getattr(annotation, "_name", None) in ("Never", "NoReturn")
@@ -71,29 +76,51 @@ def describe(signature: Signature) -> ResultForm:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         core = rebuild(adapter.core_schema, _drop_alias)
         is_unchanged = core is adapter.core_schema
-        serializer = adapter.serializer if is_unchanged else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
+        serializer = (
+            adapter.serializer
+            if is_unchanged
+            else cast("Any", SchemaSerializer)(core, _use_prebuilt=False)
+        )
     except Exception:  # the type has no schema, but its values may have a JSON form
-        finding = Finding(path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation)))
-        return ResultForm(schema=None, write=_write_untyped, findings=() if _holds_arrays(annotation) else (finding,))
+        finding = Finding(
+            path="", rule="unsendable_result", message=_UNSENDABLE.format(_name_of(annotation))
+        )
+        return ResultForm(
+            schema=None,
+            write=_write_untyped,
+            findings=() if _holds_arrays(annotation) else (finding,),
+        )
     try:
-        schema, _ = generate(core, "serialization")
+        schema, _ = generate(rebuild(core, _show_hidden), "serialization")
     except Exception:
         return ResultForm(schema=None, write=_typed_writer(serializer))
     if _may_be_parts(schema):
         return ResultForm(schema=None, write=_typed_writer(serializer))
     if signature.doc.returns:
         schema.setdefault("description", signature.doc.returns)
-    findings = (Finding(path="", rule="bytes_as_text", message=_BYTES),) if annotation is bytes else ()
+    findings = (
+        (Finding(path="", rule="bytes_as_text", message=_BYTES),) if annotation is bytes else ()
+    )
     write = _write_untyped if annotation is str else _typed_writer(serializer)
     return ResultForm(schema=schema, write=write, findings=findings)
 
 
+def _show_hidden(node: Node, config: Node | None) -> Node:  # noqa: ARG001 - a change of a core schema
+    """Return a node without ``SkipJsonSchema``: what it hides is no argument, but it is a value that is returned."""
+    functions = node.get("metadata", {}).get(_SCHEMA_FUNCTIONS, ())
+    kept = [each for each in functions if not isinstance(getattr(each, "__self__", None), _HIDES)]
+    if len(kept) == len(functions):
+        return node
+    return {**node, "metadata": {**node["metadata"], _SCHEMA_FUNCTIONS: kept}}
+
+
+_SCHEMA_FUNCTIONS = "pydantic_js_annotation_functions"
+"""The key in a node's metadata under which pydantic 2.12 to 2.14 keeps what annotations make of its JSON Schema."""
+_HIDES = cast("type[Any]", SkipJsonSchema)
 _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
 _FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
 _WRITTEN_PACKAGES = ("numpy", "pandas")
-_BYTES = (
-    "bytes are sent as text, in base64 if they are not UTF-8: return Image or File to let the model see the content"
-)
+_BYTES = "bytes are sent as text, in base64 if they are not UTF-8: return Image or File to let the model see the content"
 
 
 def _holds_arrays(annotation: Any) -> bool:
@@ -108,7 +135,11 @@ def _name_of(annotation: Any) -> str:
 
 def _drop_alias(node: Node, config: Node | None) -> Node:
     """Remove the alias of a field if its model sets ``serialize_by_alias=False``."""
-    if config is None or config.get("serialize_by_alias") is not False or "serialization_alias" not in node:
+    if (
+        config is None
+        or config.get("serialize_by_alias") is not False
+        or "serialization_alias" not in node
+    ):
         return node
     return {key: value for key, value in node.items() if key != "serialization_alias"}
 
@@ -157,7 +188,9 @@ def _typed_writer(serializer: Any) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
             return _unquote(serializer.to_json(value, by_alias=True, warnings=False))
-        except PydanticSerializationError:  # the value does not match the annotation, or its bytes are not UTF-8
+        except (
+            PydanticSerializationError
+        ):  # the value does not match the annotation, or its bytes are not UTF-8
             return _write_untyped(value)
 
     return write
@@ -169,10 +202,16 @@ def _write_untyped(value: Any) -> tuple[str, bool]:
             value.encode()  # raises for a lone surrogate, which no provider accepts
         return value, True
     try:
-        return _unquote(to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_to_plain))
+        return _unquote(
+            to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_to_plain)
+        )
     except PydanticSerializationError:
-        dumped = value.model_dump() if isinstance(value, BaseModel) else value  # or the class's bytes mode would apply
-        return _unquote(to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain))
+        dumped = (
+            value.model_dump() if isinstance(value, BaseModel) else value
+        )  # or the class's bytes mode would apply
+        return _unquote(
+            to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain)
+        )
 
 
 def _to_plain(value: Any) -> Any:
@@ -188,7 +227,9 @@ def _to_plain(value: Any) -> Any:
         return None
     if hasattr(value, "notna") and hasattr(value, "reset_index"):
         return _to_rows(value)
-    if str(getattr(value, "dtype", "")).endswith(_FINER_TIMES):  # ``tolist`` would turn these times into integers
+    if str(getattr(value, "dtype", "")).endswith(
+        _FINER_TIMES
+    ):  # ``tolist`` would turn these times into integers
         value = value.astype(f"{value.dtype.kind}8[us]")
     if hasattr(value, "tolist"):
         return value.tolist()

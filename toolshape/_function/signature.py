@@ -6,7 +6,6 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
-from toolshape._errors import DefinitionError, Problem
 from toolshape._function import docstrings
 from toolshape._function.annotations import (
     Injected,
@@ -17,6 +16,7 @@ from toolshape._function.annotations import (
     resolve,
     signature,
 )
+from toolshape._records.errors import DefinitionError, Problem
 
 EMPTY = inspect.Parameter.empty
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
@@ -81,7 +81,11 @@ class _Names(NamedTuple):
 
 
 def read_signature(
-    function: Callable[..., Any], *, name: str | None, skip_first: bool, frame: types.FrameType | None
+    function: Callable[..., Any],
+    *,
+    name: str | None,
+    skip_first: bool,
+    frame: types.FrameType | None,
 ) -> Signature:
     """Read the signature and the docstring of a function.
 
@@ -114,9 +118,12 @@ def read_signature(
         location=location,
         module=getattr(inner, "__module__", None) or __name__,
         kind=_kind(function, inner),
-        doc=docstrings.read_docstring(_docstring(function, inner), [parameter.name for parameter in parameters]),
+        doc=docstrings.read_docstring(
+            _docstring(function, inner), [parameter.name for parameter in parameters]
+        ),
         parameters=tuple(parameters),
-        names=_names(python_signature, inner) | frozenset(getattr(function, "keywords", None) or ()),
+        names=_names(python_signature, inner)
+        | frozenset(getattr(function, "keywords", None) or ()),
         returns=functools.partial(_resolve_return, python_signature.return_annotation, names),
         problems=tuple(problems),
     )
@@ -125,9 +132,13 @@ def read_signature(
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
     """Return the name of every parameter, including parameters that a bound object or a partial fills."""
     code = getattr(inner, "__code__", None)
-    filled_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    filled_names = (
+        code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    )
     variadic = {
-        parameter.name for parameter in described.parameters.values() if parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)
+        parameter.name
+        for parameter in described.parameters.values()
+        if parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)
     }
     parameter_names = {parameter.name for parameter in described.parameters.values()} - variadic
     return frozenset(
@@ -146,7 +157,9 @@ def _read_python_signature(function: Any, tool_name: str) -> inspect.Signature:
     if isinstance(function, type):
         raise TypeError("a class is not a tool: decorate a function that returns an instance")
     if isinstance(function, str):
-        raise TypeError(f"a string is not callable: to set the name, write @tool(name={function!r})")
+        raise TypeError(
+            f"a string is not callable: to set the name, write @tool(name={function!r})"
+        )
     if not callable(function):
         raise TypeError(f"{type(function).__name__} is not callable")
     if tool_name == "<lambda>":
@@ -168,15 +181,22 @@ def _parameters(
     dispatch_kind = dispatches_on(function.func if binds_only_keywords else function)
     is_bound = skip_first or dispatch_kind == "method"  # the signature still includes ``self``
     described_parameters = list(described.parameters.values())[is_bound:]
-    visible = [parameter for parameter in described_parameters if parameter.name not in bound_keywords]
-    if dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD:  # ``singledispatch`` needs a position
+    visible = [
+        parameter for parameter in described_parameters if parameter.name not in bound_keywords
+    ]
+    if (
+        dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD
+    ):  # ``singledispatch`` needs a position
         visible[0] = visible[0].replace(kind=POSITIONAL_ONLY)
     raw_annotations = {
-        parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation for parameter in visible
+        parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation
+        for parameter in visible
     }
     try:
         hints = resolve(raw_annotations, names.globals, names.locals)
-    except Exception:  # subscripting a type may raise anything; a second pass finds the parameters that fail
+    except (
+        Exception
+    ):  # subscripting a type may raise anything; a second pass finds the parameters that fail
         hints = _resolve_each(raw_annotations, names, problems, undefined)
     parameters: list[Parameter] = []
     for parameter in visible:
@@ -202,7 +222,9 @@ def _parameters(
     return parameters
 
 
-def _problem_of(parameter: inspect.Parameter, annotation: Any, injected: bool | None) -> Problem | None:
+def _problem_of(
+    parameter: inspect.Parameter, annotation: Any, injected: bool | None
+) -> Problem | None:
     """Return why neither a model nor the application can fill a parameter, or ``None``."""
     if contains_self(annotation):
         message = "Self cannot be resolved: a method becomes a tool before its class exists; write the class's name"
@@ -222,12 +244,17 @@ def _resolve_each(
             hints.update(resolve({name: annotation}, names.globals, names.locals))
         except NameError as error:
             # We never need the type of an injected value, and authors often import it for the type checker only.
-            if isinstance(annotation, str) and annotation.split("[")[0].split(".")[-1].strip() == "Injected":
+            if (
+                isinstance(annotation, str)
+                and annotation.split("[")[0].split(".")[-1].strip() == "Injected"
+            ):
                 hints[name] = _INJECTED_ANY
             else:
                 undefined.append(f"{name}: {error}")
         except Exception as error:
-            problems.append(Problem(path=name, rule="bad_annotation", message=f"{annotation!r}: {error}"))
+            problems.append(
+                Problem(path=name, rule="bad_annotation", message=f"{annotation!r}: {error}")
+            )
     return hints
 
 
@@ -266,7 +293,11 @@ def _without_wrappers(function: Any) -> Any:
             function = function.func
         elif inspect.ismethod(function):
             function = function.__func__
-        elif hasattr(function, "__wrapped__") or inspect.isroutine(function) or not _is_object(function):
+        elif (
+            hasattr(function, "__wrapped__")
+            or inspect.isroutine(function)
+            or not _is_object(function)
+        ):
             return function
         else:
             function = type(function).__call__

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from toolshape._errors import Problem
-from toolshape._wire.histories import Histories, HistoryRule, HistoryRuleName
-from toolshape._wire.provider import NameRule
+from toolshape._families.wire.histories import Histories, HistoryRule, HistoryRuleName
+from toolshape._families.wire.provider import NameRule
+from toolshape._records.errors import Problem
 from toolshape.messages import Repair
 
 
@@ -28,7 +28,9 @@ class Rules:
         return self.active[name].evidence if name in self.active else ""
 
 
-def rules_of(histories: Histories, names: NameRule, model: str | None, off: frozenset[str] = frozenset()) -> Rules:
+def rules_of(
+    histories: Histories, names: NameRule, model: str | None, off: frozenset[str] = frozenset()
+) -> Rules:
     """Return the rules that apply to a model, without the rules that are switched off."""
     active: dict[str, HistoryRule] = {
         rule.name: rule for rule in histories.rules if rule.holds(model) and rule.name not in off
@@ -64,7 +66,9 @@ class Log:
     def refused(self, rule: HistoryRuleName, path: str, message: str, hint: str) -> None:
         """Record a problem that cannot be repaired."""
         self.problems.append(
-            Problem(path=path, rule=rule, message=message, hint=hint, evidence=self.rules.evidence(rule))
+            Problem(
+                path=path, rule=rule, message=message, hint=hint, evidence=self.rules.evidence(rule)
+            )
         )
 
     def repairs(self) -> list[Repair]:

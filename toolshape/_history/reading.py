@@ -4,13 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._errors import ResponseError
-from toolshape._results import make_sendable
-from toolshape._wire.bodies import parse_body, to_plain_json
-from toolshape._wire.histories import Histories
-from toolshape._wire.ids import generated_id, id_seed
-from toolshape.messages import Message, MessagePart, TextPart, ToolCallPart, ToolResultPart, calls_in, results_in
+from toolshape._families.wire.bodies import parse_body, to_plain_json
+from toolshape._families.wire.histories import Histories
+from toolshape._families.wire.ids import generated_id, id_seed
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import ResponseError
+from toolshape._records.result import make_sendable
+from toolshape.messages import (
+    Message,
+    MessagePart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    calls_in,
+    results_in,
+)
 
 
 def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
@@ -30,17 +38,24 @@ def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) ->
     linked_messages: list[Message] = []
     last_message: Message | None = before[-1] if before else None
     for message in messages:
-        if message.role == "assistant" and (last_message is None or last_message.role != "assistant"):
+        if message.role == "assistant" and (
+            last_message is None or last_message.role != "assistant"
+        ):
             waiting.clear()  # A new turn begins. Its results do not answer calls in earlier turns.
         last_message = message
         position = len(before) + len(linked_messages)
-        parts = tuple(_link_part(part, waiting, call_ids, position, index) for index, part in enumerate(message.parts))
+        parts = tuple(
+            _link_part(part, waiting, call_ids, position, index)
+            for index, part in enumerate(message.parts)
+        )
         linked_messages.append(message if parts == message.parts else replace(message, parts=parts))
     return linked_messages
 
 
 def _has_ids(message: Message) -> bool:
-    return all(part.id for part in message.parts if isinstance(part, (ToolCallPart, ToolResultPart)))
+    return all(
+        part.id for part in message.parts if isinstance(part, (ToolCallPart, ToolResultPart))
+    )
 
 
 def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
@@ -57,7 +72,9 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
     return [call for call in calls if call.id not in answered]
 
 
-def _link_part(part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int) -> MessagePart:
+def _link_part(
+    part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int
+) -> MessagePart:
     """Return the part with an id: its original id, a generated id, or the id of the call that it answers.
 
     A result without an id answers the first waiting call with the same name. If the result also has no name, it answers
@@ -75,14 +92,20 @@ def _link_part(part: MessagePart, waiting: list[ToolCallPart], own: set[str], po
         waiting[:] = [call for call in waiting if call.id != part.id]
         return part
     without_id = [call for call in waiting if not call.has_id]
-    candidates = without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
+    candidates = (
+        without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
+    )
     named = [call for call in candidates if call.wire_name == part.wire_name]
     for call in named or (candidates if not part.wire_name else ()):
         waiting.remove(call)
         return replace(part, id=call.id, has_id=False)
     if part.id:
         return part
-    return replace(part, id=generated_id(id_seed(["result", part.wire_name, part.text]), position + at), has_id=False)
+    return replace(
+        part,
+        id=generated_id(id_seed(["result", part.wire_name, part.text]), position + at),
+        has_id=False,
+    )
 
 
 def _make_id(call: ToolCallPart, position: int, at: int) -> str:
@@ -116,7 +139,9 @@ def _messages_in(histories: Histories, body: Any) -> list[Message]:
         try:
             messages.append(histories.read(item, path))
         except (AttributeError, TypeError, KeyError, ValueError) as error:
-            raise ResponseError(f"{path} cannot be read as a message: {error}", body=item) from error
+            raise ResponseError(
+                f"{path} cannot be read as a message: {error}", body=item
+            ) from error
     return messages
 
 
@@ -132,7 +157,9 @@ def _convert_sdk_objects(given: Any) -> Any:
     """Convert all SDK objects in a value to JSON. If the value has no SDK objects, return the same object."""
     if isinstance(given, dict):
         changed_values = {
-            key: converted for key, value in given.items() if (converted := _convert_sdk_objects(value)) is not value
+            key: converted
+            for key, value in given.items()
+            if (converted := _convert_sdk_objects(value)) is not value
         }
         return {**given, **changed_values} if changed_values else given
     if isinstance(given, (list, tuple)):
@@ -143,7 +170,11 @@ def _convert_sdk_objects(given: Any) -> Any:
         return given if is_unchanged else items
     if given is None or isinstance(given, (str, int, float, bytes, bytearray)):
         return given
-    return parse_body(given) if hasattr(given, "ListFields") else _restore_kinds(to_plain_json(given), given)
+    return (
+        parse_body(given)
+        if hasattr(given, "ListFields")
+        else _restore_kinds(to_plain_json(given), given)
+    )
 
 
 def _restore_kinds(dumped: Any, given: Any) -> Any:
@@ -172,7 +203,11 @@ _KEYS = frozenset({"role", "type", "content", "parts"})
 
 
 def _describe(given: Any) -> str:
-    return f"an object with the keys {sorted(map(str, given))[:5]}" if isinstance(given, dict) else type(given).__name__
+    return (
+        f"an object with the keys {sorted(map(str, given))[:5]}"
+        if isinstance(given, dict)
+        else type(given).__name__
+    )
 
 
 def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
@@ -186,11 +221,15 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
         content = histories.write(Message(role="user", parts=(TextPart(text=content),)))
     items = [content] if isinstance(content, dict) else content
     if not isinstance(items, (list, tuple)):
-        raise ResponseError(f"no messages: expected a list, or a request with the key {histories.key!r}", body=body)
+        raise ResponseError(
+            f"no messages: expected a list, or a request with the key {histories.key!r}", body=body
+        )
     messages: list[JsonObject] = []
     for index, item in enumerate(items):
         message: Any = make_sendable([_convert_sdk_objects(item)])[0]
         if not isinstance(message, dict) or not message.keys() & _KEYS:
-            raise ResponseError(f"{histories.key}[{index}] is not a message, but {_describe(message)}", body=body)
+            raise ResponseError(
+                f"{histories.key}[{index}] is not a message, but {_describe(message)}", body=body
+            )
         messages.append(message)
     return messages

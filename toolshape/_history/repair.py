@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolshape._errors import Problem
-from toolshape._history.contents import CONTENT_RULES, TOOL_RULES, blank_text, drop_item_id
-from toolshape._history.ids import Ids, replace_ids
+from toolshape._families.wire.histories import NULL, Histories
 from toolshape._history.log import Log
-from toolshape._history.order import order_messages
-from toolshape._history.pairing import Pairs, pair_calls
-from toolshape._wire.histories import NULL, Histories
+from toolshape._history.repairs.ids import Ids, replace_ids
+from toolshape._history.repairs.order import order_messages
+from toolshape._history.repairs.pairs import Pairs, pair_calls
+from toolshape._history.repairs.parts import CONTENT_RULES, TOOL_RULES, blank_text, drop_item_id
+from toolshape._records.errors import Problem
 from toolshape.messages import (
     Message,
     ProviderPart,
@@ -39,7 +39,11 @@ class RepairState:
     def copy(self) -> "RepairState":
         """Return an independent copy."""
         state_copy = RepairState()
-        state_copy.ids, state_copy.pairs, state_copy.previous = self.ids.copy(), self.pairs.copy(), self.previous
+        state_copy.ids, state_copy.pairs, state_copy.previous = (
+            self.ids.copy(),
+            self.pairs.copy(),
+            self.previous,
+        )
         state_copy.has_thought = self.has_thought
         return state_copy
 
@@ -68,12 +72,20 @@ def repaired(
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
     tool_message_rules = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]
     for index, message in enumerate(repaired_messages):
-        for rule in tool_message_rules if any(isinstance(part, _OF_TOOLS) for part in message.parts) else rules:
+        for rule in (
+            tool_message_rules
+            if any(isinstance(part, _OF_TOOLS) for part in message.parts)
+            else rules
+        ):
             message = rule(message, log)  # noqa: PLW2901 - each rule changes the result of the previous rule
         repaired_messages[index] = message
     if "item_without_reasoning" in log.rules:
-        repaired_messages = [_drop_orphaned_item_id(message, log, progress) for message in repaired_messages]
-    repaired_messages = order_messages(repaired_messages, log, progress.previous, is_end=is_end, thinks=thinks)
+        repaired_messages = [
+            _drop_orphaned_item_id(message, log, progress) for message in repaired_messages
+        ]
+    repaired_messages = order_messages(
+        repaired_messages, log, progress.previous, is_end=is_end, thinks=thinks
+    )
     if repaired_messages:
         progress.previous = repaired_messages[-1]
     return repaired_messages
@@ -90,7 +102,11 @@ def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) ->
         progress.has_thought = progress.has_thought and message.role == "tool"
     elif any(isinstance(part, (ReasoningPart, ProviderPart)) for part in message.parts):
         progress.has_thought = True
-    elif not progress.has_thought and calls_in(message) and (message.origin is None or not message.origin.fingerprint):
+    elif (
+        not progress.has_thought
+        and calls_in(message)
+        and (message.origin is None or not message.origin.fingerprint)
+    ):
         # Only items from the API have a status. OpenAI accepted items without status and reasoning (recorded, 2026).
         is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
         return drop_item_id(message, log) if is_from_api else message
@@ -105,7 +121,9 @@ def _drop_empty(messages: Sequence[Message], log: Log) -> list[Message]:
         if trimmed.parts or trimmed.role == "system" or not _is_refused(trimmed, log):
             kept_messages.append(trimmed)
         elif not message.parts:
-            log.repaired("empty_message", message.path, "a message has no content", "it is left out")
+            log.repaired(
+                "empty_message", message.path, "a message has no content", "it is left out"
+            )
     return kept_messages
 
 
@@ -121,7 +139,10 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
-    message, hint = "the history contains calls, but the request has no tools", "send the tools with the request"
+    message, hint = (
+        "the history contains calls, but the request has no tools",
+        "send the tools with the request",
+    )
     return Problem(path="tools", rule=rule.name, message=message, hint=hint, evidence=rule.evidence)
 
 
@@ -139,6 +160,8 @@ def mark_invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> 
     for repair in repairs:
         position = int((re.findall(r"\d+", repair.path) or ["0"])[0])
         updated_repairs.append(
-            replace(repair, invalidates=tuple(path for index, path in signed_paths if index > position))
+            replace(
+                repair, invalidates=tuple(path for index, path in signed_paths if index > position)
+            )
         )
     return updated_repairs

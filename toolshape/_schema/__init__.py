@@ -1,1 +1,5 @@
-"""Rewrites JSON Schemas, maps arguments back, and handles JSON values. Uses only the standard library."""
+"""Rewrites JSON Schema, and maps the arguments of calls in both directions; also compares and copies JSON.
+
+In: a JSON Schema and the rules of a provider. Out: the rewritten schema, its inverse on arguments, and its losses.
+To add a rewrite, write a function in ``rewrites.py``; a new keyword goes into ``keywords.py`` first.
+"""

@@ -44,7 +44,10 @@ def in_object(arrows: Mapping[str, Arrow | None]) -> Arrow | None:
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: _apply_at(key, active[key], item) if key in active else item for key, item in value.items()}
+        return {
+            key: _apply_at(key, active[key], item) if key in active else item
+            for key, item in value.items()
+        }
 
     return lifted
 
@@ -57,12 +60,17 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
     def lifted(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item if key in known else _apply_at(key, arrow, item) for key, item in value.items()}
+        return {
+            key: item if key in known else _apply_at(key, arrow, item)
+            for key, item in value.items()
+        }
 
     return lifted
 
 
-def in_matching(arrows: Mapping[str, Arrow | None], matches: Callable[[str, str], bool]) -> Arrow | None:
+def in_matching(
+    arrows: Mapping[str, Arrow | None], matches: Callable[[str, str], bool]
+) -> Arrow | None:
     """Return an arrow that applies each arrow to the object fields whose names match the arrow's pattern."""
     active = {pattern: arrow for pattern, arrow in arrows.items() if arrow is not None}
     if not active:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from toolshape._calls import JsonSchema
+from toolshape._records.calls import JsonSchema
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
 
@@ -21,8 +21,14 @@ def may_backtrack(schema: JsonSchema) -> bool:
     from toolshape._schema.walk import nodes_of  # noqa: PLC0415 - few schemas are recursive
 
     for node, at in nodes_of(schema, constraints=True):
-        branches = [at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))]
-        recursive = [branch for branch in branches if isinstance(branch, dict) and references(branch) & recursive_names]
+        branches = [
+            at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))
+        ]
+        recursive = [
+            branch
+            for branch in branches
+            if isinstance(branch, dict) and references(branch) & recursive_names
+        ]
         kinds = [branch.get("type") for branch in recursive]
         if kinds.count("object") > 1 or kinds.count("array") > 1:
             return True
@@ -37,7 +43,10 @@ def unions_recur(schema: JsonSchema) -> bool:
     """Whether a recursive definition contains a union."""
     definitions = schema.get("$defs", {})
     groups = recursive_groups(definitions)
-    return any('"anyOf"' in text or '"oneOf"' in text for text in (json.dumps(definitions[name]) for name in groups))
+    return any(
+        '"anyOf"' in text or '"oneOf"' in text
+        for text in (json.dumps(definitions[name]) for name in groups)
+    )
 
 
 def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
@@ -48,9 +57,14 @@ def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
         value: A function that returns the parsed text. It is called only if counting brackets is not enough.
     """
     opening_brackets = (
-        text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+        text.count("[") + text.count("{")
+        if isinstance(text, str)
+        else text.count(b"[") + text.count(b"{")
     )
-    return len(text) * opening_brackets > _LONGEST_AND_DEEPEST and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST
+    return (
+        len(text) * opening_brackets > _LONGEST_AND_DEEPEST
+        and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST
+    )
 
 
 def depth_of(value: Any) -> int:

@@ -18,7 +18,10 @@ def to_json_value(value: Any) -> Any:
     """Encode a value as JSON: bytes, NaN and infinities become objects."""
     if isinstance(value, Mapping):
         mapping = cast("Mapping[str, Any]", value)
-        return {f"${key}" if _is_marker(key) else key: to_json_value(item) for key, item in mapping.items()}
+        return {
+            f"${key}" if _is_marker(key) else key: to_json_value(item)
+            for key, item in mapping.items()
+        }
     if isinstance(value, (list, tuple)):
         return [to_json_value(item) for item in value]
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -41,7 +44,10 @@ def from_json_value(value: Any) -> Any:
             return base64.b64decode(mapping[_BYTES])
         if mapping.keys() == {_FLOAT} and mapping[_FLOAT] in _NO_JSON:
             return float(mapping[_FLOAT])
-        return {key[1:] if _is_marker(key) else key: from_json_value(item) for key, item in mapping.items()}
+        return {
+            key[1:] if _is_marker(key) else key: from_json_value(item)
+            for key, item in mapping.items()
+        }
     if isinstance(value, list):
         return [from_json_value(item) for item in value]
     return value

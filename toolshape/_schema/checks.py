@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._calls import JsonSchema
-from toolshape._errors import Problem
+from toolshape._records.calls import JsonSchema
+from toolshape._records.errors import Problem
 from toolshape._schema.lens import Place
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import at_pointer, referring_nodes
@@ -36,12 +36,18 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
     rules = tuple(checks)
     problems: list[Problem] = []
     if not isinstance(schema, dict):
-        return [Problem(path="", rule="schema", message="the schema must be an object")] if rules else []
+        return (
+            [Problem(path="", rule="schema", message="the schema must be an object")]
+            if rules
+            else []
+        )
 
     for node, at in nodes_of(schema):
         for check, evidence, _ in rules:
             if message := check(node, at):
-                problems.append(Problem(path=at.path, rule=check.__name__, message=message, evidence=evidence))
+                problems.append(
+                    Problem(path=at.path, rule=check.__name__, message=message, evidence=evidence)
+                )
     return problems
 
 
@@ -126,7 +132,9 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
     """Check that every ``$ref`` resolves."""
-    references = {str(inner["$ref"]) for inner in referring_nodes(node)} if at.is_root else set[str]()
+    references = (
+        {str(inner["$ref"]) for inner in referring_nodes(node)} if at.is_root else set[str]()
+    )
     unresolved = [reference for reference in references if at_pointer(node, reference) is None]
     return f"{min(unresolved)} does not resolve" if unresolved else None
 
@@ -154,12 +162,18 @@ def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 def one_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that every object with fields requires at least one field."""
     is_bare = node.get("properties") and not node.get("required")
-    return "an object must have a required field: remove the default of one field" if is_bare else None
+    return (
+        "an object must have a required field: remove the default of one field" if is_bare else None
+    )
 
 
 def any_of_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that ``anyOf`` has no siblings."""
-    return "anyOf must not have other keywords beside it" if "anyOf" in node and len(node) > 1 else None
+    return (
+        "anyOf must not have other keywords beside it"
+        if "anyOf" in node and len(node) > 1
+        else None
+    )
 
 
 def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -175,7 +189,9 @@ def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
 
 def bounds_are_numbers(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that exclusive bounds are numbers, not the booleans of JSON Schema draft 4."""
-    flags = [key for key in ("exclusiveMinimum", "exclusiveMaximum") if isinstance(node.get(key), bool)]
+    flags = [
+        key for key in ("exclusiveMinimum", "exclusiveMaximum") if isinstance(node.get(key), bool)
+    ]
     return f"{flags[0]} must be a number" if flags else None
 
 
@@ -208,7 +224,9 @@ def keys(pattern: str, *, only_root: bool = False) -> Check:
     allowed_pattern = re.compile(pattern)
 
     def property_keys(node: JsonSchema, at: Place) -> str | None:
-        invalid_names = [name for name in node.get("properties", ()) if not allowed_pattern.fullmatch(name)]
+        invalid_names = [
+            name for name in node.get("properties", ()) if not allowed_pattern.fullmatch(name)
+        ]
         return (
             f"{invalid_names[0]!r} is not a valid property name"
             if invalid_names and (at.is_root or not only_root)

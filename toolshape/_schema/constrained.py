@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from toolshape._calls import JsonSchema, Loss
+from toolshape._records.calls import JsonSchema, Loss
+from toolshape._schema.keywords import UNIONS, keywords
 from toolshape._schema.lens import MARKS, Change, Lens, Pass, Place, UnsupportedError, each
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import mentions, references, resolver
@@ -41,31 +42,21 @@ def split_type_list(node: JsonSchema, at: Place) -> Change | None:
         return None
     non_null_types = [name for name in types if name != "null"]
     return (
-        type_list_as_any_of(node, at) if len(non_null_types) != 1 or non_null_types[0] in ("object", "array") else None
+        type_list_as_any_of(node, at)
+        if len(non_null_types) != 1 or non_null_types[0] in ("object", "array")
+        else None
     )
 
 
 _OF_THE_WHOLE = frozenset(
-    {
-        "required",
-        "not",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "description",
-        "if",
-        "then",
-        "else",
-        "dependentSchemas",
-    }
-)
-_BRANCHES = frozenset({"anyOf", "oneOf", "allOf"})
+    {"description", *keywords("constrains", at="place"), *keywords("asserts", kind="object")}
+)  # what says something of an object without declaring fields
 
 
 def _only_constrains(branch: JsonSchema) -> bool:
     """Whether a branch only constrains the object around it, and declares no fields."""
     other_keywords = set(branch) - MARKS - _OF_THE_WHOLE
-    return other_keywords <= _BRANCHES and all(
+    return other_keywords <= frozenset(UNIONS) and all(
         _only_constrains(_node(inner)) for key in other_keywords for inner in branch[key]
     )
 
@@ -74,7 +65,7 @@ def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
     """Move a union to the description if it only constrains which fields are present; toolshape still checks it."""
     keywords = [
         keyword
-        for keyword in ("anyOf", "oneOf", "allOf")
+        for keyword in UNIONS
         if node.get(keyword) and all(map(_only_constrains, map(_node, node[keyword])))
     ]
     if not keywords or "type" not in node:
@@ -87,19 +78,27 @@ def _node(schema: Any) -> JsonSchema:
 
 
 def _without_marks(node: Any) -> Any:
-    return {key: value for key, value in node.items() if key not in MARKS} if isinstance(node, dict) else node
+    return (
+        {key: value for key, value in node.items() if key not in MARKS}
+        if isinstance(node, dict)
+        else node
+    )
 
 
 def merge_siblings_into_branches(node: JsonSchema, at: Place) -> Change | None:
     """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; if that fails, describe the union instead."""
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
     annotations = annotations_of(node)
-    siblings = {key: value for key, value in node.items() if key not in annotations and key != keyword}
+    siblings = {
+        key: value for key, value in node.items() if key not in annotations and key != keyword
+    }
     siblings.pop("discriminator", None)
     if keyword is None or not siblings.keys() - {"$defs", "nullable"}:
         return None
     try:
-        branches = [_merge_with_branch(siblings, _node(at.resolve(branch)), at) for branch in node[keyword]]
+        branches = [
+            _merge_with_branch(siblings, _node(at.resolve(branch)), at) for branch in node[keyword]
+        ]
     except UnsupportedError:
         return say_instead(keyword)(node, at)
     return Change(node={**annotations, keyword: branches})
@@ -115,14 +114,22 @@ def drop_impossible_fields(node: JsonSchema, at: Place) -> Change | None:
     impossible_names = [
         name
         for name, inner in node.get("properties", {}).items()
-        if _without_marks(inner) in ({"not": {}}, {"not": True}) and name not in node.get("required", ())
+        if _without_marks(inner) in ({"not": {}}, {"not": True})
+        and name not in node.get("required", ())
     ]
     if not impossible_names:
         return None
-    properties = {name: inner for name, inner in node["properties"].items() if name not in impossible_names}
+    properties = {
+        name: inner for name, inner in node["properties"].items() if name not in impossible_names
+    }
     base = f"{at.path}." if at.path else ""
-    note = "no value of the field can be valid, so its schema is not sent; toolshape rejects the field"
-    losses = tuple(Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note) for name in impossible_names)
+    note = (
+        "no value of the field can be valid, so its schema is not sent; toolshape rejects the field"
+    )
+    losses = tuple(
+        Loss(path=f"{base}{name}", keyword="not", kind="widened", note=note)
+        for name in impossible_names
+    )
     return Change(node={**node, "properties": properties}, losses=losses)
 
 
@@ -152,7 +159,11 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
     distinct_schemas = [value for index, value in enumerate(values) if value not in values[:index]]
     rewritten = {key: value for key, value in node.items() if key != "patternProperties"}
     if additional is not True:
-        distinct_schemas += [additional] if isinstance(additional, dict) and additional not in distinct_schemas else []
+        distinct_schemas += (
+            [additional]
+            if isinstance(additional, dict) and additional not in distinct_schemas
+            else []
+        )
         rewritten["additionalProperties"] = (
             distinct_schemas[0] if len(distinct_schemas) == 1 else {"anyOf": distinct_schemas}
         )
@@ -162,7 +173,10 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
         rewritten["propertyNames"] = {"pattern": next(iter(patterns))}
         return Change(node=rewritten)
     note = "the provider does not check which names have which values; toolshape does"
-    return Change(node=rewritten, losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),))
+    return Change(
+        node=rewritten,
+        losses=(Loss(path=at.path, keyword="patternProperties", kind="widened", note=note),),
+    )
 
 
 def describe_impossible_enum(node: JsonSchema, at: Place) -> Change | None:
@@ -186,7 +200,10 @@ def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
     note = f"requires {missing[0]!r}, which is not a property; toolshape rejects a call without it"
     loss = Loss(path=at.path, keyword="required", kind="widened", note=note)
     return Change(
-        node={**node_without_required, "required": kept_names} if kept_names else node_without_required, losses=(loss,)
+        node={**node_without_required, "required": kept_names}
+        if kept_names
+        else node_without_required,
+        losses=(loss,),
     )
 
 
@@ -205,9 +222,13 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
             note=f"requires {missing[0]!r}, but admits no field with this name",
         )
         return Change(
-            node={**node, "required": [name for name in node["required"] if name in properties]}, losses=(loss,)
+            node={**node, "required": [name for name in node["required"] if name in properties]},
+            losses=(loss,),
         )
-    completed_properties = {**properties, **{name: {} if additional is True else additional for name in missing}}
+    completed_properties = {
+        **properties,
+        **{name: {} if additional is True else additional for name in missing},
+    }
     return Change(node={**node, "properties": completed_properties})
 
 
@@ -220,19 +241,24 @@ def wrap_root_and_add_items(schema: JsonSchema) -> Lens:
     if not mentions(schema, "unevaluatedItems"):
         return lens
     completed_lens = everywhere(_add_items)(lens.schema)
-    return lens._replace(schema=completed_lens.schema, losses=(*lens.losses, *completed_lens.losses))
+    return lens._replace(
+        schema=completed_lens.schema, losses=(*lens.losses, *completed_lens.losses)
+    )
 
 
 def _add_items(node: JsonSchema, at: Place) -> Change | None:
     kinds = node.get("type", ())
-    if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {"items", "prefixItems"}:
+    if "array" not in ((kinds,) if isinstance(kinds, str) else kinds) or node.keys() & {
+        "items",
+        "prefixItems",
+    }:
         return None
     note = "toolshape checks which items are unevaluated"
     loss = Loss(path=at.path, keyword="unevaluatedItems", kind="widened", note=note)
     return Change(node={**node, "items": {}}, losses=(loss,))
 
 
-_CONDITIONS = ("not", "if", "then", "else", "contains", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties")
+_CONDITIONS = keywords("constrains")
 
 
 def inline_references(schema: JsonSchema) -> Lens:
@@ -245,11 +271,19 @@ def inline_references(schema: JsonSchema) -> Lens:
     recursive_names = _names_reaching_recursion(schema.get("$defs", {}))
 
     def describe(node: JsonSchema, at: Place) -> Change | None:
-        recursive_keywords = {keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive_names}
-        if recursive_keywords & {"if", "then", "else"}:  # each of these is meaningless without the others
+        recursive_keywords = {
+            keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive_names
+        }
+        if recursive_keywords & {
+            "if",
+            "then",
+            "else",
+        }:  # each of these is meaningless without the others
             recursive_keywords |= {"if", "then", "else"}
         return (
-            say_instead(*[keyword for keyword in _CONDITIONS if keyword in recursive_keywords])(node, at)
+            say_instead(*[keyword for keyword in _CONDITIONS if keyword in recursive_keywords])(
+                node, at
+            )
             if recursive_keywords
             else None
         )
@@ -279,19 +313,26 @@ FIELD = "arguments"
 
 def wrap_root(schema: JsonSchema) -> Lens:
     """Wrap a union of objects in an object with one field, because the root must not have ``anyOf``."""
-    if not any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if")):
+    if not any(keyword in schema for keyword in (*UNIONS, "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)
     place = Place(path="", keyword="", resolve=resolve)
-    change = each(describe_constraints, say_instead("not", "if", "then", "else"), _merge_if_possible)(schema, place)
+    change = each(
+        describe_constraints, say_instead("not", "if", "then", "else"), _merge_if_possible
+    )(schema, place)
     node, losses = (schema, ()) if change is None else (change.node, change.losses)
-    if not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "enum", "const")):
+    if not any(keyword in node for keyword in (*UNIONS, "enum", "const")):
         return Lens(schema=node, losses=losses)
     name = FIELD
     while f'"{name}":' in json.dumps(schema):  # no branch may have a field with this name
         name += "_"
     inner = {key: value for key, value in node.items() if key != "$defs"}
-    rewritten = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
+    rewritten = {
+        "type": "object",
+        "properties": {name: inner},
+        "required": [name],
+        "additionalProperties": False,
+    }
     if "$defs" in node:
         rewritten["$defs"] = node["$defs"]
 
@@ -299,7 +340,11 @@ def wrap_root(schema: JsonSchema) -> Lens:
         if not isinstance(value, dict) or name not in value:
             return value
         if value.keys() == {name} and isinstance(value[name], dict):
-            return value[name] if fits(value[name], schema, resolve) or not fits(value, schema, resolve) else value
+            return (
+                value[name]
+                if fits(value[name], schema, resolve) or not fits(value, schema, resolve)
+                else value
+            )
         if not isinstance(value[name], dict):
             raise misread_error(f"expected object, got {kind_of(value[name])}", "", name)
         extra_field = next(key for key in value if key != name)
@@ -309,7 +354,13 @@ def wrap_root(schema: JsonSchema) -> Lens:
         return {name: value}
 
     note = f"a union of objects, sent in the field {name!r}"
-    loss = Loss(path="", keyword="anyOf", kind="reshaped", note=note, ambiguous=fits({name: {}}, schema, resolve))
+    loss = Loss(
+        path="",
+        keyword="anyOf",
+        kind="reshaped",
+        note=note,
+        ambiguous=fits({name: {}}, schema, resolve),
+    )
     return Lens(schema=rewritten, back=back, out=out, losses=(*losses, loss))
 
 

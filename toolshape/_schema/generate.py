@@ -8,14 +8,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolshape._calls import JsonObject
+from toolshape._records.calls import JsonObject
 from toolshape._schema.patterns import re_parser
 from toolshape._schema.references import at_pointer
 
 _MOST_REPEATED = 3
 _MOST_PIECES = 10_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_CHARACTERS = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_SPACE": " ", "CATEGORY_WORD": f"{_LETTERS}0123456789_"}
+_CHARACTERS = {
+    "CATEGORY_DIGIT": "0123456789",
+    "CATEGORY_SPACE": " ",
+    "CATEGORY_WORD": f"{_LETTERS}0123456789_",
+}
 _OTHERS = ("\t", "é", "日")
 _PRINTABLE = [chr(code) for code in range(32, 127)]
 
@@ -48,7 +52,9 @@ class _Matching:
 
     def all(self, parsed: Any, least: int) -> str:
         """Return a string for a parsed sequence of pattern pieces."""
-        return "".join(self._piece(name, argument, least) for name, argument in _named_operators(parsed))
+        return "".join(
+            self._piece(name, argument, least) for name, argument in _named_operators(parsed)
+        )
 
     def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one case for each kind
         self._left -= 1
@@ -98,12 +104,20 @@ def _class_characters(members: Any) -> list[str]:
                 positive = _CHARACTERS.get(word)
                 characters += (
                     positive
-                    or [letter for letter in _LETTERS if letter not in _CHARACTERS[word.replace("NOT_", "")]]
+                    or [
+                        letter
+                        for letter in _LETTERS
+                        if letter not in _CHARACTERS[word.replace("NOT_", "")]
+                    ]
                     or ["-"]
                 )
             case _:
                 raise KeyError(name)
-    return [char for char in (*_PRINTABLE, *_OTHERS) if char not in characters] if is_negated else characters
+    return (
+        [char for char in (*_PRINTABLE, *_OTHERS) if char not in characters]
+        if is_negated
+        else characters
+    )
 
 
 def _day(chance: random.Random) -> str:
@@ -155,7 +169,10 @@ _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
 _LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
-_MOST_MADE, _LONGEST = 6_000, 200_000  # limits: values in one generated value, characters in a string
+_MOST_MADE, _LONGEST = (
+    6_000,
+    200_000,
+)  # limits: values in one generated value, characters in a string
 _MOST_LOOKED_AT = 2_000  # the limit for schemas that are visited to find a value's minimum depth
 _TYPES = ("string", "integer", "number", "boolean")
 
@@ -211,12 +228,16 @@ class _Generator:
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])
             siblings = {key: value for key, value in node.items() if key != "$ref"}
-            return self.resolved(_merge(target if isinstance(target, dict) else {}, siblings), depth + 1)
+            return self.resolved(
+                _merge(target if isinstance(target, dict) else {}, siblings), depth + 1
+            )
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
                 siblings = {key: value for key, value in node.items() if key != keyword}
                 branch = self.branch(node[keyword], depth)
-                return self.resolved(_merge(siblings, branch if isinstance(branch, dict) else {}), depth)
+                return self.resolved(
+                    _merge(siblings, branch if isinstance(branch, dict) else {}), depth
+                )
         if node.get("allOf"):
             merged = {key: value for key, value in node.items() if key != "allOf"}
             for part in node["allOf"]:
@@ -230,7 +251,11 @@ class _Generator:
             return self.chance.choice(branches)
         heights = [self.height(branch) for branch in branches]
         return self.chance.choice(
-            [branch for branch, height in zip(branches, heights, strict=True) if height == min(heights)]
+            [
+                branch
+                for branch, height in zip(branches, heights, strict=True)
+                if height == min(heights)
+            ]
         )
 
     def height(self, schema: Any, seen: frozenset[str] = frozenset()) -> float:
@@ -246,7 +271,9 @@ class _Generator:
         for keyword in ("anyOf", "oneOf"):
             if schema.get(keyword):
                 return min(self.height(branch, seen) for branch in schema[keyword])
-        required_schemas = [(schema.get("properties") or {}).get(name) for name in schema.get("required") or ()]
+        required_schemas = [
+            (schema.get("properties") or {}).get(name) for name in schema.get("required") or ()
+        ]
         required_schemas += [*(schema.get("allOf") or ()), *(schema.get("prefixItems") or ())]
         required_schemas += [schema.get("items")] if schema.get("minItems") else []
         return max((1 + self.height(inner, seen) for inner in required_schemas), default=0)
@@ -254,7 +281,8 @@ class _Generator:
     def kind(self, node: JsonObject, depth: int) -> str:
         declared = node.get("type")
         kinds = [
-            str(name).lower() for name in (declared if isinstance(declared, list) else [declared] if declared else [])
+            str(name).lower()
+            for name in (declared if isinstance(declared, list) else [declared] if declared else [])
         ]
         if node.get("nullable") is True:
             kinds.append("null")
@@ -265,16 +293,24 @@ class _Generator:
                 "items": "array",
                 "prefixItems": "array",
             }
-            kinds = [kind for key, kind in implied.items() if key in node][:1] or [self.chance.choice(_TYPES)]
+            kinds = [kind for key, kind in implied.items() if key in node][:1] or [
+                self.chance.choice(_TYPES)
+            ]
         non_null_kinds = [kind for kind in kinds if kind != "null"]
-        is_null = "null" in kinds and (not non_null_kinds or depth >= _DEEPEST or self.chance.random() < 0.2)  # noqa: PLR2004
+        is_null = "null" in kinds and (
+            not non_null_kinds or depth >= _DEEPEST or self.chance.random() < 0.2  # noqa: PLR2004
+        )
         return "null" if is_null else self.chance.choice(non_null_kinds)
 
     def object(self, node: JsonObject, depth: int) -> JsonObject:
         properties: JsonObject = node.get("properties") or {}
         required = [name for name in node.get("required") or () if isinstance(name, str)]
         optional_names = [name for name in properties if name not in required]
-        kept_names = [name for name in optional_names if depth < _DEEPEST and self.chance.random() < 0.5]  # noqa: PLR2004 - a coin
+        kept_names = [
+            name
+            for name in optional_names
+            if depth < _DEEPEST and self.chance.random() < 0.5  # noqa: PLR2004 - a coin
+        ]
         names = [name for name in properties if name in required or name in kept_names]
         names += [name for name in required if name not in properties]
         members = {name: self.value(properties.get(name, {}), depth + 1) for name in names}
@@ -290,15 +326,24 @@ class _Generator:
         patterns = list((node.get("patternProperties") or {}).items())
         additional = node.get("additionalProperties")
         admits_more = patterns or isinstance(additional, dict)
-        wanted_size = max(least, len(found) + (self.chance.randint(0, 2) if admits_more and depth < _DEEPEST else 0))
+        wanted_size = max(
+            least,
+            len(found) + (self.chance.randint(0, 2) if admits_more and depth < _DEEPEST else 0),
+        )
         for _ in range(_TRIES):
             if len(found) >= min(wanted_size, most) or not (admits_more or additional is not False):
                 return
             pattern, inner = (
-                self.chance.choice(patterns) if patterns else ("", additional if isinstance(additional, dict) else {})
+                self.chance.choice(patterns)
+                if patterns
+                else ("", additional if isinstance(additional, dict) else {})
             )
             name = self.value(
-                {"type": "string", **({"pattern": pattern} if pattern else node.get("propertyNames", {}))}, depth
+                {
+                    "type": "string",
+                    **({"pattern": pattern} if pattern else node.get("propertyNames", {})),
+                },
+                depth,
             )
             if name not in found:
                 found[name] = self.value(inner, depth + 1)
@@ -307,7 +352,9 @@ class _Generator:
         prefix_items = [self.value(inner, depth + 1) for inner in node.get("prefixItems") or ()]
         items = node.get("items", {})
         least = max(node.get("minItems", 0), len(prefix_items))
-        most = min(node.get("maxItems", math.inf), max(least, 0 if depth >= _DEEPEST else least + 2))
+        most = min(
+            node.get("maxItems", math.inf), max(least, 0 if depth >= _DEEPEST else least + 2)
+        )
         if items is False or (prefix_items and "items" not in node and "minItems" not in node):
             return prefix_items
         size = self.chance.randint(least, max(int(most), least))
@@ -328,7 +375,9 @@ class _Generator:
         least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
         if isinstance(node.get("pattern"), str):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # hide warnings about the pattern, which the user did not write
+                warnings.simplefilter(
+                    "ignore"
+                )  # hide warnings about the pattern, which the user did not write
                 for _ in range(32):
                     text = generate_matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:
@@ -347,7 +396,10 @@ class _Generator:
         low = max(_bound(node, "minimum", -math.inf), _bound(node, "exclusiveMinimum", -math.inf))
         high = min(_bound(node, "maximum", math.inf), _bound(node, "exclusiveMaximum", math.inf))
         if math.isinf(low):
-            low = min(_LEAST_NUMBER if high <= 0 else 0, high - _MOST_NUMBER if high <= _LEAST_NUMBER else high)
+            low = min(
+                _LEAST_NUMBER if high <= 0 else 0,
+                high - _MOST_NUMBER if high <= _LEAST_NUMBER else high,
+            )
         if math.isinf(high):
             high = max(_MOST_NUMBER, low + _MOST_NUMBER)
         step = node.get("multipleOf") or (1 if is_integer else 0)
@@ -374,16 +426,24 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 
 def _is_of(value: Any, kinds: Any) -> bool:
     """Whether a value has one of the declared types; true if no type is declared."""
-    names = [str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])]
+    names = [
+        str(kind).lower()
+        for kind in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])
+    ]
     is_flag = isinstance(value, bool)
     return not names or any(
-        isinstance(value, _CLASSES.get(name, object)) and is_flag == (name == "boolean") for name in names
+        isinstance(value, _CLASSES.get(name, object)) and is_flag == (name == "boolean")
+        for name in names
     )
 
 
 def _key(value: Any) -> Any:
     """Return a key for comparing values: equal keys mean equal values, and the keys of ``1`` and ``true`` differ."""
-    return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else (isinstance(value, bool), value)
+    return (
+        json.dumps(value, sort_keys=True)
+        if isinstance(value, (dict, list))
+        else (isinstance(value, bool), value)
+    )
 
 
 def _merge(one: JsonObject, other: JsonObject) -> JsonObject:

@@ -3,18 +3,27 @@
 from collections.abc import Callable
 from typing import Any
 
-from toolshape._calls import JsonSchema
+from toolshape._records.calls import JsonSchema
+from toolshape._schema.keywords import KEYWORDS, group
 from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEEPEST = 20  # the maximum nesting: without a limit, the intersection of recursive schemas would not end
-_LARGER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
-_SMALLER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
+_DEEPEST = (
+    20  # the maximum nesting: without a limit, the intersection of recursive schemas would not end
+)
+_LARGER = frozenset(keyword.name for keyword in KEYWORDS if keyword.bound == "least")
+_SMALLER = frozenset(keyword.name for keyword in KEYWORDS if keyword.bound == "most")
 
 
 def intersect(
-    one: JsonSchema, other: JsonSchema, resolve: Resolve, annotations: frozenset[str], *, path: str, depth: int = 0
+    one: JsonSchema,
+    other: JsonSchema,
+    resolve: Resolve,
+    annotations: frozenset[str],
+    *,
+    path: str,
+    depth: int = 0,
 ) -> JsonSchema:
     """Intersect two schemas, keyword by keyword.
 
@@ -30,7 +39,9 @@ def intersect(
         UnsupportedError: The intersection cannot be written without ``allOf``, or it admits nothing.
     """
     if depth > _DEEPEST:
-        raise UnsupportedError("allOf contains itself: merge its parts by hand", path=path, rule="allOf")
+        raise UnsupportedError(
+            "allOf contains itself: merge its parts by hand", path=path, rule="allOf"
+        )
 
     def both(ours: Any, theirs: Any) -> Any:
         return _intersect_schemas(ours, theirs, resolve, annotations, path, depth)
@@ -49,26 +60,34 @@ def intersect(
 
 def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
     """Raise ``UnsupportedError`` if the schemas differ in keywords whose meaning depends on their siblings."""
-    for group in _TOGETHER:
-        first, second = ({key: part[key] for key in group & part.keys()} for part in (one, other))
+    for together in _TOGETHER:
+        first, second = (
+            {key: part[key] for key in together & part.keys()} for part in (one, other)
+        )
         if first and second and not is_equal_json(first, second) and {*first, *second} != {"items"}:
             raise UnsupportedError(
-                f"the parts of allOf differ in {min(first)!r}: merge them by hand", path=path, rule="allOf"
+                f"the parts of allOf differ in {min(first)!r}: merge them by hand",
+                path=path,
+                rule="allOf",
             )
     for first, second in ((one, other), (other, one)):
         if "unevaluatedProperties" in first and second.keys() & _FIELDS:
-            raise UnsupportedError("allOf has unevaluatedProperties: merge the parts by hand", path=path, rule="allOf")
-        if "patternProperties" in second and first.get("additionalProperties", True) not in (True, {}):
             raise UnsupportedError(
-                "allOf has patternProperties and limits other fields: merge the parts by hand", path=path, rule="allOf"
+                "allOf has unevaluatedProperties: merge the parts by hand", path=path, rule="allOf"
+            )
+        if "patternProperties" in second and first.get("additionalProperties", True) not in (
+            True,
+            {},
+        ):
+            raise UnsupportedError(
+                "allOf has patternProperties and limits other fields: merge the parts by hand",
+                path=path,
+                rule="allOf",
             )
 
 
-_TOGETHER = (
-    frozenset({"items", "prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"}),
-    frozenset({"if", "then", "else"}),
-)
-_FIELDS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
+_TOGETHER = (group("items"), group("if"))
+_FIELDS = group("fields")
 
 
 def _intersect_keyword(  # noqa: PLR0911 - one branch for each keyword
@@ -86,7 +105,9 @@ def _intersect_keyword(  # noqa: PLR0911 - one branch for each keyword
     if key == "type" and (kinds := _common_types(ours, theirs)):
         return kinds if len(kinds) > 1 else kinds[0]
     if key == "enum" and (
-        choices := [choice for choice in ours if any(is_equal_json(choice, other) for other in theirs)]
+        choices := [
+            choice for choice in ours if any(is_equal_json(choice, other) for other in theirs)
+        ]
     ):
         return choices
     if key == "not":
@@ -112,11 +133,17 @@ def _intersect_schemas(
         return theirs
     if ours is False or theirs is False:
         return False
-    return intersect(resolve(ours), resolve(theirs), resolve, annotations, path=path, depth=depth + 1)
+    return intersect(
+        resolve(ours), resolve(theirs), resolve, annotations, path=path, depth=depth + 1
+    )
 
 
 def _close_properties(
-    merged: JsonSchema, one: JsonSchema, other: JsonSchema, both: Callable[[Any, Any], Any], path: str
+    merged: JsonSchema,
+    one: JsonSchema,
+    other: JsonSchema,
+    both: Callable[[Any, Any], Any],
+    path: str,
 ) -> JsonSchema:
     """Apply each schema's ``additionalProperties`` to the properties that only the other schema names."""
     properties = dict(merged.get("properties", {}))
@@ -128,7 +155,9 @@ def _close_properties(
             properties[name] = both(additional, properties[name])
     impossible_names = [name for name, inner in properties.items() if inner is False]
     if set(impossible_names) & set(merged.get("required", ())):
-        raise UnsupportedError(f"allOf requires {impossible_names[0]!r} but forbids it", path=path, rule="allOf")
+        raise UnsupportedError(
+            f"allOf requires {impossible_names[0]!r} but forbids it", path=path, rule="allOf"
+        )
     possible_properties = {name: inner for name, inner in properties.items() if inner is not False}
     return {**merged, "properties": possible_properties} if "properties" in merged else merged
 
@@ -136,5 +165,11 @@ def _close_properties(
 def _common_types(ours: Any, theirs: Any) -> list[str]:
     """Return the types that both schemas admit; an integer is also a number."""
     first, second = ([kinds] if isinstance(kinds, str) else kinds for kinds in (ours, theirs))
-    common_types = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
-    return list(dict.fromkeys([*common_types, *(kind for kind in second if kind == "integer" and "number" in first)]))
+    common_types = [
+        kind for kind in first if kind in second or (kind == "integer" and "number" in second)
+    ]
+    return list(
+        dict.fromkeys(
+            [*common_types, *(kind for kind in second if kind == "integer" and "number" in first)]
+        )
+    )

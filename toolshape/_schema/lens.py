@@ -7,7 +7,7 @@ A rule is local: it sees one node whose children are already rewritten, and retu
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from toolshape._calls import JsonSchema, Loss
+from toolshape._records.calls import JsonSchema, Loss
 from toolshape._schema.arrows import Arrow, Dropped
 from toolshape._schema.references import Resolve
 

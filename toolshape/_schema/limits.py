@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from toolshape._calls import JsonSchema
+from toolshape._records.calls import JsonSchema
 from toolshape._schema.checks import Check
 from toolshape._schema.lens import Place
 from toolshape._schema.recursion import recursive_groups
@@ -40,7 +40,9 @@ def at_most(optional: int, unions: int) -> Check:
         size = grammar_size(node)
         if size.optional > optional:
             return f"{size.optional} optional properties, at most {optional} are allowed"
-        return f"{size.unions} unions, at most {unions} are allowed" if size.unions > unions else None
+        return (
+            f"{size.unions} unions, at most {unions} are allowed" if size.unions > unions else None
+        )
 
     return grammar
 
@@ -98,7 +100,10 @@ def _nesting_depth(schema: JsonSchema) -> int:
         """Return the depth inside a definition; each member of a recursive group counts where it is first reached."""
         if name not in known_depths:
             known_depths[name] = max(
-                [depth + own.get(member, 0) for member, depth in _members(name, groups, references).items()]
+                [
+                    depth + own.get(member, 0)
+                    for member, depth in _members(name, groups, references).items()
+                ]
                 + [
                     depth + further + deepest(target)
                     for member, depth in _members(name, groups, references).items()

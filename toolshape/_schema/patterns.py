@@ -45,7 +45,9 @@ def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
         is_open = is_repeat and int(argument[1]) - int(argument[0]) > _FEW_TIMES
         if (inside and (is_repeat or name == "BRANCH")) or name in _REFERS_BACK:
             return None
-        parts = [_repetitions_in(part, inside=inside or is_open) for part in _parts_of(name, argument)]
+        parts = [
+            _repetitions_in(part, inside=inside or is_open) for part in _parts_of(name, argument)
+        ]
         if None in parts:
             return None
         looks_around = name in _LOOKS_AROUND

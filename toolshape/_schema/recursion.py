@@ -26,7 +26,9 @@ def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
     waiting_names: set[str] = set()
     groups: dict[str, int] = {}
     for root in definitions:
-        path: list[tuple[str, Iterator[str]]] = [] if root in numbers else [(root, iter(targets[root]))]
+        path: list[tuple[str, Iterator[str]]] = (
+            [] if root in numbers else [(root, iter(targets[root]))]
+        )
         while path:
             name, remaining_targets = path[-1]
             if name not in numbers:

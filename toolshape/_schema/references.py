@@ -1,15 +1,13 @@
-"""Resolves ``$ref``, lists references, and prunes unused definitions. No other module follows references."""
+"""Resolves ``$ref``, lists references, and prunes unused definitions."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from toolshape._calls import JsonSchema
+from toolshape._records.calls import JsonSchema
+from toolshape._schema.keywords import HOLDS_SCHEMAS, subschemas
 
 Resolve: TypeAlias = Callable[[Any], Any]
 """Follows a chain of ``$ref`` to a definition, as far as possible; returns any other node unchanged."""
-
-_VALUES = frozenset({"default", "enum", "const", "examples", "example"})
-_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 
 
 def is_reference(node: Any) -> bool:
@@ -26,7 +24,9 @@ def mentions(node: Any, keyword: str) -> bool:
     """Whether a keyword occurs anywhere in a schema; a field or a value with this name counts too."""
     if isinstance(node, list):
         return any(mentions(inner, keyword) for inner in node)
-    return isinstance(node, dict) and (keyword in node or any(mentions(inner, keyword) for inner in node.values()))
+    return isinstance(node, dict) and (
+        keyword in node or any(mentions(inner, keyword) for inner in node.values())
+    )
 
 
 def references(node: Any) -> set[str]:
@@ -42,18 +42,13 @@ def referring_nodes(node: Any) -> list[JsonSchema]:
 
 
 def _collect(node: Any, found: list[JsonSchema]) -> None:
-    if isinstance(node, list):
-        for value in node:
-            _collect(value, found)
     if not isinstance(node, dict):
         return
     if "$ref" in node and is_reference(node):
         found.append(node)
-    for keyword, value in node.items():
-        if isinstance(value, (dict, list)) and keyword not in _VALUES:
-            inner = value.values() if keyword in _BY_NAME and isinstance(value, dict) else (value,)
-            for child in inner:
-                _collect(child, found)
+    if not HOLDS_SCHEMAS.isdisjoint(node):
+        for child in subschemas(node):
+            _collect(child, found)
 
 
 def wrap_in_field(schema: JsonSchema, name: str) -> JsonSchema:

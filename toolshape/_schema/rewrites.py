@@ -10,26 +10,33 @@ from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
-from toolshape._calls import JsonSchema, Loss
+from toolshape._records.calls import JsonSchema, Loss
+from toolshape._schema import keywords
 from toolshape._schema.arrows import Arrow
 from toolshape._schema.intersect import intersect
 from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Place, Rule, UnsupportedError
 from toolshape._schema.references import definition_name
 from toolshape._schema.union_branches import are_disjoint, fits
-from toolshape._schema.values import INTEGER_KEY, UnreadableError, as_json, kind_of, require_unique_keys
+from toolshape._schema.values import (
+    INTEGER_KEY,
+    UnreadableError,
+    as_json,
+    kind_of,
+    require_unique_keys,
+)
 from toolshape._schema.walk import remove_marks
 
-ANNOTATIONS = frozenset(
-    {*MARKS, "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
-)
-"""The keywords that do not constrain values."""
+ANNOTATIONS = keywords.ANNOTATIONS | MARKS
+"""The keywords that do not constrain values, and toolshape's own marks."""
 WIRE_FORM = "wire_form"
 """The ``rule`` of the error for a value that cannot be mapped back, because it does not match the sent schema."""
 
 
 def describe(node: JsonSchema, *texts: str) -> JsonSchema:
     """Return the node with sentences added to its description."""
-    description = " ".join(text for text in (str(node.get("description", "")).strip(), *texts) if text)
+    description = " ".join(
+        text for text in (str(node.get("description", "")).strip(), *texts) if text
+    )
     return {**node, "description": description} if description else node
 
 
@@ -73,10 +80,23 @@ def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> C
             return value
         return require_unique_keys(as_json(value))
 
-    losses = [Loss(path=at.path, keyword="type", kind="reshaped", note="sent as JSON text", ambiguous=text_is_meant)]
+    losses = [
+        Loss(
+            path=at.path,
+            keyword="type",
+            kind="reshaped",
+            note="sent as JSON text",
+            ambiguous=text_is_meant,
+        )
+    ]
     if not text_is_meant or set(node) - ANNOTATIONS:
         losses.append(
-            Loss(path=at.path, keyword="type", kind="widened", note="any text is admitted; toolshape checks it")
+            Loss(
+                path=at.path,
+                keyword="type",
+                kind="widened",
+                note="any text is admitted; toolshape checks it",
+            )
         )
     return Change(node=rewritten, back=back, out=_to_json_text, losses=tuple(losses))
 
@@ -90,7 +110,7 @@ def _to_json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-_TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
+_TYPED = frozenset({"type", "$ref", *keywords.UNIONS, "enum", "const"})
 """The keywords that determine which types of values are possible; a node with none of these keywords has no type."""
 
 
@@ -99,7 +119,11 @@ def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
     constraints = set(node) - ANNOTATIONS
     if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
         return None
-    return of_a_form(node, at) if constraints else json_text(node, at, of="Any JSON value", text_is_meant=True)
+    return (
+        of_a_form(node, at)
+        if constraints
+        else json_text(node, at, of="Any JSON value", text_is_meant=True)
+    )
 
 
 def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -125,7 +149,9 @@ def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
     text_is_meant = any(_admits_text(part, at) for part in parts)
     target = at.resolve(node) if len(names) == 1 else node
     names_text = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return json_text(target, at, of=f"One more {names_text}, of the form above", text_is_meant=text_is_meant)
+    return json_text(
+        target, at, of=f"One more {names_text}, of the form above", text_is_meant=text_is_meant
+    )
 
 
 def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -136,9 +162,14 @@ def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
     """Send a node as JSON text, with its schema in the description."""
-    plain_schema = remove_marks({key: value for key, value in node.items() if key not in ANNOTATIONS})
+    plain_schema = remove_marks(
+        {key: value for key, value in node.items() if key not in ANNOTATIONS}
+    )
     return json_text(
-        node, at, of=f"JSON of the form {_to_json_text(plain_schema)}", text_is_meant=_admits_text(node, at)
+        node,
+        at,
+        of=f"JSON of the form {_to_json_text(plain_schema)}",
+        text_is_meant=_admits_text(node, at),
     )
 
 
@@ -148,25 +179,52 @@ def of_a_form(node: JsonSchema, at: Place) -> Change:
 def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     """Send a map as a list of ``{key, value}`` pairs, for providers that require objects to name their fields."""
     values = node.get("additionalProperties")
-    if at.is_root or node.get("type") != "object" or node.get("properties") or not isinstance(values, dict):
+    if (
+        at.is_root
+        or node.get("type") != "object"
+        or node.get("properties")
+        or not isinstance(values, dict)
+    ):
         return None
     names = node.get("propertyNames", {})
     is_integer = names.get("pattern") == INTEGER_KEY
-    key = {"type": "integer"} if is_integer else {"type": "string", **names} if "$ref" not in names else names
+    key = (
+        {"type": "integer"}
+        if is_integer
+        else {"type": "string", **names}
+        if "$ref" not in names
+        else names
+    )
     admits_integers = not are_disjoint(key, {"type": "integer"}, at.resolve)
     rewritten: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
-    for object_keyword, array_keyword in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
+    for object_keyword, array_keyword in (
+        ("minProperties", "minItems"),
+        ("maxProperties", "maxItems"),
+    ):
         if object_keyword in node:
             rewritten[array_keyword] = node[object_keyword]
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return [{"key": _integer(key) if is_integer else key, "value": item} for key, item in value.items()]
+        return [
+            {"key": _integer(key) if is_integer else key, "value": item}
+            for key, item in value.items()
+        ]
 
     losses = (
-        Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note="a map, sent as a list of pairs"),
-        Loss(path=at.path, keyword="uniqueItems", kind="widened", note="a key may be repeated; toolshape rejects it"),
+        Loss(
+            path=at.path,
+            keyword="additionalProperties",
+            kind="reshaped",
+            note="a map, sent as a list of pairs",
+        ),
+        Loss(
+            path=at.path,
+            keyword="uniqueItems",
+            kind="widened",
+            note="a key may be repeated; toolshape rejects it",
+        ),
     )
 
     def back(value: Any) -> Any:
@@ -177,7 +235,12 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
 
 def _pair(key: JsonSchema, value: Any) -> JsonSchema:
     properties = {"key": key, "value": value}
-    return {"type": "object", "properties": properties, "required": ["key", "value"], "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["key", "value"],
+        "additionalProperties": False,
+    }
 
 
 def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
@@ -217,9 +280,14 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     if not is_open(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
-    if values is None:  # a pydantic model that ignores unknown fields, or a definition that does not mention them
+    if (
+        values is None
+    ):  # a pydantic model that ignores unknown fields, or a definition that does not mention them
         loss = Loss(
-            path=at.path, keyword="additionalProperties", kind="narrowed", note="unknown fields are not admitted"
+            path=at.path,
+            keyword="additionalProperties",
+            kind="narrowed",
+            note="unknown fields are not admitted",
         )
         return Change(node={**node, "additionalProperties": False}, losses=(loss,))
     properties = node.get("properties", {})
@@ -238,19 +306,29 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         if not isinstance(value, dict) or name not in value:
             return value
         other_fields = {key: item for key, item in value.items() if key != name}
-        return {**other_fields, **_further_fields(value[name], name, named_fields | other_fields.keys(), path)}
+        return {
+            **other_fields,
+            **_further_fields(value[name], name, named_fields | other_fields.keys(), path),
+        }
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         known_fields = {key: item for key, item in value.items() if key in named_fields}
-        extras = [{"key": key, "value": item} for key, item in value.items() if key not in named_fields]
+        extras = [
+            {"key": key, "value": item} for key, item in value.items() if key not in named_fields
+        ]
         return {**known_fields, name: extras} if extras else known_fields
 
     note = f"fields that are not in `properties`, sent as pairs in {name!r}"
     losses = (
         Loss(path=at.path, keyword="additionalProperties", kind="reshaped", note=note),
-        Loss(path=path, keyword="uniqueItems", kind="widened", note="a field may be repeated; toolshape rejects it"),
+        Loss(
+            path=path,
+            keyword="uniqueItems",
+            kind="widened",
+            note="a field may be repeated; toolshape rejects it",
+        ),
     )
     return Change(node=rewritten, back=back, out=out, losses=losses)
 
@@ -272,7 +350,11 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
     for index, key in enumerate(fields):
         if key in named:
             raise misread_error(
-                "this is a named field: send it as a field of the object, not here", path, name, index, "key"
+                "this is a named field: send it as a field of the object, not here",
+                path,
+                name,
+                index,
+                "key",
             )
     return fields
 
@@ -280,7 +362,9 @@ def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) ->
 _ABSENT = object()
 
 
-def _tuple_from_object(names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str) -> Arrow:
+def _tuple_from_object(
+    names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str
+) -> Arrow:
     """Return the arrow that converts an object with one field per item to a tuple; an omitted item takes its default.
 
     If a later item is present, an earlier item may only be omitted if it has a default.
@@ -300,7 +384,9 @@ def _tuple_from_object(names: list[str], defaults: Mapping[str, Any], known: fro
             if rest_items
             else max((index for index, name in enumerate(names) if name in value), default=-1)
         )
-        given_items = [value.get(name, defaults.get(name, _ABSENT)) for name in names[: last_index + 1]]
+        given_items = [
+            value.get(name, defaults.get(name, _ABSENT)) for name in names[: last_index + 1]
+        ]
         if _ABSENT in given_items:  # an item has no default, and a later item is present
             missing = names[given_items.index(_ABSENT)]
             raise misread_error("missing, but a later item is present", path, missing)
@@ -325,7 +411,9 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     if rest_schema is not False and most > len(prefix):
         properties["rest"] = _rest_schema(node, rest_schema, len(prefix))
     required = [*names, "rest"] if "rest" in properties and least > len(prefix) else names[:least]
-    moved_change = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(node=node)
+    moved_change = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(
+        node=node
+    )
     rewritten = {
         "type": "object",
         "properties": properties,
@@ -338,17 +426,35 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         if not isinstance(value, list):
             return value
         named_items = dict(zip(names, value, strict=False))
-        return {**named_items, "rest": value[len(names) :]} if len(value) > len(names) else named_items
+        return (
+            {**named_items, "rest": value[len(names) :]} if len(value) > len(names) else named_items
+        )
 
-    defaults = {name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)}
-    losses = [Loss(path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object")]
+    defaults = {
+        name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)
+    }
+    losses = [
+        Loss(
+            path=at.path, keyword="prefixItems", kind="reshaped", note="a tuple, sent as an object"
+        )
+    ]
     if node.get("type") != "array":
         losses.append(
-            Loss(path=at.path, keyword="type", kind="narrowed", note="no type is declared: only an array is admitted")
+            Loss(
+                path=at.path,
+                keyword="type",
+                kind="narrowed",
+                note="no type is declared: only an array is admitted",
+            )
         )
     if any(name not in defaults for name in names[least:]):
         losses.append(
-            Loss(path=at.path, keyword="prefixItems", kind="widened", note="an item may be omitted before a later item")
+            Loss(
+                path=at.path,
+                keyword="prefixItems",
+                kind="widened",
+                note="an item may be omitted before a later item",
+            )
         )
     back = _tuple_from_object(names, defaults, frozenset(properties), at.path)
     return Change(node=rewritten, back=back, out=out, losses=(*losses, *moved_change.losses))
@@ -376,20 +482,28 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     optional_names = tuple(name for name in properties if name not in required)
     if not optional_names and "required" in node:
         return None
-    names_admitting_null = {name for name in optional_names if fits(None, properties[name], at.resolve)}
+    names_admitting_null = {
+        name for name in optional_names if fits(None, properties[name], at.resolve)
+    }
     defaults = {
         name: properties[name]["default"]
         for name in names_admitting_null
-        if "default" in properties[name] and fits(properties[name]["default"], properties[name], at.resolve)
+        if "default" in properties[name]
+        and fits(properties[name]["default"], properties[name], at.resolve)
     }
     dropped_names = frozenset(optional_names) - names_admitting_null
-    nullable = {name: _nullable(inner) if name in dropped_names else inner for name, inner in properties.items()}
+    nullable = {
+        name: _nullable(inner) if name in dropped_names else inner
+        for name, inner in properties.items()
+    }
     names = tuple(properties)  # the arrows outlive the schema
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item for key, item in value.items() if item is not None or key not in dropped_names}
+        return {
+            key: item for key, item in value.items() if item is not None or key not in dropped_names
+        }
 
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -398,7 +512,9 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         return {name: complete[name] for name in names if name in complete} | value
 
     names_sent_as_null = [name for name in optional_names if name in dropped_names]
-    names_always_sent = [name for name in optional_names if name not in dropped_names and name not in defaults]
+    names_always_sent = [
+        name for name in optional_names if name not in dropped_names and name not in defaults
+    ]
     losses = [_null_loss(at, name, "reshaped", "null means omitted") for name in names_sent_as_null]
     losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in names_always_sent]
     return Change(
@@ -444,9 +560,17 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
-        non_null_branches = [branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"]
-        if name not in node.get("required", ()) and inner.get("default", 0) is None and len(non_null_branches) == 1:
-            annotations = {key: value for key, value in annotations_of(inner).items() if key != "default"}
+        non_null_branches = [
+            branch for branch in inner.get("anyOf", ()) if branch.get("type") != "null"
+        ]
+        if (
+            name not in node.get("required", ())
+            and inner.get("default", 0) is None
+            and len(non_null_branches) == 1
+        ):
+            annotations = {
+                key: value for key, value in annotations_of(inner).items() if key != "default"
+            }
             rewritten[name] = {**non_null_branches[0], **annotations}
     if not rewritten:
         return None
@@ -454,7 +578,9 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: item for key, item in value.items() if item is not None or key not in rewritten}
+        return {
+            key: item for key, item in value.items() if item is not None or key not in rewritten
+        }
 
     return Change(node={**node, "properties": {**properties, **rewritten}}, out=out)
 
@@ -470,7 +596,9 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
     properties = node.get("properties", {})
     if not properties or node.get("required"):
         return None
-    name = next((name for name, inner in properties.items() if inner.get("default") is not None), None)
+    name = next(
+        (name for name, inner in properties.items() if inner.get("default") is not None), None
+    )
     if name is None:
         return _require_first(node, at) if at.is_root else of_a_form(node, at)
     default = properties[name]["default"]
@@ -490,12 +618,19 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
 def _require_first(node: JsonSchema, at: Place) -> Change:
     properties = node["properties"]
     texts = [name for name, inner in properties.items() if _admits_text(inner, at)]
-    name = next((name for name in properties if name not in texts), texts[0] if texts else next(iter(properties)))
+    name = next(
+        (name for name in properties if name not in texts),
+        texts[0] if texts else next(iter(properties)),
+    )
     place = Place(path=_inner_path(at, name), keyword="properties", resolve=at.resolve)
     change = of_a_form(properties[name], place)
     # If null is a valid value of the field, an empty string means that the field is omitted.
-    null_is_value = fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
-    sentence, omitted_text = ("An empty text leaves it out.", "") if null_is_value else ("null leaves it out.", "null")
+    null_is_value = (
+        fits(None, properties[name], at.resolve) and properties[name].get("default", 0) is not None
+    )
+    sentence, omitted_text = (
+        ("An empty text leaves it out.", "") if null_is_value else ("null leaves it out.", "null")
+    )
     rewritten = describe(change.node, sentence)
 
     def back(value: Any) -> Any:
@@ -509,7 +644,10 @@ def _require_first(node: JsonSchema, at: Place) -> Change:
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {**value, name: change.out(value[name]) if name in value and change.out else omitted_text}
+        return {
+            **value,
+            name: change.out(value[name]) if name in value and change.out else omitted_text,
+        }
 
     changed = {**node, "properties": {**properties, name: rewritten}, "required": [name]}
     return Change(node=changed, back=back, out=out, losses=change.losses)
@@ -532,12 +670,19 @@ def open_objects(node: JsonSchema, at: Place) -> Change | None:
         kind="widened",
         note="other fields are admitted; toolshape rejects them",
     )
-    return Change(node={key: value for key, value in node.items() if key != "additionalProperties"}, losses=(loss,))
+    return Change(
+        node={key: value for key, value in node.items() if key != "additionalProperties"},
+        losses=(loss,),
+    )
 
 
 def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Add empty ``properties`` to closed objects that have no ``properties``."""
-    if node.get("type") != "object" or "properties" in node or node.get("additionalProperties") is not False:
+    if (
+        node.get("type") != "object"
+        or "properties" in node
+        or node.get("additionalProperties") is not False
+    ):
         return None
     return Change(node={**node, "properties": {}})
 
@@ -548,20 +693,32 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         properties = node.get("properties", {})
-        if (only_root and not at.is_root) or all(allowed_pattern.fullmatch(name) for name in properties):
+        if (only_root and not at.is_root) or all(
+            allowed_pattern.fullmatch(name) for name in properties
+        ):
             return None
-        new_names: dict[str, str] = {name: name for name in properties if allowed_pattern.fullmatch(name)}
+        new_names: dict[str, str] = {
+            name: name for name in properties if allowed_pattern.fullmatch(name)
+        }
         for name in properties:
             if name not in new_names:
                 new_names[name] = _free_name(name, set(new_names.values()), allowed_pattern, at)
         originals = {new: old for old, new in new_names.items()}
-        renamed = {**node, "properties": {new_names[name]: inner for name, inner in properties.items()}}
+        renamed = {
+            **node,
+            "properties": {new_names[name]: inner for name, inner in properties.items()},
+        }
         if "required" in node:
             renamed["required"] = [new_names.get(name, name) for name in node["required"]]
         if PATH in node:
             renamed[NAMES] = {old: new for old, new in new_names.items() if old != new}
         losses = tuple(
-            Loss(path=_inner_path(at, old), keyword="properties", kind="renamed", note=f"sent as {new!r}")
+            Loss(
+                path=_inner_path(at, old),
+                keyword="properties",
+                kind="renamed",
+                note=f"sent as {new!r}",
+            )
             for old, new in new_names.items()
             if old != new
         )
@@ -583,9 +740,7 @@ def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: 
     for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
         if allowed.fullmatch(candidate) and candidate not in taken:
             return candidate
-    message = (
-        f"the provider does not accept the field name {name!r}, and toolshape found no substitute: rename the field"
-    )
+    message = f"the provider does not accept the field name {name!r}, and toolshape found no substitute: rename the field"
     raise UnsupportedError(message, path=_inner_path(at, name), rule="properties")
 
 
@@ -595,8 +750,12 @@ def _compile_rename(names: Mapping[str, str], path: str) -> Arrow:
             return value
         renamed = {names.get(key, key): item for key, item in value.items()}
         if len(renamed) < len(value):
-            repeated_name = next(key for key in value if names.get(key, key) != key and names[key] in value)
-            raise misread_error(f"duplicate field: also sent as {names[repeated_name]!r}", path, repeated_name)
+            repeated_name = next(
+                key for key in value if names.get(key, key) != key and names[key] in value
+            )
+            raise misread_error(
+                f"duplicate field: also sent as {names[repeated_name]!r}", path, repeated_name
+            )
         return renamed
 
     return rename
@@ -619,9 +778,13 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
     fitting_choices = [
-        choice for choice in choices if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)
+        choice
+        for choice in choices
+        if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)
     ]
-    choices = fitting_choices or choices  # a choice that violates the declared type can never be valid
+    choices = (
+        fitting_choices or choices
+    )  # a choice that violates the declared type can never be valid
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
@@ -632,12 +795,26 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     rewritten = {**node, "type": "string", "enum": list(words)}
 
     def out(value: Any) -> Any:
-        return next((word for word, choice in words.items() if type(choice) is type(value) and choice == value), value)
+        return next(
+            (
+                word
+                for word, choice in words.items()
+                if type(choice) is type(value) and choice == value
+            ),
+            value,
+        )
 
     def back(value: Any) -> Any:
         return words.get(value, value) if isinstance(value, str) else value
 
-    losses = [Loss(path=at.path, keyword="enum", kind="reshaped", note="choices that are not strings, sent as strings")]
+    losses = [
+        Loss(
+            path=at.path,
+            keyword="enum",
+            kind="reshaped",
+            note="choices that are not strings, sent as strings",
+        )
+    ]
     if not fitting_choices:
         note = "no choice has the declared type; toolshape rejects every choice"
         losses.append(Loss(path=at.path, keyword="enum", kind="widened", note=note))
@@ -655,7 +832,9 @@ def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: AR
     if isinstance(constraints.get("type"), list):
         types = [name for name in constraints["type"] if name != "null"]
         constraints["type"] = types[0] if len(types) == 1 else types
-    return Change(node={"anyOf": [{**constraints, "enum": non_null_choices}, {"type": "null"}], **annotations})
+    return Change(
+        node={"anyOf": [{**constraints, "enum": non_null_choices}, {"type": "null"}], **annotations}
+    )
 
 
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
@@ -666,7 +845,11 @@ def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 
 def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     """Apply ``enum_as_strings`` to enums with booleans, for providers that accept only strings and numbers."""
-    return enum_as_strings(node, at) if any(isinstance(choice, bool) for choice in node.get("enum", ())) else None
+    return (
+        enum_as_strings(node, at)
+        if any(isinstance(choice, bool) for choice in node.get("enum", ()))
+        else None
+    )
 
 
 def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -675,7 +858,11 @@ def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
         return None
     kinds = {type(choice) for choice in node["enum"]}
     names = {str: "string", bool: "boolean", int: "integer", float: "number"}
-    return Change(node={**node, "type": names[kinds.pop()]}) if len(kinds) == 1 and kinds <= names.keys() else None
+    return (
+        Change(node={**node, "type": names[kinds.pop()]})
+        if len(kinds) == 1 and kinds <= names.keys()
+        else None
+    )
 
 
 def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
@@ -683,11 +870,19 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
     if "oneOf" not in node:
         return None
     branches = node["oneOf"]
-    other_keywords = {key: value for key, value in node.items() if key not in ("oneOf", "discriminator")}
-    pairs = [(branch, earlier) for index, branch in enumerate(branches) for earlier in branches[:index]]
+    other_keywords = {
+        key: value for key, value in node.items() if key not in ("oneOf", "discriminator")
+    }
+    pairs = [
+        (branch, earlier) for index, branch in enumerate(branches) for earlier in branches[:index]
+    ]
     losses: tuple[Loss, ...] = ()
     if not all(are_disjoint(branch, earlier, at.resolve) for branch, earlier in pairs):
-        losses = (Loss(path=at.path, keyword="oneOf", kind="widened", note="a value may fit two branches"),)
+        losses = (
+            Loss(
+                path=at.path, keyword="oneOf", kind="widened", note="a value may fit two branches"
+            ),
+        )
     return Change(node={**other_keywords, "anyOf": branches}, losses=losses)
 
 
@@ -706,7 +901,11 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     if not parts:
         return None
     siblings = {key: value for key, value in node.items() if key != "allOf"}
-    if len(parts) == 1 and isinstance(parts[0], dict) and _can_merge(parts[0], siblings.keys() - ANNOTATIONS):
+    if (
+        len(parts) == 1
+        and isinstance(parts[0], dict)
+        and _can_merge(parts[0], siblings.keys() - ANNOTATIONS)
+    ):
         return Change(node={**parts[0], **siblings})
     merged: JsonSchema = {}
     for part in [*(at.resolve(part) for part in parts), siblings]:
@@ -735,11 +934,19 @@ def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
 # --- types and null -----------------------------------------------------------------------------------------------
 
 
-_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_OF_NUMBERS = tuple(
+    keyword for keyword in keywords.keywords("asserts", kind="number") if keyword != "format"
+)
 _TYPES_OF: Mapping[str, str] = {
-    **dict.fromkeys(("properties", "required", "additionalProperties", "patternProperties"), "object"),
-    **dict.fromkeys(("propertyNames", "minProperties", "maxProperties", "dependentRequired"), "object"),
-    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
+    **dict.fromkeys(
+        ("properties", "required", "additionalProperties", "patternProperties"), "object"
+    ),
+    **dict.fromkeys(
+        ("propertyNames", "minProperties", "maxProperties", "dependentRequired"), "object"
+    ),
+    **dict.fromkeys(
+        ("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"
+    ),
     **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
 }
 """Maps each keyword that applies to only one type to this type."""
@@ -756,19 +963,30 @@ def type_list_as_any_of(node: JsonSchema, at: Place) -> Change | None:  # noqa: 
     if not isinstance(node.get("type"), list):
         return None
     annotations = annotations_of(node)
-    constraints = {key: value for key, value in node.items() if key not in annotations and key != "type"}
+    constraints = {
+        key: value for key, value in node.items() if key not in annotations and key != "type"
+    }
     branches = [
-        {"type": name, **{key: value for key, value in constraints.items() if _applies_to(key, name)}}
+        {
+            "type": name,
+            **{key: value for key, value in constraints.items() if _applies_to(key, name)},
+        }
         for name in node["type"]
     ]
-    return Change(node={"anyOf": branches, **annotations} if len(branches) > 1 else {**branches[0], **annotations})
+    return Change(
+        node={"anyOf": branches, **annotations}
+        if len(branches) > 1
+        else {**branches[0], **annotations}
+    )
 
 
 def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Rewrite a null branch as ``nullable``, as in OpenAPI 3.0."""
     branches = node.get("anyOf")
     non_null_branches = [
-        branch for branch in branches or () if not isinstance(branch, dict) or branch.get("type") != "null"
+        branch
+        for branch in branches or ()
+        if not isinstance(branch, dict) or branch.get("type") != "null"
     ]
     if not branches or len(non_null_branches) == len(branches):
         return None
@@ -777,9 +995,15 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
         "type" not in other_keywords or "null" in other_keywords["type"]
     ):  # otherwise the type next to the branches excludes null
         other_keywords["nullable"] = True
-    if len(non_null_branches) == 1 and isinstance(non_null_branches[0], dict) and "$ref" not in non_null_branches[0]:
+    if (
+        len(non_null_branches) == 1
+        and isinstance(non_null_branches[0], dict)
+        and "$ref" not in non_null_branches[0]
+    ):
         return Change(node={**non_null_branches[0], **other_keywords})
-    return Change(node={**other_keywords, "anyOf": non_null_branches}) if non_null_branches else None
+    return (
+        Change(node={**other_keywords, "anyOf": non_null_branches}) if non_null_branches else None
+    )
 
 
 def nullable_as_null(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -793,7 +1017,9 @@ def nullable_as_null(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """If a union has only one branch besides null, add null to the type of this branch."""
     branches = node.get("anyOf", ())
-    non_null_branches = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"]
+    non_null_branches = [
+        branch for branch in branches if isinstance(branch, dict) and branch.get("type") != "null"
+    ]
     if (
         len(branches) != len(non_null_branches) + 1
         or len(non_null_branches) != 1
@@ -801,7 +1027,11 @@ def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     ):
         return None
     other_keywords = {key: value for key, value in node.items() if key != "anyOf"}
-    merged = {**non_null_branches[0], **other_keywords, "type": [non_null_branches[0]["type"], "null"]}
+    merged = {
+        **non_null_branches[0],
+        **other_keywords,
+        "type": [non_null_branches[0]["type"], "null"],
+    }
     if "enum" in merged:
         merged["enum"] = [*merged["enum"], None]
     return Change(node=merged)
@@ -815,16 +1045,20 @@ def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         moved_keywords = {
-            key: node[key] for key in keywords if key in node and not (unless is not None and unless(key, node[key]))
+            key: node[key]
+            for key in keywords
+            if key in node and not (unless is not None and unless(key, node[key]))
         }
         if not moved_keywords:
             return None
         remaining = {key: value for key, value in node.items() if key not in moved_keywords}
         keywords_text = ", ".join(
-            f"{key}: {_to_json_text(_without_marks(key, value))}" for key, value in moved_keywords.items()
+            f"{key}: {_to_json_text(_without_marks(key, value))}"
+            for key, value in moved_keywords.items()
         )
         losses = tuple(
-            Loss(path=at.path, keyword=key, kind="moved", note="stated in the description") for key in moved_keywords
+            Loss(path=at.path, keyword=key, kind="moved", note="stated in the description")
+            for key in moved_keywords
         )
         return Change(node=describe(remaining, f"({keywords_text})"), losses=losses)
 
@@ -838,7 +1072,10 @@ def _without_marks(keyword: str, value: Any) -> Any:
     if isinstance(value, list):
         return [remove_marks(item) if isinstance(item, dict) else item for item in value]
     if keyword in ("patternProperties", "dependentSchemas"):
-        return {name: remove_marks(inner) if isinstance(inner, dict) else inner for name, inner in value.items()}
+        return {
+            name: remove_marks(inner) if isinstance(inner, dict) else inner
+            for name, inner in value.items()
+        }
     return remove_marks(value) if isinstance(value, dict) else value
 
 
@@ -854,8 +1091,14 @@ def drop(*keywords: str) -> Rule:
         dropped_keywords = [key for key in keywords if key in node]
         if not dropped_keywords:
             return None
-        losses = tuple(Loss(path=at.path, keyword=key, kind="dropped", note="not sent") for key in dropped_keywords)
-        return Change(node={key: value for key, value in node.items() if key not in dropped_keywords}, losses=losses)
+        losses = tuple(
+            Loss(path=at.path, keyword=key, kind="dropped", note="not sent")
+            for key in dropped_keywords
+        )
+        return Change(
+            node={key: value for key, value in node.items() if key not in dropped_keywords},
+            losses=losses,
+        )
 
     return rule
 
@@ -866,10 +1109,18 @@ def say_default(node: JsonSchema, at: Place) -> Change | None:
         return None
     node_without_default = {key: value for key, value in node.items() if key != "default"}
     if node["default"] is None:
-        loss = Loss(path=at.path, keyword="default", kind="moved", note="null: the same as omitting the field")
+        loss = Loss(
+            path=at.path,
+            keyword="default",
+            kind="moved",
+            note="null: the same as omitting the field",
+        )
         return Change(node=node_without_default, losses=(loss,))
     loss = Loss(path=at.path, keyword="default", kind="moved", note="stated in the description")
-    return Change(node=describe(node_without_default, f"(default: {_to_json_text(node['default'])})"), losses=(loss,))
+    return Change(
+        node=describe(node_without_default, f"(default: {_to_json_text(node['default'])})"),
+        losses=(loss,),
+    )
 
 
 def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -907,7 +1158,8 @@ def only_keywords(*allowed: str) -> Rule:
         change = drop(*annotations)(node, at) or Change(node=node)
         moved_change = say_instead(*constraints)(change.node, at) or change
         return Change(
-            node=moved_change.node, losses=change.losses + (moved_change.losses if moved_change is not change else ())
+            node=moved_change.node,
+            losses=change.losses + (moved_change.losses if moved_change is not change else ()),
         )
 
     return rule

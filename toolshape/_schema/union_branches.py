@@ -18,7 +18,9 @@ _MOST_COMPARED = 10_000  # the limit for pairs of nodes in one comparison of two
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
     """Return the index of the first branch that a value fits; nested values are compared only to break a tie."""
-    candidates = [index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)]
+    candidates = [
+        index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)
+    ]
     if len(candidates) < _SEVERAL:
         return candidates[0] if candidates else None
     return next((index for index in candidates if fits(value, branches[index], resolve)), None)
@@ -83,28 +85,37 @@ class _Fit:
             return self.array_fits(value, schema, levels, depth)
         return _scalar_fits(value, schema)
 
-    def object_fits(self, value: dict[str, Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+    def object_fits(
+        self, value: dict[str, Any], schema: Mapping[str, Any], levels: int, depth: int
+    ) -> bool:
         properties = schema.get("properties", {})
         additional = schema.get("additionalProperties", True)
         names = schema.get("propertyNames", True)
         if not (
             all(name in value for name in schema.get("required", ()))
-            and schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", math.inf)
+            and schema.get("minProperties", 0)
+            <= len(value)
+            <= schema.get("maxProperties", math.inf)
             and (additional is not False or all(name in properties for name in value))
             and (names is True or all(self.fits(name, names, levels, depth) for name in value))
         ):
             return False
         return all(
-            self.of_member(item, properties.get(name, additional), levels - 1, depth) for name, item in value.items()
+            self.of_member(item, properties.get(name, additional), levels - 1, depth)
+            for name, item in value.items()
         )
 
-    def array_fits(self, value: list[Any], schema: Mapping[str, Any], levels: int, depth: int) -> bool:
+    def array_fits(
+        self, value: list[Any], schema: Mapping[str, Any], levels: int, depth: int
+    ) -> bool:
         prefix = schema.get("prefixItems", [])
         rest_schema = schema.get("items", True)
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf):
             return False
         return all(
-            self.of_member(item, prefix[index] if index < len(prefix) else rest_schema, levels - 1, depth)
+            self.of_member(
+                item, prefix[index] if index < len(prefix) else rest_schema, levels - 1, depth
+            )
             for index, item in enumerate(value)
         )
 
@@ -137,7 +148,9 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return True
     return (
         schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
-        and schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
+        and schema.get("exclusiveMinimum", -math.inf)
+        < value
+        < schema.get("exclusiveMaximum", math.inf)
         if not isinstance(schema.get("exclusiveMinimum"), bool)
         else True
     )
@@ -146,7 +159,11 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
 def matches(pattern: Any, value: str) -> bool:
     """Whether a string may match a pattern; true if that may take too long, or if Python cannot compile the pattern."""
     try:
-        return not isinstance(pattern, str) or not is_bounded(pattern, value) or re.search(pattern, value) is not None
+        return (
+            not isinstance(pattern, str)
+            or not is_bounded(pattern, value)
+            or re.search(pattern, value) is not None
+        )
     except (re.error, RecursionError, OverflowError):
         return True
 
@@ -163,11 +180,14 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
     """
     resolved_branches = [resolve(branch) for branch in branches]
     non_null_branches = [
-        branch for branch in resolved_branches if not (isinstance(branch, dict) and branch.get("type") == "null")
+        branch
+        for branch in resolved_branches
+        if not (isinstance(branch, dict) and branch.get("type") == "null")
     ]
     constants = [_values_by_name(branch) for branch in non_null_branches]
     if len(non_null_branches) + 1 < len(resolved_branches) or (
-        len(non_null_branches) < len(resolved_branches) and any("null" in by_name.get("", ()) for by_name in constants)
+        len(non_null_branches) < len(resolved_branches)
+        and any("null" in by_name.get("", ()) for by_name in constants)
     ):
         return False
     names = set(constants[0]).intersection(*constants[1:]) if constants else set[str]()
@@ -215,7 +235,9 @@ class _BranchPair:
         for keyword in ("anyOf", "oneOf"):
             for first, second in ((one, other), (other, one)):
                 if keyword in first:
-                    return all(self.are_disjoint(branch, second, depth - 1) for branch in first[keyword])
+                    return all(
+                        self.are_disjoint(branch, second, depth - 1) for branch in first[keyword]
+                    )
         first_values, second_values = _constants(one), _constants(other)
         if first_values is not None:
             return not any(fits(value, other, self.resolve) for value in first_values)
@@ -235,9 +257,12 @@ class _BranchPair:
             second_properties = second.get("properties", {})
             for name in first.get("required", ()):
                 first_schema = first.get("properties", {}).get(name, True)
-                second_schema = second_properties.get(name, second.get("additionalProperties", True))
+                second_schema = second_properties.get(
+                    name, second.get("additionalProperties", True)
+                )
                 if second_schema is False or (
-                    name in second_properties and self.are_disjoint(first_schema, second_schema, depth - 1)
+                    name in second_properties
+                    and self.are_disjoint(first_schema, second_schema, depth - 1)
                 ):
                     return True
         return False
@@ -247,7 +272,9 @@ class _BranchPair:
             if first.get("minItems", 0) > second.get("maxItems", math.inf):
                 return True
         both_have_some = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
-        first, second = ((schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other))
+        first, second = (
+            (schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other)
+        )
         return both_have_some and self.are_disjoint(first, second, depth - 1)
 
 

@@ -26,7 +26,14 @@ class UnreadableError(ValueError):
     form as in losses.
     """
 
-    def __init__(self, message: str, *, rule: str, location: tuple[int | str, ...] = (), schema_path: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        location: tuple[int | str, ...] = (),
+        schema_path: str = "",
+    ) -> None:
         self.rule = rule
         self.location = location
         self.schema_path = schema_path
@@ -124,7 +131,9 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
     except ValueError as error:
         if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
             raise
-        return json.loads(text, object_pairs_hook=hook, parse_float=_parse_float, parse_int=_parse_integer)
+        return json.loads(
+            text, object_pairs_hook=hook, parse_float=_parse_float, parse_int=_parse_integer
+        )
 
 
 def as_json(text: str) -> Any:
@@ -146,7 +155,9 @@ def as_plain_json(text: str) -> Any:
     """
     if _MAY_BE_INFINITE.search(text) is None:
         try:
-            value, end = _SCAN_PLAIN(text, 0)  # ``JSONDecoder.decode`` without its handling of surrounding white space
+            value, end = _SCAN_PLAIN(
+                text, 0
+            )  # ``JSONDecoder.decode`` without its handling of surrounding white space
             if end == len(text):
                 return value
         except (RecursionError, StopIteration, ValueError):  # ``as_json`` decides
@@ -160,7 +171,9 @@ def write_json(value: Any) -> str:
         return value.text
     if isinstance(value, dict):
         pairs = value.pairs if isinstance(value, WrittenObject) else value.items()
-        return "{" + ",".join([f"{json.dumps(key)}:{write_json(item)}" for key, item in pairs]) + "}"
+        return (
+            "{" + ",".join([f"{json.dumps(key)}:{write_json(item)}" for key, item in pairs]) + "}"
+        )
     if isinstance(value, list):
         return "[" + ",".join(map(write_json, value)) + "]"
     return json.dumps(value)
@@ -183,7 +196,9 @@ def require_unique_keys(value: Any) -> Any:
     return value
 
 
-def first_repeated_key(value: Any, location: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
+def first_repeated_key(
+    value: Any, location: tuple[int | str, ...] = ()
+) -> tuple[int | str, ...] | None:
     """Return the location of the first repeated key, or ``None`` if there is none."""
     if isinstance(value, WrittenObject) and len(value) < len(value.pairs):
         seen: set[str] = set()
@@ -191,14 +206,31 @@ def first_repeated_key(value: Any, location: tuple[int | str, ...] = ()) -> tupl
             if key in seen:
                 return (*location, key)
             seen.add(key)
-    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    locations = (first_repeated_key(item, (*location, step)) for step, item in steps if isinstance(item, (dict, list)))
+    steps = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    locations = (
+        first_repeated_key(item, (*location, step))
+        for step, item in steps
+        if isinstance(item, (dict, list))
+    )
     return next((repeated for repeated in locations if repeated is not None), None)
 
 
 def kind_of(value: Any) -> str:
     """Return the name of a value's JSON type."""
-    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
+    kinds = (
+        (bool, "boolean"),
+        (int, "integer"),
+        (float, "number"),
+        (str, "string"),
+        (list, "array"),
+        (dict, "object"),
+    )
     return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
@@ -254,7 +286,9 @@ def is_equal_json(one: Any, other: Any) -> bool:
 
 def is_same_text(one: Any, other: Any) -> bool:
     """Whether two values are equal and have the same types: ``1`` equals neither ``1.0`` nor ``true``."""
-    return is_equal(one, other, lambda first, second: type(first) is type(second) and bool(first == second))
+    return is_equal(
+        one, other, lambda first, second: type(first) is type(second) and bool(first == second)
+    )
 
 
 def is_same_value(one: Any, other: Any) -> bool:
@@ -286,7 +320,9 @@ def _have_same_members(one: dict[str, Any], other: dict[str, Any]) -> bool:
         return all(is_same_value(value, other[key]) for key, value in one.items())
     if not any(isinstance(key, WrittenText) for key in (*one, *other)):
         return False
-    return _are_same_unordered([[*pair] for pair in one.items()], [[*pair] for pair in other.items()])
+    return _are_same_unordered(
+        [[*pair] for pair in one.items()], [[*pair] for pair in other.items()]
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -299,7 +335,9 @@ def _is_same_leaf(one: str, other: str) -> bool:
         return _is_same_object(one.value, other.value)
     if str(one) == str(other):
         return True
-    value, plain_text = (one.value, other) if isinstance(one, WrittenText) else (getattr(other, "value", None), one)
+    value, plain_text = (
+        (one.value, other) if isinstance(one, WrittenText) else (getattr(other, "value", None), one)
+    )
     parse = _READERS.get(type(value))
     return parse is not None and _is_same_object(value, _read_with(parse, plain_text))
 
@@ -328,10 +366,17 @@ def _has_no_equality(kind: Any) -> bool:
 
 def _attributes(value: Any) -> dict[str, Any]:
     slots = [name for base in type(value).__mro__ for name in getattr(base, "__slots__", ())]
-    return {**{name: getattr(value, name, None) for name in slots}, **getattr(value, "__dict__", {})}
+    return {
+        **{name: getattr(value, name, None) for name in slots},
+        **getattr(value, "__dict__", {}),
+    }
 
 
-_READERS: dict[type, Callable[[str], Any]] = {Decimal: Decimal, datetime: _parse_datetime, time: _parse_time}
+_READERS: dict[type, Callable[[str], Any]] = {
+    Decimal: Decimal,
+    datetime: _parse_datetime,
+    time: _parse_time,
+}
 """Parsers for types that are written as strings, if different strings may mean the same value."""
 
 
@@ -356,7 +401,9 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
     """Remove an item that equals ``item`` from the remaining items; return whether such an item was found."""
-    for items in itertools.chain([left.get(_group_key(item), [])], left.values()):  # the item's own group first
+    for items in itertools.chain(
+        [left.get(_group_key(item), [])], left.values()
+    ):  # the item's own group first
         for number, candidate in enumerate(items):
             if is_same_value(item, candidate):
                 del items[number]
@@ -424,7 +471,11 @@ _MAY_SAY_MORE = frozenset({list, WrittenObject, WrittenFloat})
 
 
 def _is_marked(value: Any) -> bool:
-    return any(map(_is_marked, value)) if type(value) is list else type(value) in (WrittenObject, WrittenFloat)
+    return (
+        any(map(_is_marked, value))
+        if type(value) is list
+        else type(value) in (WrittenObject, WrittenFloat)
+    )
 
 
 def _parse_float(text: str) -> float:
@@ -450,9 +501,14 @@ def _reject_constant(word: str) -> Any:
     raise ValueError(word)
 
 
-_FINITE_JSON = json.JSONDecoder(object_pairs_hook=object_of, parse_float=_parse_finite, parse_constant=_reject_constant)
+_FINITE_JSON = json.JSONDecoder(
+    object_pairs_hook=object_of, parse_float=_parse_finite, parse_constant=_reject_constant
+)
 _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
-    object_pairs_hook=object_of, parse_float=_parse_finite, parse_int=_parse_integer, parse_constant=_reject_constant
+    object_pairs_hook=object_of,
+    parse_float=_parse_finite,
+    parse_int=_parse_integer,
+    parse_constant=_reject_constant,
 )
 _SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_reject_constant), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")

@@ -1,24 +1,53 @@
 """Applies a rule to every node of a JSON Schema, and builds the functions that map values in both directions.
 
-This is the only module that walks schemas: it handles recursion, ``$ref`` and ``$defs``, unions and paths.
+It handles recursion, ``$ref`` and ``$defs``, unions and paths. Which keywords hold schemas is in ``keywords.py``.
 """
 
 import collections
 import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from toolshape._calls import JsonSchema, Loss
-from toolshape._schema.arrows import Arrow, chain_arrows, in_array, in_matching, in_object, in_others
-from toolshape._schema.lens import MARKS, NAMES, PATH, Change, Lens, Pass, Place, Rule, UnsupportedError
+from toolshape._records.calls import JsonSchema, Loss
+from toolshape._schema.arrows import (
+    Arrow,
+    chain_arrows,
+    in_array,
+    in_matching,
+    in_object,
+    in_others,
+)
+from toolshape._schema.keywords import HOLDS_SCHEMAS, UNIONS, keywords
+from toolshape._schema.lens import (
+    MARKS,
+    NAMES,
+    PATH,
+    Change,
+    Lens,
+    Pass,
+    Place,
+    Rule,
+    UnsupportedError,
+)
 from toolshape._schema.recursion import recursive_groups
-from toolshape._schema.references import definition_name, follow, is_reference, prune, referring_nodes, resolver
+from toolshape._schema.references import (
+    definition_name,
+    follow,
+    is_reference,
+    prune,
+    referring_nodes,
+    resolver,
+)
 from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
 from toolshape._schema.values import copy_json
 
-MOST_NODES = 50_000  # a definition from elsewhere may be hostile: each inlined reference can double the size
-_MOST_INLINED = 2_000  # the limit in ``inline_all_but_recursion``, which may leave references in place
+MOST_NODES = (
+    50_000  # a definition from elsewhere may be hostile: each inlined reference can double the size
+)
+_MOST_INLINED = (
+    2_000  # the limit in ``inline_all_but_recursion``, which may leave references in place
+)
 _SEVERAL = 2
 
 
@@ -171,21 +200,23 @@ class _Step:
 
     __slots__ = ("after", "back", "before", "out")
 
-    def __init__(self, *, before: Any, after: Any, back: Arrow | None = None, out: Arrow | None = None) -> None:
+    def __init__(
+        self, *, before: Any, after: Any, back: Arrow | None = None, out: Arrow | None = None
+    ) -> None:
         self.before = before
         self.after = after
         self.back = back
         self.out = out
 
 
-_BRANCHES = ("anyOf", "oneOf", "allOf")
-_CONSTRAINTS = ("not", "if", "then", "else", "contains", "unevaluatedItems", "unevaluatedProperties")
-_WITH_SCHEMAS = frozenset({
-    "properties", "patternProperties", "additionalProperties", "propertyNames", "dependentSchemas", "prefixItems", "items",
-    *_BRANCHES, *_CONSTRAINTS,
-})  # fmt: skip
-_DEEPER = frozenset({"properties", "additionalProperties", "items", "prefixItems"})
+_CONSTRAINTS = keywords("constrains", "content", holds="schema")
+_CONSTRAINTS_BY_NAME = keywords("constrains", holds="by name")
+_WITH_SCHEMAS = frozenset(keywords("applies", "constrains", "content")) & HOLDS_SCHEMAS
+_DEEPER = frozenset(keywords("applies", at="child")) - {
+    "patternProperties"
+}  # no provider counts its levels
 _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
+_Pair: TypeAlias = tuple[int, int]
 
 
 class _Nodes:
@@ -241,7 +272,7 @@ class _Nodes:
                 self.visit(inner, f"{path}[{index}]", "prefixItems", depth)
         if "items" in node:
             self.visit(node["items"], f"{path}[]", "items", depth)
-        for keyword in _BRANCHES:
+        for keyword in UNIONS:
             if keyword in node:
                 for inner in _sequence(node, keyword):
                     self.visit(inner, path, keyword, depth)
@@ -249,8 +280,9 @@ class _Nodes:
     def in_constraints(self, node: JsonSchema, path: str, depth: int) -> None:
         for keyword in _CONSTRAINTS:
             self.visit(node.get(keyword), path, keyword, depth)
-        for inner in _mapping(node, "dependentSchemas").values():
-            self.visit(inner, path, "dependentSchemas", depth)
+        for keyword in _CONSTRAINTS_BY_NAME:
+            for inner in _mapping(node, keyword).values():
+                self.visit(inner, path, keyword, depth)
 
 
 def _mapping(node: JsonSchema, keyword: str) -> JsonSchema:
@@ -264,7 +296,9 @@ def _sequence(node: JsonSchema, keyword: str) -> Sequence[Any]:
 
 
 def _too_large_error(most: int, path: str) -> UnsupportedError:
-    return UnsupportedError(f"the schema has more than {most} nodes: split the tool", path=path, rule="too_large")
+    return UnsupportedError(
+        f"the schema has more than {most} nodes: split the tool", path=path, rule="too_large"
+    )
 
 
 class _Walk:
@@ -278,7 +312,9 @@ class _Walk:
     All other references into the group are cut, which means that the ``inline`` rule rewrites them.
     """
 
-    def __init__(self, rule: Rule, inline: Rule | None, schema: JsonSchema, constraints: bool) -> None:
+    def __init__(
+        self, rule: Rule, inline: Rule | None, schema: JsonSchema, constraints: bool
+    ) -> None:
         self.rule = rule
         self.inline = inline
         self.schema = schema
@@ -297,21 +333,29 @@ class _Walk:
         step = self.visit(self.schema, "", "", ())
         after = {key: value for key, value in step.after.items() if key != "$defs"}
         if self.inline is not None and "$defs" in self.schema:
-            after = prune({**after, "$defs": self.schema["$defs"]})  # the remaining references need the definitions
+            after = prune(
+                {**after, "$defs": self.schema["$defs"]}
+            )  # the remaining references need the definitions
         elif "$defs" in self.schema:
             definitions = {name: self.definition(name) for name in self.schema["$defs"]}
-            after["$defs"] = {name: inner.after for name, inner in definitions.items() if inner is not None}
+            after["$defs"] = {
+                name: inner.after for name, inner in definitions.items() if inner is not None
+            }
         if not self.changes_values:
             return Lens(schema=after, losses=tuple(self.losses))
         drops = None if self.drops is None else frozenset(self.drops)
-        return Lens(schema=after, back=step.back, out=step.out, losses=tuple(self.losses), drops=drops)
+        return Lens(
+            schema=after, back=step.back, out=step.out, losses=tuple(self.losses), drops=drops
+        )
 
     def resolve_before(self, node: Any) -> Any:
         return resolver(self.schema)(node)
 
     def resolve_after(self, node: Any) -> Any:
         def find(name: str) -> Any:
-            step = self.definitions.get(name)  # ``None`` while the definition is being rewritten: use the original
+            step = self.definitions.get(
+                name
+            )  # ``None`` while the definition is being rewritten: use the original
             return self.schema.get("$defs", {}).get(name) if step is None else step.after
 
         return follow(node, find, self.schema)
@@ -334,7 +378,9 @@ class _Walk:
         self.depth -= keyword in _DEEPER
         return step
 
-    def visit_node(self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
+    def visit_node(
+        self, node: JsonSchema, path: str, keyword: str, stack: tuple[str, ...]
+    ) -> _Step:
         self.nodes += 1
         if self.nodes > self.most:
             raise _too_large_error(self.most, path)
@@ -368,7 +414,9 @@ class _Walk:
             raise UnsupportedError(f"{node['$ref']} does not resolve", path=place.path, rule="$ref")
         inlined_node = {**target, **siblings}
         with self.entering([node], stack):
-            return self.visit_node(inlined_node, place.path, place.keyword or "$ref", (*stack, name))
+            return self.visit_node(
+                inlined_node, place.path, place.keyword or "$ref", (*stack, name)
+            )
 
     def is_cut(self, node: JsonSchema, stack: tuple[str, ...]) -> bool:
         """Whether a reference is cut, because its definition is inlined at another place."""
@@ -382,13 +430,17 @@ class _Walk:
         change = (self.inline or _unchanged)(node, place) or Change(node=node)
         self.losses.extend(change.losses)
         self.record_value_change(change)
-        return self.with_examples(_Step(before=node, after=change.node, back=change.back, out=change.out), node)
+        return self.with_examples(
+            _Step(before=node, after=change.node, back=change.back, out=change.out), node
+        )
 
     @contextlib.contextmanager
     def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
         """Choose the shallowest references to inline, for each recursive group that the walk enters here."""
         entered_groups: dict[int, list[str]] = {}
-        for name in [definition_name(branch["$ref"]) for branch in branches if is_reference(branch)]:
+        for name in [
+            definition_name(branch["$ref"]) for branch in branches if is_reference(branch)
+        ]:
             group = self.groups.get(name)
             if (
                 group is not None
@@ -450,41 +502,65 @@ class _Walk:
         step.back, step.out = chain_arrows(backs[::-1]), chain_arrows(outs)
         return step
 
-    def in_constraints(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> None:
+    def in_constraints(
+        self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]
+    ) -> None:
         for keyword in _CONSTRAINTS:
             if isinstance(node.get(keyword), dict):
                 after[keyword] = self.visit(node[keyword], path, keyword, stack).after
-        if isinstance(node.get("dependentSchemas"), dict):
-            inner = node["dependentSchemas"].items()
-            steps = {name: self.visit(schema, path, "dependentSchemas", stack) for name, schema in inner}
-            after["dependentSchemas"] = {name: step.after for name, step in steps.items()}
+        for keyword in _CONSTRAINTS_BY_NAME:
+            if isinstance(node.get(keyword), dict):
+                steps = {
+                    name: self.visit(inner, path, keyword, stack)
+                    for name, inner in node[keyword].items()
+                }
+                after[keyword] = {name: step.after for name, step in steps.items()}
 
-    def in_objects(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+    def in_objects(
+        self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]
+    ) -> Iterator[_Arrows]:
         base = f"{path}." if path else ""
         properties = node.get("properties")
         if isinstance(properties, dict):
-            steps = {name: self.visit(inner, base + name, "properties", stack) for name, inner in properties.items()}
+            steps = {
+                name: self.visit(inner, base + name, "properties", stack)
+                for name, inner in properties.items()
+            }
             after["properties"] = {name: step.after for name, step in steps.items()}
             backs = {name: step.back for name, step in steps.items()}
             backs |= {before: backs.get(name) for before, name in node.get(NAMES, {}).items()}
             yield in_object(backs), in_object({name: step.out for name, step in steps.items()})
         if self.constraints and isinstance(node.get("patternProperties"), dict):
             inner = node["patternProperties"].items()
-            steps = {pattern: self.visit(schema, f"{base}*", "patternProperties", stack) for pattern, schema in inner}
+            steps = {
+                pattern: self.visit(schema, f"{base}*", "patternProperties", stack)
+                for pattern, schema in inner
+            }
             after["patternProperties"] = {pattern: step.after for pattern, step in steps.items()}
             yield (
                 in_matching({pattern: step.back for pattern, step in steps.items()}, matches),
                 in_matching({pattern: step.out for pattern, step in steps.items()}, matches),
             )
         if isinstance(node.get("additionalProperties"), dict):
-            step = self.visit(node["additionalProperties"], f"{base}*", "additionalProperties", stack)
+            step = self.visit(
+                node["additionalProperties"], f"{base}*", "additionalProperties", stack
+            )
             after["additionalProperties"] = step.after
             known_names = frozenset(properties or ())
-            yield in_others(known_names | node.get(NAMES, {}).keys(), step.back), in_others(known_names, step.out)
-        if isinstance(node.get("propertyNames"), dict):  # keys are always strings: no arrow changes them
-            after["propertyNames"] = self.visit(node["propertyNames"], path, "propertyNames", stack).after
+            yield (
+                in_others(known_names | node.get(NAMES, {}).keys(), step.back),
+                in_others(known_names, step.out),
+            )
+        if isinstance(
+            node.get("propertyNames"), dict
+        ):  # keys are always strings: no arrow changes them
+            after["propertyNames"] = self.visit(
+                node["propertyNames"], path, "propertyNames", stack
+            ).after
 
-    def in_arrays(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
+    def in_arrays(
+        self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]
+    ) -> Iterator[_Arrows]:
         if "prefixItems" not in node and "items" not in node:
             return
         prefix: list[_Step] = []
@@ -503,8 +579,10 @@ class _Walk:
             in_array([step.out for step in prefix], rest_step.out),
         )
 
-    def in_branches(self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]) -> Iterator[_Arrows]:
-        for keyword in _BRANCHES:
+    def in_branches(
+        self, node: JsonSchema, after: JsonSchema, path: str, stack: tuple[str, ...]
+    ) -> Iterator[_Arrows]:
+        for keyword in UNIONS:
             if isinstance(node.get(keyword), list):
                 with self.entering(node[keyword] if keyword != "allOf" else (), stack):
                     branches = self.branches(node, keyword, path, stack)
@@ -515,10 +593,14 @@ class _Walk:
                     self.report_ambiguous_branches(branches, keyword, path)
                     yield self.union(branches)
 
-    def branches(self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]) -> list[_Step]:
+    def branches(
+        self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]
+    ) -> list[_Step]:
         """Rewrite the branches of a union; if several references are cut, they become one branch."""
         cut_references = [
-            branch for branch in node[keyword] if self.inline and is_reference(branch) and self.is_cut(branch, stack)
+            branch
+            for branch in node[keyword]
+            if self.inline and is_reference(branch) and self.is_cut(branch, stack)
         ]
         if len(cut_references) < _SEVERAL or keyword == "allOf" or self.keeps_recursion:
             return [self.visit(branch, path, keyword, stack) for branch in node[keyword]]
@@ -535,7 +617,10 @@ class _Walk:
 
         The arrows are looked up at each call, because they may not exist yet.
         """
-        name, arrows = definition_name(node["$ref"]), self.arrows  # not ``self``: the arrows outlive the schemas
+        name, arrows = (
+            definition_name(node["$ref"]),
+            self.arrows,
+        )  # not ``self``: the arrows outlive the schemas
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))
@@ -551,17 +636,49 @@ class _Walk:
         return _Step(before=node, after=dict(node), back=back, out=out)
 
     def report_ambiguous_branches(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
-        """Report branches that cannot be distinguished once they are rewritten."""
-        if not any(branch.back for branch in branches) or are_distinguishable(
-            [branch.after for branch in branches], self.resolve_after
-        ):
+        """Report branches that cannot be distinguished once they are rewritten, or only then.
+
+        A value that fits two branches is sent in the form of the first. Later passes see one branch in it: they may say
+        each of its fields, which shows where the pydantic model takes the value for the other branch, such as a map.
+        """
+        if not any(branch.back for branch in branches):
             return
-        for second, branch in enumerate(branches):
-            for first, other in enumerate(branches[:second]):
-                changes = branch.back or other.back
-                if changes and not are_disjoint(other.after, branch.after, self.resolve_after):
-                    note = f"branches {first + 1} and {second + 1} look alike once rewritten; the first match is used"
-                    self.losses.append(Loss(path=path, keyword=keyword, kind="narrowed", note=note, ambiguous=True))
+        alike_after, alike_before = self.alike(branches)
+        for first, second in sorted(alike_after | alike_before):
+            pair = f"branches {first + 1} and {second + 1}"
+            is_alike = (first, second) in alike_after
+            note = (
+                f"{pair} look alike once rewritten; the first match is used"
+                if is_alike
+                else f"a value that fits {pair} is sent as the first"
+            )
+            kind: Literal["narrowed", "reshaped"] = "narrowed" if is_alike else "reshaped"
+            self.losses.append(
+                Loss(path=path, keyword=keyword, kind=kind, note=note, ambiguous=True)
+            )
+
+    def alike(self, branches: Sequence[_Step]) -> tuple[set[_Pair], set[_Pair]]:
+        """Return the pairs of changed branches that one value may fit: once they are rewritten, and before."""
+        changed = [
+            (first, second)
+            for second in range(len(branches))
+            for first in range(second)
+            if branches[first].back or branches[second].back
+        ]
+        forms = (
+            ([branch.after for branch in branches], self.resolve_after),
+            ([branch.before for branch in branches], self.resolve_before),
+        )
+        after, before = (
+            {
+                (first, second)
+                for first, second in changed
+                if not are_distinguishable(nodes, resolve)
+                and not are_disjoint(nodes[first], nodes[second], resolve)
+            }
+            for nodes, resolve in forms
+        )
+        return after, before
 
     def union(self, branches: Sequence[_Step]) -> _Arrows:
         """Return arrows that find a value's branch and apply the arrow of that branch."""

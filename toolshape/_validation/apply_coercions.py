@@ -1,14 +1,17 @@
 """Applies coercion rules to the invalid places in a value, until the value is valid or no rule applies."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from toolshape._calls import Coercion, new_record
+from toolshape._function.core_schema.unchanged import reading_as_written
+from toolshape._records.calls import Coercion, new_record
+from toolshape._schema.places import Location
 from toolshape._schema.values import WrittenFloat, copy_json
 from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is_misspelt, propose
-from toolshape._validation.faults import Fault, Location, path_of
+from toolshape._validation.faults import Fault, path_of
 
 _MOST_ROUNDS = 6  # JSON text may contain JSON text in its strings: each round coerces one layer
 _MOST_WORK = 1_000_000  # units of about 0.2 microseconds; the limit protects against values with very many faults
@@ -16,6 +19,9 @@ _WORK_OF_TRYING = 200  # for each union branch, in addition to the work for the 
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
 _ABSENT = object()
+_READ_BY_PYDANTIC = frozenset({"number_text", "integral_float"})
+"""The rules whose values pydantic itself reads, in its own mode. Behind the author's code they are only recorded: the
+code may be made for what the model writes, such as ``str.strip``."""
 
 
 class TooMuchWrongError(Exception):
@@ -69,22 +75,40 @@ class Checker(NamedTuple):
         return self.of_node(fault.node, fault.location)
 
 
+@dataclass(slots=True)
+class _Shared:
+    """What the parts of one payload have in common.
+
+    ``work`` is what was spent of the budget. ``as_written`` are the JSON texts of values that stay as the model wrote
+    them, because the author's code is given them; how pydantic reads them is on record. ``left`` are the texts of
+    values that no rule could coerce.
+    """
+
+    work: int = 0
+    as_written: set[bytes] = field(default_factory=set)
+    left: set[bytes] = field(default_factory=set)
+
+
 class Coercer:
     """Holds the coercion rules that are on, the parser for JSON text, and the work budget for a payload.
 
-    ``read`` parses JSON text. If its second argument is true, it also repairs the text.
+    ``read`` parses JSON text. If its second argument is true, it also repairs the text. ``shared`` is one for all parts
+    of a payload.
     """
 
-    __slots__ = ("_read", "_work", "parse", "rules")
+    __slots__ = ("_read", "parse", "rules", "shared")
 
     def __init__(
-        self, rules: frozenset[str], read: Callable[[str, bool], tuple[Any, bool]], work: list[int] | None = None
+        self,
+        rules: frozenset[str],
+        read: Callable[[str, bool], tuple[Any, bool]],
+        shared: "_Shared | None" = None,
     ) -> None:
         may_repair = "repair_json" in rules
         self.rules = rules
         self.parse: Parse = lambda text: read(text, may_repair)
         self._read = read
-        self._work = [0] if work is None else work  # one sum, which all parts of a payload share
+        self.shared = _Shared() if shared is None else shared
 
     def spend(self, work: int) -> None:
         """Charge work to the budget of the payload.
@@ -92,20 +116,38 @@ class Coercer:
         Raises:
             TooMuchWrongError: The budget is spent.
         """
-        self._work[0] += work
-        if self._work[0] > _MOST_WORK:
+        self.shared.work += work
+        if self.shared.work > _MOST_WORK:
             raise TooMuchWrongError
+
+    def keep_as_written(self, value: Any) -> bool:
+        """Let a value behind the author's code stay as it is; return whether that is new."""
+        text, known = to_json(value), self.shared.as_written
+        is_new = text not in known
+        known.add(text)
+        return is_new
+
+    def leave(self, value: Any, expected: Expected) -> None:
+        """Note that a value behind the author's code is coerced by no rule: an equal one is not read laxly, either."""
+        if expected.is_behind_code:
+            self.shared.left.add(to_json(value))
 
     def at(self, expected: Expected) -> "Coercer":
         """Return a coercer for a place, with the rules that the author switched on or off for the place."""
         if not expected.switched:
             return self
         switched_on = {rule for rule, is_on in expected.switched.items() if is_on}
-        return Coercer((self.rules - expected.switched.keys()) | switched_on, self._read, self._work)
+        return Coercer(
+            (self.rules - expected.switched.keys()) | switched_on, self._read, self.shared
+        )
 
 
 def coerce_scalars(
-    value: Any, refused: Iterable[tuple[Location, Any]], expected: ExpectedAt, rules: frozenset[str], parse: Parse
+    value: Any,
+    refused: Iterable[tuple[Location, Any]],
+    expected: ExpectedAt,
+    rules: frozenset[str],
+    parse: Parse,
 ) -> list[Coercion] | None:
     """Coerce scalars only, which is enough for nearly all invalid arguments.
 
@@ -122,7 +164,11 @@ def coerce_scalars(
     coercions: list[Coercion] = []
     for location, rejected_value in refused:
         expectation, written_value = expected(location), value_at(value, location)
-        if expectation is None or not expectation.is_scalar or not are_alike(written_value, rejected_value):
+        if (
+            expectation is None
+            or not expectation.is_scalar
+            or not are_alike(written_value, rejected_value)
+        ):
             return None
         proposed = propose(written_value, expectation, rules, parse)
         if proposed is None:
@@ -132,7 +178,10 @@ def coerce_scalars(
             return None
         _put([value], location, coerced_value)
         coercions.append(
-            new_record(Coercion, (path_of(location), rule, rejected_value, expectation.outcome(coerced_value)))
+            new_record(
+                Coercion,
+                (path_of(location), rule, rejected_value, expectation.outcome(coerced_value)),
+            )
         )
     return coercions
 
@@ -146,7 +195,11 @@ class Coerced(NamedTuple):
 
 
 def coerce_until_valid(
-    checker: Checker, value: Any, coercer: Coercer, at: Location = (), already: InvalidError | None = None
+    checker: Checker,
+    value: Any,
+    coercer: Coercer,
+    at: Location = (),
+    already: InvalidError | None = None,
 ) -> Coerced:
     """Coerce a value until it is valid.
 
@@ -168,13 +221,18 @@ def coerce_until_valid(
     for rounds_left in reversed(range(_MOST_ROUNDS)):
         try:
             if already is None:
-                return Coerced(checker.check(holder[0]), holder[0], coercions)
+                with reading_as_written(coercer.shared.as_written - coercer.shared.left):
+                    return Coerced(checker.check(holder[0]), holder[0], coercions)
             error, already = already, None
         except InvalidError as invalid:
             error = invalid
         coercer.spend(error.work)
         new_coercions = _coerce_faults(holder, error.faults, checker, coercer, at)
-        if not new_coercions and error.has_only_integral_floats and "integral_float" in coercer.rules:
+        if (
+            not new_coercions
+            and error.has_only_integral_floats
+            and "integral_float" in coercer.rules
+        ):
             return Coerced(holder[0], holder[0], coercions)
         if not new_coercions or not rounds_left:
             error.value = holder[0]
@@ -187,13 +245,17 @@ def _coerce_faults(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
     """Coerce the value at the place of each fault; if several faults are at one place, coerce it only once."""
+    # Several faults may be at one place, such as those of a union's branches; the first that is coerced decides.
     coercions: list[Coercion] = []
     coerced_locations: set[Location] = set()
     for fault in faults:
         place, rule = fault.at, fault.rule
         coercer.spend(WORK_OF_FAULT + len(place))
         expected = checker.expected_at(fault)
-        if expected is None or expected.strict or rule == "missing":
+        if expected is None or rule == "missing":
+            continue
+        if expected.strict:
+            coercer.leave(fault.found, expected)
             continue
         location = expected.location
         if rule == "unknown" and not expected.branches:
@@ -204,24 +266,42 @@ def _coerce_faults(
             is_union = expected.branches or expected.tags
             if value is not _ABSENT and (is_union or are_alike(value, fault.found)):
                 item = checker.expected((*place, 0)) if "list" in expected.kinds else None
-                coercions += _coerce_place(holder, value, expected, coercer, at, item)
+                made = _coerce_place(holder, value, expected, coercer, at, item)
+                coercions += made
+                if not made:
+                    coercer.leave(value, expected)
     return coercions
 
 
-def _drop_unknown(holder: list[Any], name: str, expected: Expected, coercer: Coercer, at: Location) -> list[Coercion]:
+def _drop_unknown(
+    holder: list[Any], name: str, expected: Expected, coercer: Coercer, at: Location
+) -> list[Coercion]:
     parent = value_at(holder[0], expected.location)
-    if "ignore_extra" not in coercer.at(expected).rules or not isinstance(parent, dict) or name not in parent:
+    if (
+        "ignore_extra" not in coercer.at(expected).rules
+        or not isinstance(parent, dict)
+        or name not in parent
+    ):
         return []
     fields = list(expected.fields())
-    if fields and parent.keys().isdisjoint(fields):  # no known field: the object is for another schema
+    if fields and parent.keys().isdisjoint(
+        fields
+    ):  # no known field: the object is for another schema
         return []
-    if is_misspelt(name, (field for field in fields if field not in parent)):
+    if is_misspelt(name, (known for known in fields if known not in parent)):
         return []
-    return [Coercion(path_of((*at, *expected.location, name)), "ignore_extra", parent.pop(name), None)]
+    return [
+        Coercion(path_of((*at, *expected.location, name)), "ignore_extra", parent.pop(name), None)
+    ]
 
 
 def _coerce_place(
-    holder: list[Any], found: Any, expected: Expected, coercer: Coercer, at: Location, item: Expected | None
+    holder: list[Any],
+    found: Any,
+    expected: Expected,
+    coercer: Coercer,
+    at: Location,
+    item: Expected | None,
 ) -> list[Coercion]:
     """Coerce a place with the first rule that applies. For a union, coerce its tag, or let its branches decide."""
     place = (*at, *expected.location)
@@ -230,9 +310,14 @@ def _coerce_place(
         rule, coerced_value = proposed
         if coerced_value is OMIT and not _can_be_removed(holder[0], expected.location):
             return []
-        _put(holder, expected.location, coerced_value)
+        if not (expected.is_behind_code and rule in _READ_BY_PYDANTIC):
+            _put(holder, expected.location, coerced_value)
+        elif not coercer.keep_as_written(found):
+            return []
         recorded_value = (
-            copy_json(coerced_value) if isinstance(coerced_value, (dict, list)) else expected.outcome(coerced_value)
+            copy_json(coerced_value)
+            if isinstance(coerced_value, (dict, list))
+            else expected.outcome(coerced_value)
         )
         return [Coercion(path_of(place), rule, found, recorded_value)]
     if expected.tags:
@@ -244,21 +329,31 @@ def _coerce_place(
     return outcome.coercions
 
 
-def _coerce_tag(holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location) -> list[Coercion]:
+def _coerce_tag(
+    holder: list[Any], found: Any, expected: Expected, coercer: Coercer, place: Location
+) -> list[Coercion]:
     """Coerce the tag of a discriminated union, if the tag is invalid."""
     tag = expected.tag_in(found)
     if not isinstance(found, dict) or tag not in found:
         return []
-    choice = Expected(kinds=frozenset({"choice"}), choices=expected.choices, has_default=expected.has_optional_tag)
+    choice = Expected(
+        kinds=frozenset({"choice"}), choices=expected.choices, has_default=expected.has_optional_tag
+    )
     old_tag = found[tag]
     if proposed := propose(old_tag, choice, coercer.rules, coercer.parse):
         rule, new_tag = proposed
         _put(holder, (*expected.location, str(tag)), new_tag)
-        return [Coercion(path_of((*place, str(tag))), rule, old_tag, None if new_tag is OMIT else new_tag)]
+        return [
+            Coercion(
+                path_of((*place, str(tag))), rule, old_tag, None if new_tag is OMIT else new_tag
+            )
+        ]
     return []
 
 
-def _coerce_by_branches(found: Any, expected: Expected, coercer: Coercer, place: Location) -> Coerced | None:
+def _coerce_by_branches(
+    found: Any, expected: Expected, coercer: Coercer, place: Location
+) -> Coerced | None:
     """Coerce a value separately for each branch of a union; return ``None`` if the branches do not agree."""
     # Branches that reject the value do not count. If two outcomes differ, choosing one outcome would be a guess, so the
     # place stays invalid.
@@ -293,7 +388,9 @@ def are_alike(one: Any, other: Any) -> bool:
     for kind in (dict, list, float):
         if isinstance(one, kind) and isinstance(other, kind):
             return kind is not float or bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - NaN
-    if isinstance(one, WrittenFloat) and isinstance(other, str):  # for a Decimal, the validator saw the number as text
+    if isinstance(one, WrittenFloat) and isinstance(
+        other, str
+    ):  # for a Decimal, the validator saw the number as text
         return one.text == other
     return type(one) is type(other) and bool(one == other)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._errors import did_you_mean, nearest
+from toolshape._records.errors import did_you_mean, nearest
+from toolshape._schema.places import Location
 from toolshape._schema.values import WrittenFloat
-from toolshape._validation.faults import Location
 
 RULES: Mapping[str, bool] = {
     "empty_as_no_arguments": True,
@@ -60,8 +60,8 @@ class Expected(NamedTuple):
     ``switched`` are the rules that the author switched on or off with ``Coerce``, at this place or around it.
     ``fields`` returns an object's field names. ``tags`` are the names of a union's discriminator; if
     ``has_optional_tag`` is true, the tag may be omitted. ``steps`` is the number of steps in a fault's location that
-    lead to this place. ``part`` compiles a checker for this place alone, and ``content`` compiles a checker for the
-    JSON in a string. ``is_scalar``: the fault is exactly at this place, the schema expects a scalar, and neither strict
+    lead to this place. ``content`` compiles a checker for the JSON in a string. ``is_behind_code``: a before or
+    wrap validator of the author's is given the value. ``is_scalar``: the fault is exactly at this place, the schema expects a scalar, and neither strict
     mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the function gets if the field is omitted.
     """
 
@@ -76,7 +76,7 @@ class Expected(NamedTuple):
     tags: tuple[str, ...] = ()
     branches: tuple[Any, ...] = ()
     steps: int = 0
-    part: Callable[[], Any] | None = None
+    is_behind_code: bool = False
     content: Callable[[], Any] | None = None
     has_optional_tag: bool = False
     is_scalar: bool = False
@@ -160,7 +160,9 @@ def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     if chosen["repair_json"] and not is_installed("json5"):
         raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
     active_rules = frozenset(rule for rule, is_on_by_default in chosen.items() if is_on_by_default)
-    return _BY_DEFAULT if active_rules == _BY_DEFAULT else active_rules  # nearly all tools share one set
+    return (
+        _BY_DEFAULT if active_rules == _BY_DEFAULT else active_rules
+    )  # nearly all tools share one set
 
 
 def is_installed(library: str) -> bool:
@@ -182,12 +184,17 @@ def is_misspelt(name: str, known: Iterable[str]) -> bool:
     has_same_letters = any(re.sub(r"[\W_]", "", other).casefold() == plain_name for other in names)
     return (
         has_same_letters
-        or nearest(name, names, _LIKENESS if len(name) > _SHORT_NAME else _LIKENESS_IF_SHORT) is not None
+        or nearest(name, names, _LIKENESS if len(name) > _SHORT_NAME else _LIKENESS_IF_SHORT)
+        is not None
     )
 
 
 def propose(
-    found: Any, expected: Expected, rules: frozenset[str], parse: Parse, item: Expected | None = None
+    found: Any,
+    expected: Expected,
+    rules: frozenset[str],
+    parse: Parse,
+    item: Expected | None = None,
 ) -> Proposal | None:
     """Return the first applicable rule that is on, with the coerced value; return ``None`` if no rule applies.
 
@@ -198,7 +205,11 @@ def propose(
         parse: The parser for JSON text, which repairs the text if the rules allow repairs.
         item: What the schema expects for each item, if it expects a list at this place.
     """
-    for candidate in _propose_from_null(expected) if found is None else _propose_from_any(found, expected, parse, item):
+    for candidate in (
+        _propose_from_null(expected)
+        if found is None
+        else _propose_from_any(found, expected, parse, item)
+    ):
         if candidate[0] in rules:
             return candidate
     return None
@@ -208,7 +219,9 @@ def _propose_from_null(expected: Expected) -> list[Proposal]:
     return [("null_as_default", OMIT)] if expected.has_default and not expected.nullable else []
 
 
-def _propose_from_any(found: Any, expected: Expected, parse: Parse, item: Expected | None) -> list[Proposal]:
+def _propose_from_any(
+    found: Any, expected: Expected, parse: Parse, item: Expected | None
+) -> list[Proposal]:
     kinds = expected.kinds
     proposals: list[Proposal] = []
     if isinstance(found, str):
@@ -216,9 +229,15 @@ def _propose_from_any(found: Any, expected: Expected, parse: Parse, item: Expect
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
         proposals = [("text_from_integer", str(found))]
     elif isinstance(found, float) and (number := _integral(found)) is not None:
-        proposals = [("integral_float", number)] if "integer" in kinds or number in _integers(expected.choices) else []
+        proposals = (
+            [("integral_float", number)]
+            if "integer" in kinds or number in _integers(expected.choices)
+            else []
+        )
     if "list" in kinds and item is not None:
-        in_list = bool(expected.location) and isinstance(expected.location[-1], int)  # or the outer list is missing
+        in_list = bool(expected.location) and isinstance(
+            expected.location[-1], int
+        )  # or the outer list is missing
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))
     return proposals
@@ -232,7 +251,11 @@ def _propose_from_text(found: str, expected: Expected, parse: Parse) -> list[Pro
         proposals = _propose_from_word(found, expected)
     if expected.nullable and found in _NULLS:
         # "null" may mean null, or a choice such as "NULL"; picking one meaning would be a guess.
-        return [] if any(rule == "enum_case" for rule, _ in proposals) else [*proposals, ("null_text", None)]
+        return (
+            []
+            if any(rule == "enum_case" for rule, _ in proposals)
+            else [*proposals, ("null_text", None)]
+        )
     return proposals
 
 
@@ -258,12 +281,20 @@ def _propose_from_word(found: str, expected: Expected) -> list[Proposal]:
 
 
 def _propose_from_choice(found: str, expected: Expected) -> list[Proposal]:
-    texts = [choice for choice in expected.choices if isinstance(choice, str) and choice.casefold() == found.casefold()]
+    texts = [
+        choice
+        for choice in expected.choices
+        if isinstance(choice, str) and choice.casefold() == found.casefold()
+    ]
     if len(texts) == 1:
         return [("enum_case", texts[0])]
     if _integer_text().fullmatch(found) and int(found) in _integers(expected.choices):
         return [("number_text", int(found))]
-    if any(choice is _BOOLEANS.get(found.lower()) for choice in expected.choices if isinstance(choice, bool)):
+    if any(
+        choice is _BOOLEANS.get(found.lower())
+        for choice in expected.choices
+        if isinstance(choice, bool)
+    ):
         return [("bool_text", _BOOLEANS[found.lower()])]
     return []
 
@@ -273,7 +304,9 @@ def _propose_from_json_text(found: str, kinds: frozenset[str], parse: Parse) -> 
         parsed_value, was_repaired = parse(found)
     except ValueError:
         return []
-    if (isinstance(parsed_value, list) and "array" in kinds) or (isinstance(parsed_value, dict) and "object" in kinds):
+    if (isinstance(parsed_value, list) and "array" in kinds) or (
+        isinstance(parsed_value, dict) and "object" in kinds
+    ):
         return [("repair_json" if was_repaired else "json_text", parsed_value)]
     return []
 

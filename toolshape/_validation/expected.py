@@ -4,8 +4,10 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from toolshape._core_schema.enum_values import choices_of
-from toolshape._core_schema.nodes import (
+from toolshape._function.arguments import write_default
+from toolshape._function.core_schema.authors import is_authors_code
+from toolshape._function.core_schema.enum_values import choices_of
+from toolshape._function.core_schema.nodes import (
     CHOICES,
     MAPS,
     TAGS,
@@ -16,10 +18,10 @@ from toolshape._core_schema.nodes import (
     definitions_of,
     inner_node,
 )
-from toolshape._core_schema.optional_tags import tag_names
-from toolshape._function.arguments import write_default
+from toolshape._function.core_schema.optional_tags import tag_names
+from toolshape._function.core_schema.two import takes_numbers
+from toolshape._schema.places import Location
 from toolshape._validation.coercion import COERCE, SCALARS, Expected
-from toolshape._validation.faults import Location
 
 Compile: TypeAlias = Callable[[Node, "Node | None"], Any]
 
@@ -30,37 +32,46 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "bool": frozenset({"boolean"}),
     "decimal": frozenset({"decimal"}),
     **dict.fromkeys(
-        ("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex", "fraction"), frozenset({"text"})
+        ("date", "datetime", "time", "timedelta", "uuid", "url", "bytes", "complex", "fraction"),
+        frozenset({"text"}),
     ),
     "literal": frozenset({"choice"}),
     "enum": frozenset({"choice"}),
-    **dict.fromkeys(("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})),
+    **dict.fromkeys(
+        ("list", "set", "frozenset", "deque", "generator"), frozenset({"array", "list"})
+    ),
     "tuple": frozenset({"array"}),
     "json": frozenset({"json"}),
     **dict.fromkeys((*MAPS, "model", "dataclass", "typed-dict"), frozenset({"object"})),
     **dict.fromkeys(("named-tuple", "call"), frozenset({"array", "object"})),
 }
-_WITH_FIELDS = frozenset({"model", "dataclass", "typed-dict", "named-tuple", "call", "tagged-union"})
+_WITH_FIELDS = frozenset(
+    {"model", "dataclass", "typed-dict", "named-tuple", "call", "tagged-union"}
+)
 _MOST_KEPT = 256
 _LONGEST_STEP = 100
 
 
 class _Unwrapped:
-    """A core schema node without its wrappers, and the options that the wrappers set.
+    """A core schema node without its wrappers, and the options that the wrappers set."""
 
-    ``behind`` is the node that the user validators wrap.
-    """
-
-    __slots__ = ("behind", "config", "default", "has_default", "node", "nullable", "strict", "switched", "wrappers")
+    __slots__ = (
+        "config",
+        "default",
+        "has_default",
+        "is_behind_code",
+        "node",
+        "nullable",
+        "strict",
+        "switched",
+    )
 
     def __init__(self, config: Node | None) -> None:
         self.node: Node = {}
-        self.behind: Node = {}
         self.default: Node | None = None
         self.config = config
-        self.nullable = self.has_default = self.strict = False
+        self.nullable = self.has_default = self.strict = self.is_behind_code = False
         self.switched: dict[str, bool] = {}
-        self.wrappers = 0
 
 
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
@@ -73,13 +84,17 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         compile_part: A function that compiles a ``Checker`` from a part of the schema and the config for this part.
     """
     find = _ExpectedPlaces(schema, compile_part)
-    cache: dict[Location, Expected] = {}  # calls that need coercion look up the same places repeatedly
+    cache: dict[
+        Location, Expected
+    ] = {}  # calls that need coercion look up the same places repeatedly
 
     def expected(location: Location) -> Expected | None:
         place = cache.get(location)
         if place is None:
             place = find(location)
-            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)  # do not cache long, invented keys
+            is_short = all(
+                len(str(step)) <= _LONGEST_STEP for step in location
+            )  # do not cache long, invented keys
             if place is not None and is_short:
                 if len(cache) == _MOST_KEPT:
                     cache.clear()
@@ -107,14 +122,16 @@ class _ExpectedPlaces:
         switched = dict(unwrapped.switched)
         steps = list(location)
         while steps:
-            if unwrapped.wrappers and steps[0] == WRAPPER:
+            if steps[0] == WRAPPER:
                 steps.pop(0)
-                unwrapped.wrappers -= 1
                 continue
             kind = unwrapped.node["type"]
             if kind == "union":
                 break
-            if kind == "tagged-union" and (tagged_branch := _tagged_branch(unwrapped.node, steps[0])) is not None:
+            if (
+                kind == "tagged-union"
+                and (tagged_branch := _tagged_branch(unwrapped.node, steps[0])) is not None
+            ):
                 inner: Node | None = tagged_branch
                 steps.pop(0)
             else:
@@ -125,26 +142,38 @@ class _ExpectedPlaces:
                 return None
             in_object = kind in _WITH_FIELDS
             unwrapped = _unwrap(inner, self.definitions, unwrapped.config)
-            unwrapped.has_default = unwrapped.has_default and in_object  # items and map values cannot be omitted
+            unwrapped.has_default = (
+                unwrapped.has_default and in_object
+            )  # items and map values cannot be omitted
             switched |= unwrapped.switched
         expected = _build_expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
         if expected is None:
             return None
         if unwrapped.node["type"] == "json" and "schema" in unwrapped.node:
             expected = expected._replace(
-                content=functools.partial(self.compile_part, unwrapped.node["schema"], unwrapped.config)
+                content=functools.partial(
+                    self.compile_part, unwrapped.node["schema"], unwrapped.config
+                )
             )
         if unwrapped.node["type"] == "tagged-union":
-            expected = expected._replace(fields=functools.partial(self.names_in_branches, unwrapped.node))
-        part = functools.partial(self.compile_part, unwrapped.behind, unwrapped.config)
+            expected = expected._replace(
+                fields=functools.partial(self.names_in_branches, unwrapped.node)
+            )
         is_exact_place = expected.location == location and not (expected.strict or switched)
         is_scalar = is_exact_place and bool(expected.kinds) and expected.kinds <= SCALARS
         default = functools.partial(self.default_of, unwrapped)
-        return expected._replace(steps=len(location) - len(steps), part=part, is_scalar=is_scalar, default=default)
+        return expected._replace(
+            steps=len(location) - len(steps),
+            is_behind_code=unwrapped.is_behind_code,
+            is_scalar=is_scalar,
+            default=default,
+        )
 
     def names_in_branches(self, node: Node) -> list[str]:
         """Return the field names of all branches of a discriminated union."""
-        branches = [_unwrap(choice, self.definitions, None).node for choice in node["choices"].values()]
+        branches = [
+            _unwrap(choice, self.definitions, None).node for choice in node["choices"].values()
+        ]
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
@@ -156,16 +185,29 @@ class _ExpectedPlaces:
         """Return a checker for each branch of a union."""
         if unwrapped.node["type"] != "union":
             return ()
-        choices = [choice[0] if isinstance(choice, tuple) else choice for choice in unwrapped.node["choices"]]
+        choices = [
+            choice[0] if isinstance(choice, tuple) else choice
+            for choice in unwrapped.node["choices"]
+        ]
         return tuple(self.compile_part(choice, unwrapped.config) for choice in choices)
 
 
 def _tagged_branch(node: Node, step: int | str) -> Node | None:
-    return next((inner for tag, inner in node["choices"].items() if str(getattr(tag, "value", tag)) == str(step)), None)
+    return next(
+        (
+            inner
+            for tag, inner in node["choices"].items()
+            if str(getattr(tag, "value", tag)) == str(step)
+        ),
+        None,
+    )
 
 
 def _build_expected(
-    unwrapped: _Unwrapped, location: Location, switched: Mapping[str, bool], branches: tuple[Any, ...]
+    unwrapped: _Unwrapped,
+    location: Location,
+    switched: Mapping[str, bool],
+    branches: tuple[Any, ...],
 ) -> Expected | None:
     node, kind = unwrapped.node, str(unwrapped.node["type"])
     kinds, choices, tags = _KINDS.get(kind, frozenset()), (), tuple[str, ...]()
@@ -183,7 +225,9 @@ def _build_expected(
         tags = optional_tags or tag_names(node["discriminator"])
     elif kind in ("literal", "enum"):
         choices = tuple(choices_of(node).values)
-    elif kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1:
+    elif (
+        kind == "tuple" and node.get("variadic_item_index") == 0 and len(node["items_schema"]) == 1
+    ):
         kinds = frozenset({"array", "list"})
     return Expected(
         location=location,
@@ -202,27 +246,43 @@ def _build_expected(
 
 def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
     unwrapped = _Unwrapped(config)
-    unwrapped.behind = node["schema"] if node["type"].endswith("-field") else node
     is_authors = True  # until a lax-or-strict node: inside such a node, pydantic sets ``strict``, not the author
     while True:
         kind = node["type"]
         unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)
         unwrapped.switched |= node.get("metadata", {}).get(COERCE, {})
         unwrapped.nullable = unwrapped.nullable or kind == "nullable"
-        unwrapped.default = node if unwrapped.default is None and kind == "default" else unwrapped.default
-        unwrapped.has_default = unwrapped.has_default or kind == "default" or node.get("required") is False
-        if kind in ("model", "dataclass"):
+        unwrapped.default = (
+            node if unwrapped.default is None and kind == "default" else unwrapped.default
+        )
+        unwrapped.has_default = (
+            unwrapped.has_default or kind == "default" or node.get("required") is False
+        )
+        around = unwrapped.config
+        if kind in ("model", "dataclass", "typed-dict"):
             unwrapped.config = node.get("config", unwrapped.config)
         is_authors = is_authors and kind != "lax-or-strict"
-        if kind == "tagged-union" and WRAPPER in node["choices"]:
-            unwrapped.wrappers += 1
-        inner = inner_node(node, definitions)
-        if kind in ("function-before", "function-wrap") and inner is not None:
-            unwrapped.behind = inner
+        unwrapped.is_behind_code = unwrapped.is_behind_code or (
+            kind in ("function-before", "function-wrap") and is_authors_code(node)
+        )
+        inner = node["steps"][0] if kind == "chain" else inner_node(node, definitions)
         if inner is None:
-            unwrapped.node = {**node, "schema": _inmost(node["schema"])} if kind in ("model", "dataclass") else node
+            unwrapped.strict = unwrapped.strict or (is_authors and _is_strict_by(around, node))
+            if kind == "str" and takes_numbers(node, around) is False:
+                unwrapped.switched = {**unwrapped.switched, "text_from_integer": False}
+            unwrapped.node = (
+                {**node, "schema": _inmost(node["schema"])}
+                if kind in ("model", "dataclass")
+                else node
+            )
             return unwrapped
         node = inner
+
+
+def _is_strict_by(config: Node | None, node: Node) -> bool:
+    """Whether the config around a node makes it strict: the author says so for all that it holds at once."""
+    is_said = node.get("strict") is not None or node["type"] == "tagged-union"
+    return not is_said and bool((config or {}).get("strict"))
 
 
 def _inmost(node: Node) -> Node:
@@ -247,7 +307,9 @@ def _child_node(node: Node, step: int | str) -> Node | None:
         fields = named_fields(node)
         if isinstance(step, int):
             return fields[step][1] if step < len(fields) else None
-        named_field = next((field for name, field in fields if name == step), None) or _by_another_name(node, step)
+        named_field = next(
+            (field for name, field in fields if name == step), None
+        ) or _by_another_name(node, step)
         return named_field or node.get("extras_schema")
     return _item(node, step)
 
@@ -273,16 +335,27 @@ def named_fields(node: Node) -> list[tuple[str, Node]]:
     if node["type"] == "call":
         return named_fields(node["arguments_schema"])
     if node["type"] == "arguments":
-        return [(argument.get("alias", argument["name"]), argument["schema"]) for argument in node["arguments_schema"]]
+        return [
+            (argument.get("alias", argument["name"]), argument["schema"])
+            for argument in node["arguments_schema"]
+        ]
     fields = node.get("fields", ())
-    named = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    named = (
+        fields.items()
+        if isinstance(fields, Mapping)
+        else [(field["name"], field) for field in fields]
+    )
     return [(_input_name(name, field), field) for name, field in named]
 
 
 def _by_another_name(node: Node, step: str) -> Node | None:
     """Return the field that has ``step`` as its Python name or as one of several aliases."""
     fields = node.get("fields", {})
-    items = fields.items() if isinstance(fields, Mapping) else [(field["name"], field) for field in fields]
+    items = (
+        fields.items()
+        if isinstance(fields, Mapping)
+        else [(field["name"], field) for field in fields]
+    )
     return next((field for name, field in items if name == step or [step] in _paths(field)), None)
 
 
@@ -295,4 +368,6 @@ def _input_name(name: str, field: Node) -> str:
     alias = field.get("validation_alias", name)
     if isinstance(alias, str):
         return alias
-    return next((path[0] for path in _paths(field) if isinstance(path, list) and len(path) == 1), name)
+    return next(
+        (path[0] for path in _paths(field) if isinstance(path, list) and len(path) == 1), name
+    )

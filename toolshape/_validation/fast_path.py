@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from toolshape._core_schema.key_count import KeyCount, count_of_flat
-from toolshape._errors import CallError, Problem
+from toolshape._function.core_schema.key_count import KeyCount, count_of_flat
+from toolshape._records.errors import CallError, Problem
 from toolshape._schema.arrows import Arrow, Dropped
 from toolshape._schema.backtracking import is_too_deep
 from toolshape._schema.values import parser_input
@@ -15,7 +15,7 @@ from toolshape._validation.model_traits import ModelTraits
 from toolshape._validation.settings import Validate, Validated, ValidationSettings, to_canonical
 
 if TYPE_CHECKING:
-    from toolshape._core_schema.null_defaults import NullAdmitting
+    from toolshape._function.core_schema.null_defaults import NullAdmitting
 
 
 def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) -> Validate:
@@ -39,7 +39,9 @@ def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) 
         return validate_anything
     validate_text = _compile_text(traits, traits.count_keys, slow_path, validate_anything)
     return (
-        _compile_text_with_nulls(traits, settings.drops, validate_text, slow_path, validate_anything)
+        _compile_text_with_nulls(
+            traits, settings.drops, validate_text, slow_path, validate_anything
+        )
         if settings.drops
         else validate_text
     )
@@ -52,7 +54,7 @@ def _compile_slow_path_later(traits: ModelTraits, settings: ValidationSettings) 
     """Return the slow path; it is imported and compiled only when arguments first need it."""
     compiled: list[_SlowPath] = []
 
-    def slow_path(arguments: Any, error: ValueError | None = None) -> Validated:
+    def slow_path(arguments: Any, error: Exception | None = None) -> Validated:
         if not compiled:
             from toolshape._validation import pydantic_checker  # noqa: PLC0415 - many processes see no invalid call
 
@@ -73,7 +75,9 @@ def _limit_depth(name: str, validate: Validate) -> Validate:
         except ValueError:  # the text is not JSON; ``validate`` reports that
             is_too_much = False
         if is_too_much:
-            problem = Problem(path="", rule="too_deep", message="nested too deeply for their length")
+            problem = Problem(
+                path="", rule="too_deep", message="nested too deeply for their length"
+            )
             raise CallError("malformed_arguments", tool=name, problems=[problem])
         return validate(arguments)
 
@@ -82,7 +86,7 @@ def _limit_depth(name: str, validate: Validate) -> Validate:
 
 def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
     """Return a validator for text, bytes and objects; ``back`` first maps a provider's wire form to canonical form."""
-    validate_json = traits.model.__pydantic_validator__.validate_json
+    validate_json = traits.validators.full
     count_keys, reserved = traits.count_keys, traits.reserved
 
     def validate(arguments: Any) -> Validated:
@@ -90,13 +94,15 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
         try:
             canonical = arguments if back is None else to_canonical(arguments, back)
             if isinstance(canonical, (str, bytes)):
-                model = validate_json(canonical, strict=True)
+                model = validate_json(canonical)
                 keys = count_keys(model) if count_keys else keys_in(from_json(canonical))
                 if not has_every_key(canonical, keys) and repeats_key(canonical):
                     return slow_path(arguments)
             else:
-                model = validate_json(to_json(canonical), strict=True)
-        except ValueError as error:  # pydantic also raises ``ValueError`` for text that is not JSON or not UTF-8
+                model = validate_json(to_json(canonical))
+        except (
+            Exception
+        ) as error:  # text that is no JSON, a wrong value, or code of the author's that crashed
             return slow_path(arguments, error)
         if reserved and not reserved.isdisjoint(model.__pydantic_extra__ or ()):
             return slow_path(arguments)
@@ -105,17 +111,19 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
     return validate
 
 
-def _compile_text(traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate) -> Validate:
+def _compile_text(
+    traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate
+) -> Validate:
     """Return a validator with minimal overhead for JSON text, because nearly all providers send JSON text."""
-    validate_json = traits.model.__pydantic_validator__.validate_json
+    validate_json = traits.validators.full
     is_flat = count_keys is count_of_flat
 
     def validate(arguments: Any) -> Validated:
         if type(arguments) is not str:
             return anything(arguments)
         try:
-            model = validate_json(arguments, strict=True)
-        except ValueError as error:
+            model = validate_json(arguments)
+        except Exception as error:
             return slow_path(arguments, error)
         keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
         if arguments.count(":") != keys and repeats_key(arguments):  # each key has a colon
@@ -143,15 +151,17 @@ def _compile_text_with_nulls(
         if "null" not in arguments:
             return text(arguments)
         if not compiled:
-            from toolshape._core_schema import null_defaults  # noqa: PLC0415 - most programs receive no nulls
+            from toolshape._function.core_schema import null_defaults  # noqa: PLC0415 - most programs receive no nulls
 
-            compiled.append(null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped))
+            compiled.append(
+                null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped)
+            )
         null_admitting = compiled[0]
         if null_admitting is None:
             return anything(arguments)
         try:
-            model = null_admitting.validate_json(arguments, strict=True)
-        except ValueError:
+            model = null_admitting.validate_json(arguments)
+        except Exception:
             return slow_path(arguments)
         if arguments.count(":") != null_admitting.count_keys(model) and repeats_key(arguments):
             return slow_path(arguments)

@@ -1,9 +1,10 @@
 """Defines ``Fault``, a violation that a validator found in a value, and formats locations as paths."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-Location: TypeAlias = tuple[int | str, ...]
+from toolshape._schema.places import Location
+from toolshape._validation.violations import Violation
 
 
 class Fault(NamedTuple):
@@ -12,7 +13,8 @@ class Fault(NamedTuple):
     ``at`` is the location as the validator names it. ``location`` is the location in the JSON value, and ``found`` is
     the value there. ``rule`` is the validator's name for the violated rule; toolshape adds the names ``missing`` and
     ``unknown``, for fields. ``message`` is reported unchanged. ``otherwise`` is the wording to report if the schema
-    gives no better wording. ``node`` is the violated part of the schema, if the validator knows it.
+    gives no better wording. ``node`` is the violated part of the schema, if the validator knows it. ``violation`` is what
+    the validator's error means, if it says that.
     """
 
     at: Location
@@ -22,6 +24,7 @@ class Fault(NamedTuple):
     message: str = ""
     otherwise: str = ""
     node: Any = None
+    violation: Violation | None = None
 
 
 def path_of(location: Sequence[int | str]) -> str:

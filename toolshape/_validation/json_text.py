@@ -6,7 +6,13 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from toolshape._schema.values import UnreadableError, WrittenFloat, first_repeated_key, read_json, require_unique_keys
+from toolshape._schema.values import (
+    UnreadableError,
+    WrittenFloat,
+    first_repeated_key,
+    read_json,
+    require_unique_keys,
+)
 
 Repair: TypeAlias = Callable[[str, type[float]], Any]
 
@@ -28,7 +34,8 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
         is_truncated = str(error).startswith("EOF while parsing")
         if repair is None or is_truncated or not isinstance(text, str):
             raise UnreadableError(
-                _plain_wording(str(error)), rule="json_truncated" if is_truncated else "json_invalid"
+                _plain_wording(str(error)),
+                rule="json_truncated" if is_truncated else "json_invalid",
             ) from error
         return _parse_repaired(text, repair), True
     if not has_every_key(text, keys_in(value)):

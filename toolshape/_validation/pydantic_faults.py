@@ -2,17 +2,27 @@
 
 import itertools
 import opcode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from pydantic_core import ErrorDetails, PydanticKnownError, ValidationError
 
-from toolshape._calls import new_record
+from toolshape._records.calls import new_record
+from toolshape._schema.places import Location
 from toolshape._schema.values import as_json, is_equal
 from toolshape._validation.apply_coercions import TooMuchWrongError, are_alike, has_step
 from toolshape._validation.coercion import Expected, ExpectedAt
-from toolshape._validation.faults import Fault, Location
+from toolshape._validation.faults import Fault
 from toolshape._validation.feedback import faults_of_meant_branch
+from toolshape._validation.violations import (
+    BY_AUTHOR,
+    OF_FIELDS,
+    OF_PYDANTIC,
+    OF_TAGS,
+    REJECTED,
+    Violation,
+    of_pydantic,
+)
 
 KEY = "[key]"
 """The step in a pydantic location that marks an error about a key, not about the value under the key."""
@@ -25,10 +35,16 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) 
     """Return the faults to coerce; all errors inside a union become one fault of the union."""
     other_errors, unions = _split_by_union(errors, expected)
     faults = [_place_at_fault(error, rule, place) for error, rule, place in other_errors]
-    return faults + [_union_fault(place, union_errors, value) for place, union_errors in unions] if unions else faults
+    return (
+        faults + [_union_fault(place, union_errors, value) for place, union_errors in unions]
+        if unions
+        else faults
+    )
 
 
-def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0) -> list[Fault]:
+def explained_faults(
+    errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0
+) -> list[Fault]:
     """Return the faults to report to the language model: for a union, the faults of the branch that was probably meant.
 
     A user validator may replace the value. It may also validate with another pydantic model, and pydantic then adds the
@@ -51,7 +67,9 @@ def explained_faults(errors: Iterable[ErrorDetails], value: Any, expected: Expec
 
 def _split_by_union(
     errors: Iterable[ErrorDetails], expected: ExpectedAt
-) -> tuple[list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]]:
+) -> tuple[
+    list[tuple[ErrorDetails, str, Expected | None]], list[tuple[Expected, list[ErrorDetails]]]
+]:
     """Split errors into the errors outside unions and the errors in each union.
 
     For each error outside a union, also return the violated rule and what the schema expects. If a validator around a
@@ -63,7 +81,9 @@ def _split_by_union(
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
         parent = at[:-1] if rule in ("missing", "unknown") else at
         place = expected(parent)
-        if place is not None and place.branches and place.steps < len(at):  # the error is in a union
+        if (
+            place is not None and place.branches and place.steps < len(at)
+        ):  # the error is in a union
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
             other_errors.append((error, rule, place))
@@ -86,39 +106,71 @@ def bounded_errors(error: ValidationError) -> list[ErrorDetails]:
 
 def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> Fault:
     at, input_value = error["loc"], error["input"]
-    if place is not None and place.tags and error["type"] in _TAG_ERRORS:
+    if place is not None and place.tags and error["type"] in OF_TAGS:
         tag = place.tag_in(input_value)
         is_there = isinstance(input_value, dict) and tag in input_value
-        return Fault(at, at, input_value[tag], "literal_error") if is_there else Fault(at, at, None, "missing")
-    return new_record(Fault, (at, at, input_value, rule, "", "", None))
-
-
-_TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
+        return (
+            Fault(at, at, input_value[tag], "literal_error")
+            if is_there
+            else Fault(at, at, None, "missing")
+        )
+    return new_record(Fault, (at, at, input_value, rule, "", "", None, None))
 
 
 def _fault(
-    error: ErrorDetails, rule: str, place: Expected | None, value: Any, is_same_at: dict[Location, bool]
+    error: ErrorDetails,
+    rule: str,
+    place: Expected | None,
+    value: Any,
+    is_same_at: dict[Location, bool],
 ) -> Fault:
+    # An error may be about a value that the model did not write: the author's code made it, or pydantic parsed it. Then
+    # nothing of the value is told, but for a limit or choices, which hold for the text that the model wrote, too.
     at = error["loc"]
     location, found_value = _in_value(at, value)
+    violation = of_pydantic(error, found_value) if _is_by_pydantic(error) else None
     if not _is_of_model(error, rule, place, location, found_value, is_same_at):
-        return Fault(at, location, None, "refused", "the value is rejected")
+        is_told = violation is not None and _is_made_of(found_value, error["input"], violation)
+        if not is_told:
+            return Fault(at, location, None, "refused", _REJECTED)
     if rule == "missing":
         return Fault(at, (*location, at[-1]), None, rule)
     if KEY in at:
-        message = _message(error, rule) if rule in ("value_error", "assertion_error") else _NO_KEY
+        message = _message(error, rule) if rule in BY_AUTHOR else _NO_KEY
         return Fault(at, location, found_value, rule, message)
-    if error["type"] in _TAG_ERRORS and place is not None and place.tags:
+    if error["type"] in OF_TAGS and place is not None and place.tags:
         tag = str(place.tag_in(found_value))
-        is_there, tag_location = isinstance(found_value, dict) and tag in found_value, (*location, tag)
+        is_there, tag_location = (
+            isinstance(found_value, dict) and tag in found_value,
+            (*location, tag),
+        )
         if place.has_optional_tag and not is_there:
-            return Fault(at, location, found_value, "union")
+            message = (
+                f"{tag} is needed here: without it, more than one form of the object fits, or none"
+            )
+            return Fault(at, location, found_value, "union_tag_not_found", message)
         return (
             Fault(at, tag_location, found_value[tag], "literal_error")
             if is_there
             else Fault(at, tag_location, None, "missing")
         )
-    return Fault(at, location, found_value, rule, _message(error, rule), error["msg"])
+    return Fault(
+        at, location, found_value, rule, _message(error, rule), error["msg"], violation=violation
+    )
+
+
+def _is_made_of(found: Any, seen: Any, violation: Violation) -> bool:
+    """Return whether an error about another value also says what is wrong with the value that the model wrote.
+
+    Either pydantic itself parsed the text to an object, such as a duration, and the object breaks a limit, or the
+    author's code changed a text before it was compared with choices.
+    """
+    is_parsed = bool(violation.limit) and not isinstance(seen, _JSON_TYPES)
+    is_changed_text = bool(violation.choices) and type(seen) is str
+    return isinstance(found, (str, int, float)) and (is_parsed or is_changed_text)
+
+
+_JSON_TYPES = (str, int, float, list, dict, type(None))
 
 
 def _unknown_fields(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
@@ -127,10 +179,17 @@ def _unknown_fields(error: ErrorDetails, place: Expected | None, value: Any) -> 
         return []
     location, found_value = _in_value(error["loc"], value)
     known_names = {*place.fields(), *place.tags}
-    unknown_names = [name for name in found_value if name not in known_names] if isinstance(found_value, dict) else []
-    return [Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown_names]
+    unknown_names = (
+        [name for name in found_value if name not in known_names]
+        if isinstance(found_value, dict)
+        else []
+    )
+    return [
+        Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown_names
+    ]
 
 
+_REJECTED = "the value is rejected"
 _NO_KEY = "this key is not allowed here"
 
 
@@ -170,17 +229,35 @@ def _union_fault(place: Expected, errors: Sequence[ErrorDetails], value: Any) ->
     return Fault(errors[0]["loc"][: place.steps], place.location, value, "union")
 
 
-def _union_faults(place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int) -> list[Fault]:
+def _union_faults(
+    place: Expected, errors: Sequence[ErrorDetails], value: Any, depth: int
+) -> list[Fault]:
     union_fault = _union_fault(place, errors, value)
     branches: list[list[Fault]] = []
-    groups = [list(group) for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])]
-    if len(groups) == len(place.branches):  # every branch has errors, and the location of each error names its branch
+    groups = [
+        list(group)
+        for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])
+    ]
+    if len(groups) == len(
+        place.branches
+    ):  # every branch has errors, and the location of each error names its branch
         for branch, group in zip(place.branches, groups, strict=True):
-            branch_errors = [cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]}) for error in group]
+            branch_errors = [
+                cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]})
+                for error in group
+            ]
             faults = explained_faults(branch_errors, union_fault.found, branch.expected, depth + 1)
-            branches.append([fault._replace(location=(*place.location, *fault.location)) for fault in faults])
+            branches.append(
+                [fault._replace(location=(*place.location, *fault.location)) for fault in faults]
+            )
     faults_meant = faults_of_meant_branch(branches, place.location)
-    return [union_fault] if faults_meant is None else list(faults_meant)
+    if faults_meant is not None:
+        return list(faults_meant)
+    faults_inside = [fault for faults in branches for fault in faults]
+    if faults_inside and all(fault.rule == "unknown" for fault in faults_inside):
+        listed = ", ".join(sorted({str(fault.location[-1]) for fault in faults_inside}))
+        return [union_fault._replace(message=f"these fields do not go together: {listed}")]
+    return [union_fault]
 
 
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
@@ -200,21 +277,6 @@ def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
     return tuple(steps), current
 
 
-OF_FIELDS: Mapping[str, str] = {
-    "extra_forbidden": "unknown",
-    "unexpected_keyword_argument": "unknown",
-    "missing": "missing",
-    "missing_argument": "missing",
-}
-"""pydantic's error types for unknown and missing fields, each with toolshape's name for the rule."""
-_SAID_BY_SCHEMA = frozenset({
-    "bool_parsing", "date_from_datetime_inexact", "enum", "finite_number", "frozen_set_type", "greater_than",
-    "greater_than_equal", "inexact", "int_from_float", "less_than", "less_than_equal", "literal_error", "multiple_of",
-    "none_required", "string_pattern_mismatch", "string_too_long", "string_too_short", "too_long", "too_short",
-    "union_tag_invalid", "union_tag_not_found", "uuid_version",
-})  # fmt: skip
-
-
 def _message(error: ErrorDetails, rule: str) -> str:
     """Return the message to report for an error, or ``""`` if the schema can describe what is expected.
 
@@ -222,11 +284,13 @@ def _message(error: ErrorDetails, rule: str) -> str:
     """
     if rule in ("missing", "unknown", "inexact"):
         return ""
-    if (rule in _SAID_BY_SCHEMA or rule.endswith(("_type", "_parsing"))) and _is_by_pydantic(error):
+    if error["type"] in REJECTED:
+        return _REJECTED
+    if (error["type"] in OF_PYDANTIC or error["type"] in OF_TAGS) and _is_by_pydantic(error):
         return ""
     raised_error = error.get("ctx", {}).get("error")
     if isinstance(raised_error, Exception) and not _is_by_author(raised_error):
-        return "the value is rejected"
+        return "" if _is_of_address(raised_error) else _REJECTED
     return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
@@ -236,10 +300,18 @@ def _is_by_pydantic(error: ErrorDetails) -> bool:
     try:
         known_error = PydanticKnownError(cast("Any", kind), error.get("ctx"))
         return known_error.message() == error["msg"] or kind.endswith(
-            ("_type", "_required")
+            ("_type", "_required", "_parsing")
         )  # for JSON input, pydantic words these errors differently
     except (KeyError, TypeError, ValueError):
         return False
+
+
+def _is_of_address(error: Exception) -> bool:
+    """Return whether ``ipaddress`` refused a text: the schema says which address is expected."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == "ipaddress"
 
 
 def _is_by_author(error: Exception) -> bool:

@@ -7,7 +7,9 @@ from typing import Any
 try:
     import json5
 except ImportError as error:
-    raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'") from error
+    raise ImportError(
+        "the rule repair_json needs json5: pip install 'toolshape[repair]'"
+    ) from error
 
 
 _LONGEST = 30_000  # characters: json5 parses about this many in a second
@@ -18,7 +20,9 @@ _TOKENS = re.compile(
     r"""|(?<![\w$])(True|TRUE|False|FALSE|None|Null|NULL)(?![\w$]|\s*:)""",
     re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:(?<=u[dD][89abAB]..)\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(?s:.)|\Z)")
+_ESCAPE = re.compile(
+    r"\\(?:u([0-9a-fA-F]{4})(?:(?<=u[dD][89abAB]..)\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(?s:.)|\Z)"
+)
 _ESCAPED = frozenset("\"'\\/bfnrt")
 _AS_JSON = {"true": "true", "false": "false", "none": "null", "null": "null"}
 
@@ -70,7 +74,9 @@ def _refuse_broken_names(value: Any) -> None:
         for name in value:
             if "\n" in name or "\r" in name:
                 raise ValueError(f"a line break in the name {name!r}")
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for inner in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         _refuse_broken_names(inner)
 
 
@@ -79,7 +85,9 @@ def _remove_fence(text: str) -> str:
         return text
     first_line, _, body = text.partition("\n")
     inner_text = (
-        body if first_line.removeprefix(_FENCE).isalnum() or first_line == _FENCE else text.removeprefix(_FENCE)
+        body
+        if first_line.removeprefix(_FENCE).isalnum() or first_line == _FENCE
+        else text.removeprefix(_FENCE)
     )
     return inner_text.removesuffix(_FENCE)
 

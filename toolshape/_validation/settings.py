@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
 
-from toolshape._calls import Coercion
+from toolshape._records.calls import Coercion
 from toolshape._schema.arrows import Arrow, Dropped
 from toolshape._schema.values import UnreadableError
 from toolshape._validation.json_text import has_every_key, keys_in, parse_json

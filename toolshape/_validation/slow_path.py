@@ -5,12 +5,18 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from toolshape._calls import Coercion, JsonSchema
-from toolshape._errors import CallError, CallErrorCode, Problem, preview
+from toolshape._records.calls import Coercion, JsonSchema
+from toolshape._records.errors import CallError, CallErrorCode, Problem, preview
 from toolshape._schema.backtracking import depth_of
 from toolshape._schema.rewrites import WIRE_FORM
 from toolshape._schema.values import UnreadableError, copy_json
-from toolshape._validation.apply_coercions import Checker, Coercer, InvalidError, TooMuchWrongError, coerce_until_valid
+from toolshape._validation.apply_coercions import (
+    Checker,
+    Coercer,
+    InvalidError,
+    TooMuchWrongError,
+    coerce_until_valid,
+)
 from toolshape._validation.faults import path_of
 from toolshape._validation.feedback import annotate, problems_of
 from toolshape._validation.json_text import parse_json
@@ -46,17 +52,24 @@ def validate_with_coercions(
             raise _too_deep_error(settings, f"nested more than {deepest} levels deep")
         if settings.back is not None:
             value = settings.back(value)
-        is_as_sent = settings.back is None and not coercions
-        known_error = refused(value) if refused is not None and is_as_sent else None
-        coerced = coerce_until_valid(checker, value, Coercer(settings.rules, reader.read), already=known_error)
+        known_error = refused(value) if refused is not None and not coercions else None
+        coerced = coerce_until_valid(
+            checker, value, Coercer(settings.rules, reader.read), already=known_error
+        )
     except InvalidError as error:
         problems = problems_of(error.explained(), schema)
         text = annotate(error.value, problems, schema) if settings.annotates else ""
         raise CallError(
-            "invalid_arguments", tool=settings.name, problems=problems, arguments=error.value, annotated=text
+            "invalid_arguments",
+            tool=settings.name,
+            problems=problems,
+            arguments=error.value,
+            annotated=text,
         ) from (error.__cause__ or error)
     except TooMuchWrongError as error:
-        raise _too_deep_error(settings, "too many problems to report: send fewer values", "too_much_wrong") from error
+        raise _too_deep_error(
+            settings, "too many problems to report: send fewer values", "too_much_wrong"
+        ) from error
     except UnreadableError as error:  # raised by ``back`` for JSON text inside the arguments
         raise _unreadable_error(settings.name, error) from error
     except RecursionError as error:
@@ -64,7 +77,9 @@ def validate_with_coercions(
     return coerced.validated, (*coercions, *coerced.coercions)
 
 
-def _too_deep_error(settings: ValidationSettings, message: str, rule: str = "too_deep") -> CallError:
+def _too_deep_error(
+    settings: ValidationSettings, message: str, rule: str = "too_deep"
+) -> CallError:
     problem = Problem(path="", rule=rule, message=message)
     return CallError("malformed_arguments", tool=settings.name, problems=[problem])
 
@@ -93,7 +108,8 @@ class _PayloadReader:
             if type(value) is dict:
                 return value
         if isinstance(value, str) and "json_text" in self.rules:
-            inner = self.parsed(value)
+            is_meant = value.strip() in ("", "null") or value.lstrip()[0] in "{["
+            inner = self.parsed(value) if is_meant or "repair_json" in self.rules else value
             if isinstance(inner, dict) or inner is None:
                 self.coercions.append(Coercion("", "json_text", value, copy_json(inner)))
                 value = inner
@@ -102,7 +118,9 @@ class _PayloadReader:
             value = {}
         if isinstance(value, Mapping):  # parse a copy, because the caller's object must not change
             return self.parsed(self.written(value)) if value is arguments else value
-        problem = Problem(path="", rule="not_an_object", expected="a JSON object", got=preview(value))
+        problem = Problem(
+            path="", rule="not_an_object", expected="a JSON object", got=preview(value)
+        )
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
@@ -127,7 +145,9 @@ class _PayloadReader:
             return to_json(value)
         except ValueError as error:
             problem = Problem(
-                path="", rule="not_json", message=f"a value cannot be written as JSON ({type(error).__name__})"
+                path="",
+                rule="not_json",
+                message=f"a value cannot be written as JSON ({type(error).__name__})",
             )
             raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
 

@@ -6,23 +6,23 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
-from toolshape._bound import Bound, ObservedResponse, bound_tools_of, show_to_observers
-from toolshape._calls import JsonObject, JsonSchema, Strictness, WireCall
-from toolshape._dispatch import state
-from toolshape._dispatch.approval import Decision, Deny, validate_edit
-from toolshape._dispatch.ledger_store import LedgerStore, check_ledger, check_scope
-from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import plan_calls
-from toolshape._dispatch.run_options import OnProgress
-from toolshape._dispatch.steps import IN_LOOP, Steps
-from toolshape._errors import CallError, UsageError, did_you_mean
+from toolshape._bound.bound import Bound, ObservedResponse, bound_tools_of, show_to_observers
+from toolshape._bound.registry import Registry
+from toolshape._families.wire.provider import AnyProvider, Reading
 from toolshape._function.annotations import framework_of_context
-from toolshape._identity import has_made_up_id
-from toolshape._parts import Part, Text, named
-from toolshape._registry import Registry
-from toolshape._results import PendingCall, Result
-from toolshape._tool import Tool, record_of
-from toolshape._wire.provider import AnyProvider, Reading
+from toolshape._plan import state
+from toolshape._plan.approval import Decision, Deny, validate_edit
+from toolshape._plan.ledger_store import LedgerStore, check_ledger, check_scope
+from toolshape._plan.plan import Plan
+from toolshape._plan.planning import plan_calls
+from toolshape._plan.run_options import OnProgress
+from toolshape._plan.steps import IN_LOOP, Steps
+from toolshape._records.calls import JsonObject, JsonSchema, Strictness, WireCall
+from toolshape._records.errors import CallError, UsageError, did_you_mean
+from toolshape._records.identity import has_made_up_id
+from toolshape._records.parts import Part, Text, named
+from toolshape._records.result import PendingCall, Result
+from toolshape._tools.tool import Tool, record_of
 
 _NO_ID = (
     "the call needs approval and has no id, so a second delivery could not be recognised: deliver it with an id, or pass "
@@ -124,14 +124,25 @@ class Bridge:
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
         """Return the parts. If a result cannot hold a part, a ``Text`` with the part's name replaces it."""
         fits_result = self.bound.provider.holds_in_result
-        return [part if isinstance(part, Text) or fits_result(part) else Text(named(part)) for part in parts]
+        return [
+            part if isinstance(part, Text) or fits_result(part) else Text(named(part))
+            for part in parts
+        ]
 
     def run_options(self, call: Delivered) -> dict[str, Any]:
         """Return the keyword arguments of ``Plan.run`` for a call."""
-        inject, scope, ledger = self.options.get("inject", {}), self.options.get("scope"), self.options.get("ledger")
+        inject, scope, ledger = (
+            self.options.get("inject", {}),
+            self.options.get("scope"),
+            self.options.get("ledger"),
+        )
         injected = inject(call.context) if callable(inject) else inject
         contexts = self.definitions[call.wire_name].contexts
-        context_values = {name: call.fill(annotation) for name, annotation in contexts.items() if name not in injected}
+        context_values = {
+            name: call.fill(annotation)
+            for name, annotation in contexts.items()
+            if name not in injected
+        }
         if callable(scope):
             scope = scope(call.context)
         progress = self.options.get("on_progress")
@@ -149,6 +160,7 @@ def bridge(
     strict: Strictness | None,
     options: BridgeOptions,
     packages: Collection[str] = (),
+    fills: Callable[[Any], bool] = lambda _: True,
 ) -> Bridge:
     """Bind tools for a framework.
 
@@ -158,6 +170,7 @@ def bridge(
         strict: See ``Registry.bind``.
         options: The options for running calls.
         packages: The framework's packages. Parameters typed as a context class from these packages get the context.
+        fills: Returns whether the framework fills a parameter that is marked by these packages, by its annotation.
 
     Raises:
         TypeError: An option is unknown.
@@ -167,7 +180,7 @@ def bridge(
     check_arguments(tools, options)
     ledger = options.get("ledger")
     bound = tools.bind(provider, strict)
-    definitions = _definitions(bound, packages)
+    definitions = _definitions(bound, packages, fills)
     for definition in definitions.values():
         if ledger is None and definition.may_wait and not _may_run_twice(definition):
             raise UsageError(
@@ -185,13 +198,19 @@ def check_arguments(tools: Any, options: BridgeOptions) -> None:
         UsageError: An argument is invalid.
     """
     if not isinstance(tools, Registry):
-        raise UsageError(f"a bridge takes a Registry, not {type(tools).__name__}: write Registry([...])")
+        raise UsageError(
+            f"a bridge takes a Registry, not {type(tools).__name__}: write Registry([...])"
+        )
     for name in options:
         if name not in BridgeOptions.__annotations__:
-            raise TypeError(f"unknown keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip())
+            raise TypeError(
+                f"unknown keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip()
+            )
     inject: Any = options.get("inject", {})
     if not (isinstance(inject, Mapping) or callable(inject)):
-        raise UsageError(f"inject= takes values by name, or a function that returns them, not {type(inject).__name__}")
+        raise UsageError(
+            f"inject= takes values by name, or a function that returns them, not {type(inject).__name__}"
+        )
     scope: Any = options.get("scope")
     if not callable(scope):
         check_scope(scope)
@@ -200,10 +219,14 @@ def check_arguments(tools: Any, options: BridgeOptions) -> None:
 
 
 def _may_run_twice(definition: Definition) -> bool:
-    return not definition.runs_alone and not definition.tool.effects.isdisjoint(("read", "idempotent"))
+    return not definition.runs_alone and not definition.tool.effects.isdisjoint(
+        ("read", "idempotent")
+    )
 
 
-def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definition]:
+def _definitions(
+    bound: Bound, packages: Collection[str], fills: Callable[[Any], bool]
+) -> dict[str, Definition]:
     bound_tools = bound_tools_of(bound)
     definitions = {}
     for wire_name, shape in bound_tools.shapes.items():
@@ -217,24 +240,31 @@ def _definitions(bound: Bound, packages: Collection[str]) -> dict[str, Definitio
             is_strict=shape.is_strict,
             may_wait=bool(handler.approve),
             runs_alone=handler.runs_alone,
-            contexts=_contexts(shape.tool, packages),
+            contexts=_contexts(shape.tool, packages, fills),
         )
     return definitions
 
 
-def _contexts(tool: Tool[..., Any], packages: Collection[str]) -> dict[str, Any]:
+def _contexts(
+    tool: Tool[..., Any], packages: Collection[str], fills: Callable[[Any], bool]
+) -> dict[str, Any]:
     """Map the parameters of a tool that take a context from these packages to their annotations."""
     signature = getattr(record_of(tool).definition, "signature", None)
     parameters = () if signature is None else signature.parameters
     return {
         parameter.name: parameter.annotation
         for parameter in parameters
-        if parameter.injected and framework_of_context(parameter.annotation) in packages
+        if parameter.injected
+        and framework_of_context(parameter.annotation) in packages
+        and fills(parameter.annotation)
     }
 
 
 async def run_call(
-    plan: Plan, options: Mapping[str, Any], decide: Callable[[PendingCall], Decision], how: Steps = IN_LOOP
+    plan: Plan,
+    options: Mapping[str, Any],
+    decide: Callable[[PendingCall], Decision],
+    how: Steps = IN_LOOP,
 ) -> Result:
     """Run the only call in a plan, and return its result.
 
@@ -259,7 +289,11 @@ async def run_call(
 
 def refusal(waiting: PendingCall, options: Mapping[str, Any]) -> Deny | None:
     """Return a denial if the ledger could not recognise a second delivery of the call, else ``None``."""
-    is_recognised = not has_made_up_id(waiting.call) or options["scope"] is not None or options["ledger"] is None
+    is_recognised = (
+        not has_made_up_id(waiting.call)
+        or options["scope"] is not None
+        or options["ledger"] is None
+    )
     return None if is_recognised else Deny(_NO_ID)
 
 
@@ -288,7 +322,9 @@ def apply_decision(plan: Plan, waiting: Any, decision: Decision) -> None:
             waiting = plan.edit(waiting, decision)
         except CallError as error:
             problems = "; ".join(map(str, error.problems))
-            raise UsageError(f"the edited arguments of {error.tool} are invalid: {problems}") from error
+            raise UsageError(
+                f"the edited arguments of {error.tool} are invalid: {problems}"
+            ) from error
         decision = True
     if decision is True:
         plan.approve(waiting)
@@ -315,7 +351,11 @@ def approval_request(waiting: PendingCall) -> JsonObject:
     """Return the details of a call for its approver: the arguments that the tool would get, with secrets masked."""
     reader: Any = waiting.call.reader
     arguments = record_of(reader.tool).secrets.masked(waiting.arguments)
-    return {"tool": waiting.name, "arguments": arguments, "coercions": _coercions(waiting.coercions)}
+    return {
+        "tool": waiting.name,
+        "arguments": arguments,
+        "coercions": _coercions(waiting.coercions),
+    }
 
 
 def details(result: Result) -> JsonObject:

@@ -5,13 +5,19 @@ Tested with langchain-core 1.8 and langgraph 1.2.
 
 import base64
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 try:
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
-    from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException
+    from langchain_core.tools import (
+        BaseTool,
+        InjectedToolArg,
+        InjectedToolCallId,
+        StructuredTool,
+        ToolException,
+    )
     from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
     from langgraph.runtime import Runtime, get_runtime
     from langgraph.types import interrupt
@@ -21,15 +27,16 @@ except ImportError as error:
     ) from error
 
 from pydantic import AfterValidator, Field
+from pydantic.fields import FieldInfo
 from typing_extensions import NotRequired, TypedDict
 
-from toolshape._calls import Strictness
-from toolshape._dispatch.approval import Decision, Deny
-from toolshape._dispatch.steps import HERE, IN_LOOP, Steps, run_here
-from toolshape._errors import ToolError, UsageError
-from toolshape._parts import File, Image, Part, Text
-from toolshape._results import PendingCall, Result
-from toolshape._tool import Tool
+from toolshape._plan.approval import Decision, Deny
+from toolshape._plan.steps import HERE, IN_LOOP, Steps, run_here
+from toolshape._records.calls import Strictness
+from toolshape._records.errors import ToolError, UsageError
+from toolshape._records.parts import File, Image, Part, Text
+from toolshape._records.result import PendingCall, Result
+from toolshape._tools.tool import Tool
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
@@ -48,9 +55,9 @@ from toolshape.bridges._foreign import import_tool, part_at
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from toolshape._options import ToolOptions
-    from toolshape._registry import Registry
-    from toolshape._wire.provider import AnyProvider
+    from toolshape._bound.registry import Registry
+    from toolshape._families.wire.provider import AnyProvider
+    from toolshape._tools.options import ToolOptions
 
 __all__ = ["from_langchain", "to_langchain"]
 _RUNTIME = "toolshape_runtime"
@@ -92,7 +99,8 @@ def to_langchain(
         UsageError: A tool writes and needs approval, and there is no ledger.
         ExportError: One of the tools cannot be exported to the provider.
     """
-    bridged = bridge(tools, provider, strict, options, ["langchain", "langchain_core", "langgraph"])
+    packages = ["langchain", "langchain_core", "langgraph"]
+    bridged = bridge(tools, provider, strict, options, packages, _is_filled)
     return [_tool(bridged, definition) for definition in bridged.definitions.values()]
 
 
@@ -139,10 +147,16 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
 
 
 async def _run_call(
-    bridged: Bridge, definition: Definition, arguments: Any, runtime: ToolRuntime[Any, Any], how: Steps
+    bridged: Bridge,
+    definition: Definition,
+    arguments: Any,
+    runtime: ToolRuntime[Any, Any],
+    how: Steps,
 ) -> Any:
     call_id = runtime.tool_call_id or ""
-    call = Delivered(call_id, definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime))
+    call = Delivered(
+        call_id, definition.wire_name, arguments, runtime, lambda kind: _fill(kind, runtime)
+    )
     plan, options = bridged.plan(call), bridged.run_options(call)
     decision: Decision = Deny(_NOBODY_TO_ASK)
     if definition.may_wait and await needs_approval(plan, options, how):
@@ -151,11 +165,31 @@ async def _run_call(
     return _to_tool_message(bridged, result, runtime.tool_call_id)
 
 
-def _runtime_outside_graph(config: RunnableConfig, tool_call_id: str | None) -> ToolRuntime[Any, Any]:
+def _runtime_outside_graph(
+    config: RunnableConfig, tool_call_id: str | None
+) -> ToolRuntime[Any, Any]:
     """Return the runtime for a call that runs outside a graph."""
     return ToolRuntime(
-        state={}, context=None, config=config, stream_writer=lambda _: None, tool_call_id=tool_call_id, store=None
+        state={},
+        context=None,
+        config=config,
+        stream_writer=lambda _: None,
+        tool_call_id=tool_call_id,
+        store=None,
     )
+
+
+_FILLED_MARKERS = (InjectedToolCallId, InjectedStore, InjectedState)
+
+
+def _is_filled(annotation: Any) -> bool:
+    """Return whether LangGraph knows what to pass: not for a parameter that is only hidden, with ``InjectedToolArg``."""
+    markers = [
+        marker if isinstance(marker, type) else type(marker)
+        for marker in getattr(annotation, "__metadata__", ())
+    ]
+    hidden = [kind for kind in markers if issubclass(kind, InjectedToolArg)]
+    return not hidden or any(issubclass(kind, _FILLED_MARKERS) for kind in hidden)
 
 
 def _fill(annotation: Any, runtime: ToolRuntime[Any, Any]) -> Any:
@@ -252,7 +286,13 @@ def _runs_with_other_calls(runtime: ToolRuntime[Any, Any]) -> bool:
     if path[0] == "__pregel_push":
         return False
     state: Any = runtime.state
-    messages = state if isinstance(state, list) else state.get("messages", ()) if isinstance(state, dict) else ()
+    messages = (
+        state
+        if isinstance(state, list)
+        else state.get("messages", ())
+        if isinstance(state, dict)
+        else ()
+    )
     calls = getattr(messages[-1], "tool_calls", ()) if messages else ()
     may_wait = {tool.name for tool in runtime.tools if isinstance(tool, _Bridged) and tool.may_wait}
     return sum(call["name"] in may_wait for call in calls) > 1
@@ -294,26 +334,40 @@ def _block(part: Part) -> dict[str, Any]:
     name = {} if isinstance(part, Image) else {"filename": part.name}
     if part.url:
         return {"type": kind, "url": part.url, **name}
-    return {"type": kind, "base64": base64.b64encode(part.data).decode(), "mime_type": part.media_type, **name}
+    return {
+        "type": kind,
+        "base64": base64.b64encode(part.data).decode(),
+        "mime_type": part.media_type,
+        **name,
+    }
 
 
 def from_langchain(
-    tool: BaseTool, *, config: RunnableConfig | None = None, **options: "Unpack[ToolOptions]"
+    tool: BaseTool,
+    *,
+    config: RunnableConfig | None = None,
+    inject: Collection[str] = (),
+    **options: "Unpack[ToolOptions]",
 ) -> Tool[..., Any]:
     """Convert a LangChain tool to a toolshape tool. Needs the extra ``schema``.
 
     toolshape validates each call against the tool's JSON Schema before LangChain validates it. ``ToolException`` and a
-    ``ToolMessage`` with ``status="error"`` become ``ToolError``. A tool that takes the state or the store of a graph
-    cannot be called.
+    ``ToolMessage`` with ``status="error"`` become ``ToolError``.
+
+    What the tool's author hid from the model (``InjectedToolArg``, the state or the store of a graph, ``ToolRuntime``)
+    stays hidden: a call in which a model sets it is invalid. Name such a parameter in ``inject``, and pass its value
+    to each ``dispatch(inject=)``. A parameter that is not named keeps its default.
 
     Args:
         tool: The tool.
         config: The ``RunnableConfig`` passed to each call.
+        inject: The names of hidden parameters whose values ``dispatch(inject=)`` passes.
         **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a LangChain tool.
+        UsageError: ``tool`` is not a LangChain tool, a hidden parameter has neither a default nor a name in ``inject``,
+            or ``inject`` names a parameter that is not hidden.
     """
     given_tool: Any = tool
     if not isinstance(given_tool, BaseTool):
@@ -322,16 +376,57 @@ def from_langchain(
         )
     tool_schema: Any = tool.tool_call_schema
     schema = tool_schema if isinstance(tool_schema, dict) else tool_schema.model_json_schema()
+    hidden = _hidden_fields(tool)
+    _check_injected(tool.name, hidden, inject)
 
     async def call(arguments: dict[str, Any], tool_call_id: str) -> Any:
-        tool_call = {"type": "tool_call", "id": tool_call_id or tool.name, "name": tool.name, "args": arguments}
+        allowed = {
+            name: value for name, value in arguments.items() if name in inject or name not in hidden
+        }
+        tool_call = {
+            "type": "tool_call",
+            "id": tool_call_id or tool.name,
+            "name": tool.name,
+            "args": allowed,
+        }
         try:
             answer = await tool.ainvoke(tool_call, config)
         except ToolException as error:
             raise ToolError(str(error)) from error
         return _from_langchain_answer(answer)
 
-    return import_tool(tool.name, tool.description, schema, call, options)
+    closed = {**schema, "additionalProperties": False} if hidden else schema
+    return import_tool(tool.name, tool.description, closed, call, options, inject)
+
+
+def _hidden_fields(tool: BaseTool) -> Mapping[str, FieldInfo]:
+    """Return the fields of a tool's arguments that LangChain does not show to the model."""
+    whole: Any = tool.get_input_schema()
+    shown: Any = tool.tool_call_schema
+    if isinstance(shown, dict):  # a tool that was made from a JSON Schema hides nothing
+        return {}
+    return {
+        name: field for name, field in whole.model_fields.items() if name not in shown.model_fields
+    }
+
+
+def _check_injected(tool: str, hidden: Mapping[str, FieldInfo], inject: Collection[str]) -> None:
+    """Check that somebody fills each hidden parameter.
+
+    Raises:
+        UsageError: Nobody does, or a name in ``inject`` is not that of a hidden parameter.
+    """
+    for name in inject:
+        if name not in hidden:
+            raise UsageError(f"inject: {tool} hides no parameter {name!r} from the model")
+    for name, field in hidden.items():
+        kinds = [kind if isinstance(kind, type) else type(kind) for kind in field.metadata]
+        is_filled = any(issubclass(kind, InjectedToolCallId) for kind in kinds)
+        if field.is_required() and name not in inject and not is_filled:
+            raise UsageError(
+                f"{tool} hides {name!r} from the model, and nobody fills it here: write "
+                f"from_langchain(..., inject=[{name!r}]), and pass its value to dispatch(inject=)"
+            )
 
 
 def _from_langchain_answer(answer: Any) -> Any:

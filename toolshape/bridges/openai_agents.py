@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 try:
-    from agents import FunctionTool, RunContextWrapper, ToolOutputFileContent, ToolOutputImage, ToolOutputText
+    from agents import (
+        FunctionTool,
+        RunContextWrapper,
+        ToolOutputFileContent,
+        ToolOutputImage,
+        ToolOutputText,
+    )
     from agents import Tool as AgentsTool
     from agents.tool_context import ToolContext
 except ImportError as error:
@@ -14,12 +20,12 @@ except ImportError as error:
         f"toolshape.bridges.openai_agents needs openai-agents: pip install openai-agents ({error})"
     ) from error
 
-from toolshape._calls import Strictness
-from toolshape._dispatch.approval import Decision, Deny
-from toolshape._errors import UsageError
-from toolshape._parts import File, Image, Part, Text
-from toolshape._results import PendingCall
-from toolshape._tool import Tool
+from toolshape._plan.approval import Decision, Deny
+from toolshape._records.calls import Strictness
+from toolshape._records.errors import UsageError
+from toolshape._records.parts import File, Image, Part, Text
+from toolshape._records.result import PendingCall
+from toolshape._tools.tool import Tool
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
@@ -34,9 +40,9 @@ from toolshape.bridges._foreign import import_tool, part_at
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from toolshape._options import ToolOptions
-    from toolshape._registry import Registry
-    from toolshape._wire.provider import AnyProvider
+    from toolshape._bound.registry import Registry
+    from toolshape._families.wire.provider import AnyProvider
+    from toolshape._tools.options import ToolOptions
 
 __all__ = ["from_openai_agents", "to_openai_agents"]
 _NOT_APPROVED = "the call needs approval and was not approved"
@@ -90,7 +96,9 @@ def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
             return [_output(part) for part in bridged.sendable(result.parts)]
         return result.text
 
-    async def must_wait(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
+    async def must_wait(
+        context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
+    ) -> bool:
         return await must_request_approval(bridged, make_delivered(context, call_id, arguments))
 
     return FunctionTool(
@@ -111,10 +119,14 @@ def _output(part: Part) -> Any:
         return ToolOutputImage(image_url=part.url or f"data:{part.media_type};base64,{data}")
     if part.url:
         return ToolOutputFileContent(file_url=part.url, filename=part.name)
-    return ToolOutputFileContent(file_data=f"data:{part.media_type};base64,{data}", filename=part.name)
+    return ToolOutputFileContent(
+        file_data=f"data:{part.media_type};base64,{data}", filename=part.name
+    )
 
 
-def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
+def from_openai_agents(
+    tool: FunctionTool, *, context: Any = None, **options: "Unpack[ToolOptions]"
+) -> Tool[..., Any]:
     """Convert a ``FunctionTool`` from the OpenAI Agents SDK to a toolshape tool. Needs the extra ``schema``.
 
     toolshape first validates each call against the tool's JSON Schema. Then the SDK validates the call, and returns its
@@ -152,7 +164,11 @@ def from_openai_agents(tool: FunctionTool, *, context: Any = None, **options: "U
     approval_option = {} if tool.needs_approval is False else {"approve": True}
     timeout_option = {} if tool.timeout_seconds is None else {"timeout": tool.timeout_seconds}
     return import_tool(
-        tool.name, tool.description, tool.params_json_schema, call, {**approval_option, **timeout_option, **options}
+        tool.name,
+        tool.description,
+        tool.params_json_schema,
+        call,
+        {**approval_option, **timeout_option, **options},
     )
 
 

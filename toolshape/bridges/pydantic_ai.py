@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import typing
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
@@ -30,13 +31,13 @@ except ImportError as error:
 
 from pydantic_core import from_json
 
-from toolshape._calls import Strictness
-from toolshape._dispatch.approval import Decision
-from toolshape._errors import ToolError, UsageError
-from toolshape._parts import File, Image, Part, Text
-from toolshape._results import PendingCall, Result
-from toolshape._tool import Tool
-from toolshape._wire.provider import ProviderName
+from toolshape._families.names import ProviderName
+from toolshape._plan.approval import Decision
+from toolshape._records.calls import Strictness
+from toolshape._records.errors import ToolError, UsageError
+from toolshape._records.parts import File, Image, Part, Text
+from toolshape._records.result import PendingCall, Result
+from toolshape._tools.tool import Tool
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
@@ -54,11 +55,12 @@ from toolshape.bridges._foreign import import_tool
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from toolshape._options import ToolOptions
-    from toolshape._registry import Registry
-    from toolshape._wire.provider import AnyProvider
+    from toolshape._bound.registry import Registry
+    from toolshape._families.wire.provider import AnyProvider
+    from toolshape._tools.options import ToolOptions
 
 _CANNOT_WAIT = "{} needs approval or an external result, which cannot be requested here"
+_NOT_GIVEN: Any = object()
 __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 _PROVIDERS: Mapping[str, str] = {
     "AnthropicModel": "anthropic", "BedrockConverseModel": "bedrock", "CerebrasModel": "cerebras",
@@ -106,21 +108,30 @@ def to_pydantic_ai(
     snapshot = tools.subset(exclude=())
 
     def bridge_for(context: RunContext[Any] | None) -> Bridge:
-        chosen_provider: Any = provider or (_FALLBACK_PROVIDER if context is None else _provider_of(context.model))
+        chosen_provider: Any = provider or (
+            _FALLBACK_PROVIDER if context is None else _provider_of(context.model)
+        )
         if chosen_provider not in bridges:
             strictness = (
                 False if chosen_provider == _FALLBACK_PROVIDER else strict
             )  # plain JSON Schema has no strict form
-            bridges[chosen_provider] = bridge(snapshot, chosen_provider, strictness, options, ["pydantic_ai"])
+            bridges[chosen_provider] = bridge(
+                snapshot, chosen_provider, strictness, options, ["pydantic_ai"]
+            )
         return bridges[chosen_provider]
 
-    return [_tool(definition.tool.name, bridge_for) for definition in bridge_for(None).definitions.values()]
+    return [
+        _tool(definition.tool.name, bridge_for)
+        for definition in bridge_for(None).definitions.values()
+    ]
 
 
 def _provider_of(model: Any) -> str:
     while hasattr(model, "wrapped"):  # a wrapper model, such as the instrumented model
         model = model.wrapped
-    if models := getattr(model, "models", ()):  # a ``FallbackModel`` sends the same schemas to each of its models
+    if models := getattr(
+        model, "models", ()
+    ):  # a ``FallbackModel`` sends the same schemas to each of its models
         providers = set(map(_provider_of, models))
         return providers.pop() if len(providers) == 1 else _FALLBACK_PROVIDER
     provider = next(
@@ -139,11 +150,15 @@ def _provider_of(model: Any) -> str:
 def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
     def definition_for(context: RunContext[Any] | None) -> Definition:
         definitions: Mapping[str, Definition] = bridge_for(context).definitions
-        return next(definition for definition in definitions.values() if definition.tool.name == name)
+        return next(
+            definition for definition in definitions.values() if definition.tool.name == name
+        )
 
     async def call(context: RunContext[Any], /, **arguments: Any) -> Any:
         bridged = bridge_for(context)
-        return _to_tool_return(await _run_call(bridged, definition_for(context).wire_name, arguments, context))
+        return _to_tool_return(
+            await _run_call(bridged, definition_for(context).wire_name, arguments, context)
+        )
 
     async def prepare(context: RunContext[Any], given: ToolDefinition) -> ToolDefinition:
         definition = definition_for(context)
@@ -186,10 +201,14 @@ def _as_dict(written: Any) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-async def _run_call(bridged: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]) -> Result:
+async def _run_call(
+    bridged: Bridge, wire_name: str, arguments: dict[str, Any], context: RunContext[Any]
+) -> Result:
     model_arguments = _model_arguments(context)
     call_arguments = arguments if model_arguments is None else model_arguments
-    call = Delivered(context.tool_call_id or "", wire_name, call_arguments, context, lambda _: context)
+    call = Delivered(
+        context.tool_call_id or "", wire_name, call_arguments, context, lambda _: context
+    )
     is_changed = (
         model_arguments is not None and _as_dict(model_arguments) != arguments
     )  # the approver or a hook has changed the arguments
@@ -199,7 +218,9 @@ async def _run_call(bridged: Bridge, wire_name: str, arguments: dict[str, Any], 
     if is_changed and context.tool_call_approved and plan.results.answers[0] is None:
         # The ledger identifies the call by the model's arguments, so the change is applied as an edit.
         to_canonical = getattr(plan.calls[0].reader, "back", None)
-        apply_decision(plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments))
+        apply_decision(
+            plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments)
+        )
     elif (
         is_changed and context.tool_call_approved
     ):  # the model's arguments are invalid, so the approver's arguments replace them
@@ -228,7 +249,11 @@ def _to_tool_return(result: Result) -> Any:
     value: Any = result.text if result.is_text is not False else from_json(result.text)
     if result.parts:
         value = [_content(part) for part in result.parts]
-    return ToolReturn(value, metadata=details(result)) if result.coercions or result.replayed else value
+    return (
+        ToolReturn(value, metadata=details(result))
+        if result.coercions or result.replayed
+        else value
+    )
 
 
 def _content(part: Part) -> Any:
@@ -239,7 +264,9 @@ def _content(part: Part) -> Any:
     return BinaryContent(bytes(part.data), media_type=part.media_type)
 
 
-def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "Unpack[ToolOptions]") -> Tool[..., Any]:
+def from_pydantic_ai(
+    tool: PydanticTool[Any], *, deps: Any = _NOT_GIVEN, **options: "Unpack[ToolOptions]"
+) -> Tool[..., Any]:
     """Convert a pydantic-ai tool to a toolshape tool. Needs the extra ``schema``.
 
     toolshape validates each call against the tool's JSON Schema before pydantic-ai validates it. ``ModelRetry`` and
@@ -247,14 +274,17 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
     ``ApprovalRequired`` or ``CallDeferred``, the call fails, because it cannot wait here. If you pass ``approve=``, the
     function sees ``tool_call_approved=True``.
 
+    A function that takes a ``RunContext`` with ``deps`` gets them at each call, from ``dispatch(inject={"deps": ...})``,
+    so each user of a web app can have their own. If you pass ``deps=`` here, every call gets these.
+
     Args:
         tool: The tool.
-        deps: The ``deps`` for the function's ``RunContext``. This context is not part of an agent run.
+        deps: The ``deps`` of every call. The function's ``RunContext`` is not part of an agent run.
         **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a pydantic-ai tool.
+        UsageError: ``tool`` is not a pydantic-ai tool, or it has an argument named ``deps`` and ``deps=`` is missing.
     """
     given_tool: Any = tool
     if not isinstance(given_tool, PydanticTool):
@@ -262,11 +292,23 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
             f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given_tool).__name__}: write Tool(function)"
         )
 
+    # An agent has one ``deps`` for each run, a registry has none: the app passes them with each dispatch, where it knows
+    # the user. Only deps that are given here are the same for every call.
     needs_approval = tool.requires_approval or bool(options.get("approve"))
+    schema = tool.function_schema.json_schema
+    injected = ("deps",) if deps is _NOT_GIVEN and _takes_deps(tool) else ()
+    if injected and "deps" in schema.get("properties", {}):
+        raise UsageError(
+            f"{tool.name} has an argument named 'deps', so its RunContext cannot get its deps from inject=: "
+            "write from_pydantic_ai(..., deps=...)"
+        )
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:
+        given_deps = None if deps is _NOT_GIVEN else deps
+        if injected:
+            given_deps = arguments.pop("deps")
         context: RunContext[Any] = RunContext(
-            deps=deps,
+            deps=given_deps,
             model=TestModel(),
             usage=RunUsage(),
             tool_name=tool.name,
@@ -277,7 +319,9 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
             raise ToolError(f"{tool.name} is not available")
         try:
             validated = tool.function_schema.validator.validate_python(arguments)
-            validator_result = None if tool.args_validator is None else tool.args_validator(context, **validated)
+            validator_result = (
+                None if tool.args_validator is None else tool.args_validator(context, **validated)
+            )
             if inspect.isawaitable(validator_result):
                 await validator_result
             return _from_pydantic_value(await tool.function_schema.call(validated, context))
@@ -286,17 +330,38 @@ def from_pydantic_ai(tool: PydanticTool[Any], *, deps: Any = None, **options: "U
         except (ApprovalRequired, CallDeferred) as error:
             raise ToolError(_CANNOT_WAIT.format(tool.name)) from error
 
-    schema = tool.function_schema.json_schema
     approval_option = {"approve": True} if tool.requires_approval else {}
     timeout_option = {} if tool.timeout is None else {"timeout": tool.timeout}
-    return import_tool(tool.name, tool.description, schema, call, {**approval_option, **timeout_option, **options})
+    return import_tool(
+        tool.name,
+        tool.description,
+        schema,
+        call,
+        {**approval_option, **timeout_option, **options},
+        injected,
+    )
+
+
+def _takes_deps(tool: PydanticTool[Any]) -> bool:
+    """Return whether a tool's function takes a ``RunContext`` that may hold deps: any but ``RunContext[None]``."""
+    if not tool.takes_ctx:
+        return False
+    try:
+        hints = typing.get_type_hints(tool.function)
+    except Exception:  # annotations of a user's function may refer to anything
+        return True
+    parameters = [name for name in inspect.signature(tool.function).parameters if name != "self"]
+    annotation = hints.get(parameters[0]) if parameters else None
+    return typing.get_args(annotation) != (type(None),)
 
 
 def _from_pydantic_value(value: Any) -> Any:
     """Convert a pydantic-ai return value to a toolshape return value."""
     if isinstance(value, ToolReturn):
         value = value.return_value
-    if isinstance(value, list) and any(isinstance(item, (BinaryContent, ImageUrl, DocumentUrl)) for item in value):
+    if isinstance(value, list) and any(
+        isinstance(item, (BinaryContent, ImageUrl, DocumentUrl)) for item in value
+    ):
         return [item if isinstance(item, str) else _from_pydantic_value(item) for item in value]
     if isinstance(value, BinaryContent):
         kind = Image if value.is_image else File

@@ -1,8 +1,9 @@
-"""Writes a contract for your tools to a lock file, and reports later changes. Needs the extra ``schema``."""
+"""Writes a contract for your tools to a lock file, and reports later changes. Needs the extra ``schema``.
 
-import typing
+In: a registry, and a lock file. Out: the changes since the lock, each with a call that shows what it breaks.
+To compare another keyword, add it to ``_inclusion.py`` and give ``_witness.py`` a value that tells the two apart.
+"""
 
-from toolshape._deprecation import resolve_renamed_attribute
 from toolshape.contract._asserting import ContractError, assert_contract
 from toolshape.contract._compare import Change, Diff, diff, diff_contracts
 from toolshape.contract._costs import RequestCost, ToolCost, request_cost
@@ -31,21 +32,3 @@ __all__ = [
     "request_cost",
     "to_sarif",
 ]
-
-_RENAMED = {
-    "Bill": "RequestCost",
-    "Cost": "ToolCost",
-    "bill": "request_cost",
-    "compared": "diff_contracts",
-    "contract_of": "make_contract",
-    "page_of": "render_page",
-    "read_lock": "load_lock",
-    "written_lock": "dump_lock",
-}
-"""Maps each deprecated name to its replacement. Version 0.2 removes the deprecated names."""
-
-
-if not typing.TYPE_CHECKING:  # hidden from type checkers: they must report misspelt and deprecated names
-
-    def __getattr__(name: str) -> typing.Any:
-        return resolve_renamed_attribute(__name__, _RENAMED, name)

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toolshape._errors import UsageError
-from toolshape._output import Output
-from toolshape._registry import Registry
+from toolshape._answers.output import Output
+from toolshape._bound.registry import Registry
+from toolshape._records.errors import UsageError
 from toolshape.contract._compare import Diff, diff
 from toolshape.contract._lock import dump_lock, load_lock, make_contract
 
@@ -28,7 +28,11 @@ class ContractError(AssertionError):
 
 
 def assert_contract(
-    tools: Registry, path: Path | str, *, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()
+    tools: Registry,
+    path: Path | str,
+    *,
+    providers: Iterable[str] = (),
+    outputs: Iterable[Output[Any]] = (),
 ) -> None:
     """Assert that tools and outputs match their lock file, including every description.
 
@@ -45,7 +49,11 @@ def assert_contract(
         ContractError: The tools have changed; the message lists the changes and the calls that break.
         UsageError: The file is not a lock file, cannot be written, or was written for other providers.
     """
-    lock_path, chosen_providers, answers = Path(path), tuple(dict.fromkeys(providers)), list(outputs)
+    lock_path, chosen_providers, answers = (
+        Path(path),
+        tuple(dict.fromkeys(providers)),
+        list(outputs),
+    )
     is_updated = os.environ.get(UPDATE, "").lower() not in ("", "0", "false", "no", "off")
     if is_updated or not lock_path.exists():
         _write(tools, lock_path, chosen_providers or _providers_of(lock_path), answers)
@@ -70,7 +78,9 @@ def _providers_of(place: Path) -> tuple[str, ...]:
         return ()
 
 
-def _write(tools: Registry, place: Path, providers: tuple[str, ...], outputs: list[Output[Any]]) -> None:
+def _write(
+    tools: Registry, place: Path, providers: tuple[str, ...], outputs: list[Output[Any]]
+) -> None:
     try:
         place.write_text(dump_lock(make_contract(tools, providers, outputs)), encoding="utf-8")
     except OSError as error:

@@ -13,12 +13,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic_core import SchemaError
 
-from toolshape._answer import compile_answer_reading
-from toolshape._bound import bound_tools_of
-from toolshape._calls import JsonObject, JsonSchema, shorten
-from toolshape._errors import AnswerError, CallError
-from toolshape._output import Output, record_of_output
-from toolshape._registry import Registry, without_strict
+from toolshape._answers.answer import compile_answer_reading
+from toolshape._answers.output import Output, record_of_output
+from toolshape._bound.bound import bound_tools_of
+from toolshape._bound.registry import Registry, without_strict
+from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.errors import AnswerError, CallError
+from toolshape._records.shown import shorten
 from toolshape._schema.generate import generate
 from toolshape._schema.lens import Lens
 from toolshape._validation.coercion import choose_rules
@@ -43,10 +44,13 @@ def find_renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[s
         similar_tools = [
             tool
             for tool in unmatched
-            if not differences(before.parameters, tool.parameters) or _has_same_description(before, tool)
+            if not differences(before.parameters, tool.parameters)
+            or _has_same_description(before, tool)
         ]
         similar_tools = [
-            tool for tool in similar_tools if _has_same_description(before, tool) or _is_similar(before, tool)
+            tool
+            for tool in similar_tools
+            if _has_same_description(before, tool) or _is_similar(before, tool)
         ]
         if similar_tools:
             closest = max(similar_tools, key=lambda tool: _similarity(before.name, tool.name))
@@ -93,9 +97,13 @@ def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
             else []
         )
         if same_schema:
-            similarities = [_similarity(_name(step.path), _name(candidate.path)) for candidate in same_schema]
+            similarities = [
+                _similarity(_name(step.path), _name(candidate.path)) for candidate in same_schema
+            ]
             closest = (
-                same_schema[similarities.index(max(similarities))] if max(similarities) >= _ALIKE else same_schema[0]
+                same_schema[similarities.index(max(similarities))]
+                if max(similarities) >= _ALIKE
+                else same_schema[0]
             )  # if no name is similar, take the first candidate
             added.remove(closest)
             result.append(Renaming(step, closest))
@@ -162,7 +170,9 @@ class Change(NamedTuple):
 def _on_one_line(value: Any) -> str:
     """Return a value on one line, with escapes for characters that would break the line or reverse its direction."""
     text = shorten(value, is_json=True)
-    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
+    return "".join(
+        character if character.isprintable() else json.dumps(character)[1:-1] for character in text
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,7 +224,9 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
                     handler.validate(arguments)
             except CallError as error:
                 return [problem.path for problem in error.problems] or [""]
-            except Exception:  # a user's validator may raise any exception: the tool refuses the call
+            except (
+                Exception
+            ):  # a user's validator may raise any exception: the tool refuses the call
                 return [""]
             return ()
 
@@ -233,7 +245,9 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
 def _make_refuses_answer(output: Output[Any]) -> Refuses:
     record = record_of_output(output)
     lens = Lens(schema=record.spec.schema)
-    read = compile_answer_reading(record.definition, lens, record.rules, is_wrapped=record.is_wrapped)
+    read = compile_answer_reading(
+        record.definition, lens, record.rules, is_wrapped=record.is_wrapped
+    )
 
     def find_refused_paths(answer: JsonObject) -> Collection[str]:
         try:
@@ -283,7 +297,11 @@ def _changes(
         after = new.get(new_names.get(before.name, before.name))
         if after is None:
             removed_call = _example_call(before)
-            changes.append(Change(f"{what}_removed", "breaking", before.name, "", before.name, None, removed_call))
+            changes.append(
+                Change(
+                    f"{what}_removed", "breaking", before.name, "", before.name, None, removed_call
+                )
+            )
             continue
         providers = _changed_providers(before, after)
         if after.name != before.name:
@@ -291,7 +309,9 @@ def _changes(
             level: Level = "breaking" if what == "tool" else "behaviour"
             renamed_call = _example_call(before) if what == "tool" else None
             names = before.name, after.name
-            changes.append(Change(f"{what}_renamed", level, before.name, "", *names, renamed_call, providers))
+            changes.append(
+                Change(f"{what}_renamed", level, before.name, "", *names, renamed_call, providers)
+            )
         changes += _tool_changes(before, after, providers, refuses.get(after.name))
     added = [name for name in new if name not in old and name not in new_names.values()]
     return changes + [Change(f"{what}_added", "compatible", name, "", None, name) for name in added]
@@ -321,19 +341,32 @@ def _tool_changes(
     if json.dumps(before.parameters) != json.dumps(after.parameters):
         steps = differences(before.parameters, after.parameters)
         before_with_names = before._replace(parameters=with_added_names(before.parameters, steps))
-        changes = [_change(step, before_with_names, after, providers, refuses) for step in join_renamings(steps)]
+        changes = [
+            _change(step, before_with_names, after, providers, refuses)
+            for step in join_renamings(steps)
+        ]
         count += len(changes)
         yield from changes
         yield from _joint_change(changes, before_with_names, after, providers, refuses)
     if providers and not count and before.name == after.name:
         yield Change(
-            "sent", "behaviour", name, "", dict(before.fingerprints), dict(after.fingerprints), None, providers
+            "sent",
+            "behaviour",
+            name,
+            "",
+            dict(before.fingerprints),
+            dict(after.fingerprints),
+            None,
+            providers,
         )
 
 
 def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
     """Return the change to coercion rules. If rules were removed, its level is ``unknown``: calls may need them."""
-    rules = [sorted(choose_rules()) if tool.coerce is None else list(tool.coerce) for tool in (before, after)]
+    rules = [
+        sorted(choose_rules()) if tool.coerce is None else list(tool.coerce)
+        for tool in (before, after)
+    ]
     level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
 
@@ -342,26 +375,40 @@ _KINDS = {"removed": "parameter_removed", "added": "parameter_added"}
 
 
 def _change(
-    step: Step | Renaming, before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
+    step: Step | Renaming,
+    before: Locked,
+    after: Locked,
+    providers: tuple[str, ...],
+    refuses: Refuses | None,
 ) -> Change:
     if isinstance(step, Renaming):
         verdicts = [_judge(part, before.parameters, after.parameters, refuses) for part in step]
         level, witness = min(verdicts, key=lambda verdict: LEVELS.index(verdict[0]))
-        if level == "compatible":  # the tool accepts the old name as an extra argument, and ignores it
+        if (
+            level == "compatible"
+        ):  # the tool accepts the old name as an extra argument, and ignores it
             level = "behaviour"
         names = step.removed.path.rpartition(".")[2], step.added.path.rpartition(".")[2]
-        return Change("parameter_renamed", level, before.name, step.removed.path, *names, witness, providers)
+        return Change(
+            "parameter_renamed", level, before.name, step.removed.path, *names, witness, providers
+        )
     kind = _KINDS.get(step.keyword, step.keyword)
     if kind == "default" and (step.is_new or step.is_gone):
         kind = "default_added" if step.is_new else "default_removed"
     if step.alone is None or step.keyword in _WORDS:
-        return Change(kind, "behaviour", before.name, step.path, step.before, step.after, None, providers)
+        return Change(
+            kind, "behaviour", before.name, step.path, step.before, step.after, None, providers
+        )
     level, witness = _judge(step, before.parameters, after.parameters, refuses)
     return Change(kind, level, before.name, step.path, step.before, step.after, witness, providers)
 
 
 def _joint_change(
-    changes: list[Change], before: Locked, after: Locked, providers: tuple[str, ...], refuses: Refuses | None
+    changes: list[Change],
+    before: Locked,
+    after: Locked,
+    providers: tuple[str, ...],
+    refuses: Refuses | None,
 ) -> Iterator[Change]:
     """Yield a change to the whole schema if the differences together break calls, but no single difference does."""
     levels = {change.level for change in changes if change.kind not in _WORDS}
@@ -373,13 +420,20 @@ def _joint_change(
         yield Change("schema", level, before.name, "", old, new, witness, providers)
 
 
-def _judge(step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> tuple[Level, JsonObject | None]:
+def _judge(
+    step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None
+) -> tuple[Level, JsonObject | None]:
     """Return the level of a difference, and a call that the old schema admits but this difference alone breaks."""
     if step.unnamed is not None:
         return "compatible", None
     try:
         return _Trial(step, old, new, refuses).judged()
-    except (OverflowError, RecursionError, re.error, SchemaError):  # a schema that no validator can use
+    except (
+        OverflowError,
+        RecursionError,
+        re.error,
+        SchemaError,
+    ):  # a schema that no validator can use
         return "unknown", None
 
 
@@ -393,7 +447,9 @@ class _Trial:
     # a refusal elsewhere has another cause. The difference is breaking only if the old tool certainly accepted
     # the call. If a format makes that doubtful, the level is unknown.
 
-    def __init__(self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None) -> None:
+    def __init__(
+        self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None
+    ) -> None:
         self._step = step
         self._old, self._alone, self._new = old, step.alone or {}, new
         self._marked, self._marked_alone = mark_decimals(self._old), mark_decimals(self._alone)
@@ -404,7 +460,9 @@ class _Trial:
 
     def judged(self) -> tuple[Level, JsonObject | None]:
         """Return the level of the difference, and a call that demonstrates the level."""
-        if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(self._marked_alone, self._marked):
+        if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(
+            self._marked_alone, self._marked
+        ):
             # A type may refuse more than its schema does. If the tool is available, send it candidate calls.
             return (
                 self._try_calls_despite_proof()
@@ -429,13 +487,18 @@ class _Trial:
         return self._compile(schema, "checked")(value) and self._compile(schema, "open")(value)
 
     def _try_calls_despite_proof(self) -> tuple[Level, JsonObject | None]:
-        was_accepted, is_admitted = compile_admission(self._marked, "certain"), compile_admission(self._new)
+        was_accepted, is_admitted = (
+            compile_admission(self._marked, "certain"),
+            compile_admission(self._new),
+        )
         for value in islice(_accepted_arguments(self._old, self._alone), _MOST_ASKED):
             # If the new schema refuses the value, another difference causes the refusal.
             if (
                 was_accepted(value)
                 and is_admitted(value)
-                and any(is_about(path, self._step.path, is_below=True) for path in self._paths_of(value))
+                and any(
+                    is_about(path, self._step.path, is_below=True) for path in self._paths_of(value)
+                )
             ):
                 return "unknown", value
         return "compatible", None
@@ -449,13 +512,17 @@ class _Trial:
             compile_admission(self._marked, "checked"),
             compile_admission(self._marked_alone, "checked"),
         )
-        may_check_more = self._is_live and any(word in str(mark_decimals(self._step.after)) for word in _UNSAID)
+        may_check_more = self._is_live and any(
+            word in str(mark_decimals(self._step.after)) for word in _UNSAID
+        )
         verdict: tuple[Level, JsonObject | None] = "unknown", None
         is_doubtful = False
         accepted: list[JsonObject] = []
         for value in _accepted_arguments(self._old, self._alone):
             # Formats count only if the value matches the formats in the old schema, as not every tool checks formats.
-            is_refused = not (admits_alone if self._is_live and admits_old(value) else admits_without_formats)(value)
+            is_refused = not (
+                admits_alone if self._is_live and admits_old(value) else admits_without_formats
+            )(value)
             if not (is_refused or may_check_more):
                 continue
             paths = self._paths_of(value)
@@ -475,13 +542,17 @@ class _Trial:
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
         """Return whether a proof with looser format checks succeeds, and the tool accepted all constants in it."""
-        if not Proof(self._alone, self._old, self._record_and_admit).includes(self._alone, self._old):
+        if not Proof(self._alone, self._old, self._record_and_admit).includes(
+            self._alone, self._old
+        ):
             return False
         return all(any(_contains(call, value) for call in accepted) for value in self._listed)
 
 
 def _contains(whole: Any, part: Any) -> bool:
-    children = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    children = (
+        whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    )
     return is_same_json(whole, part) or any(_contains(item, part) for item in children)
 
 
@@ -490,7 +561,10 @@ def _accepted_arguments(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObje
     admits = compile_admission(old)
     seen_texts: set[str] = set()
     budget = Tries()
-    candidate_iterators = (candidates(old, alone, old, alone, random.Random(seed), budget) for seed in range(_SEEDS))  # noqa: S311 - no secret
+    candidate_iterators = (
+        candidates(old, alone, old, alone, random.Random(seed), budget)  # noqa: S311 - no secret
+        for seed in range(_SEEDS)
+    )
     with contextlib.suppress(SpentError):
         for value in islice(itertools.chain.from_iterable(candidate_iterators), _MOST_TRIED):
             text = json.dumps(value)
@@ -507,7 +581,9 @@ def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
     steps, place_steps = _steps(path), _steps(place)
     if is_below and len(steps) < len(place_steps):
         return False
-    return all(place_step in (step, "{}") for step, place_step in zip(steps, place_steps, strict=False))
+    return all(
+        place_step in (step, "{}") for step, place_step in zip(steps, place_steps, strict=False)
+    )
 
 
 def _steps(path: str) -> list[str]:

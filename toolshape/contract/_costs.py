@@ -5,10 +5,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._bound import Bound
-from toolshape._calls import JsonObject, shorten
-from toolshape._errors import UsageError
-from toolshape._wire.provider import Provider
+from toolshape._bound.bound import Bound
+from toolshape._families.wire.provider import Provider
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
+from toolshape._records.shown import shorten
 
 Count: TypeAlias = Callable[[JsonObject], int]
 """A function that takes a request's keyword arguments, without messages, and returns the number of input tokens."""
@@ -54,12 +55,16 @@ class RequestCost(NamedTuple):
         lines.append(f"{'all':<{width}}  {total:>6}  {self.characters:>10}   100%")
         parts = {part: sum(cost.parts[part] for cost in self.costs) for part in _PARTS}
         shares = [f"{part} {count / self.characters:.0%}" for part, count in parts.items() if count]
-        return "\n".join([*lines, *([f"characters by part: {', '.join(shares)}"] if shares else [])])
+        return "\n".join(
+            [*lines, *([f"characters by part: {', '.join(shares)}"] if shares else [])]
+        )
 
     def to_json(self) -> str:
         """Return the costs as JSON: an object with ``tokens``, ``characters`` and ``costs`` by tool."""
         costs = [{**cost._asdict(), "parts": dict(cost.parts)} for cost in self.costs]
-        return json.dumps({"tokens": self.tokens, "characters": self.characters, "costs": costs}, indent=2)
+        return json.dumps(
+            {"tokens": self.tokens, "characters": self.characters, "costs": costs}, indent=2
+        )
 
 
 def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
@@ -89,7 +94,11 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
         tokens = {name: with_all - count_tokens(_request_without(bound, name)) for name in names}
     costs = tuple(
         ToolCost(
-            name, tokens.get(name), sizes[name], sizes[name] / total_size if total_size else 0.0, _parts(entries[name])
+            name,
+            tokens.get(name),
+            sizes[name],
+            sizes[name] / total_size if total_size else 0.0,
+            _parts(entries[name]),
         )
         for name in names
     )
@@ -109,17 +118,21 @@ def _token_counter(count: Any, model: str, provider: Provider) -> Count:
     """
     messages = [{"role": "user", "content": _QUESTION}]
     count_with_anthropic: Any = getattr(getattr(count, "messages", None), "count_tokens", None)
-    count_with_openai: Any = getattr(getattr(getattr(count, "responses", None), "input_tokens", None), "count", None)
+    count_with_openai: Any = getattr(
+        getattr(getattr(count, "responses", None), "input_tokens", None), "count", None
+    )
     if count_with_anthropic is not None:
         _require(provider, "anthropic", "anthropic")
-        return lambda request: _tokens(count_with_anthropic(model=model, messages=messages, **request), "input_tokens")
+        return lambda request: _tokens(
+            count_with_anthropic(model=model, messages=messages, **request), "input_tokens"
+        )
     if count_with_openai is not None:
         _require(provider, "openai-responses", "openai-responses")
-        return lambda request: _tokens(count_with_openai(model=model, input=_QUESTION, **request), "input_tokens")
-    if not callable(count):
-        message = (
-            "count= must be a client from OpenAI's or Anthropic's SDK, or a function that takes a request as a dict"
+        return lambda request: _tokens(
+            count_with_openai(model=model, input=_QUESTION, **request), "input_tokens"
         )
+    if not callable(count):
+        message = "count= must be a client from OpenAI's or Anthropic's SDK, or a function that takes a request as a dict"
         raise UsageError(f"{message}, not {type(count).__name__}")
     counter: Any = count
     return lambda request: _tokens(counter(request), None)
@@ -176,7 +189,9 @@ def _named_node(node: Any) -> JsonObject | None:
     if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
         return node
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return next((named_node for child in children if (named_node := _named_node(child)) is not None), None)
+    return next(
+        (named_node for child in children if (named_node := _named_node(child)) is not None), None
+    )
 
 
 def sent_schema(entry: Any) -> Any:
@@ -185,7 +200,9 @@ def sent_schema(entry: Any) -> Any:
     schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), None)
     if isinstance(schema, str):  # xAI's gRPC takes a string
         return json.loads(schema)
-    return schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema  # Bedrock wraps it
+    return (
+        schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema
+    )  # Bedrock wraps it
 
 
 def _description_size(node: Any, *, is_names: bool = False) -> int:
@@ -199,5 +216,7 @@ def _description_size(node: Any, *, is_names: bool = False) -> int:
         if key == "description" and isinstance(value, str) and not is_names:
             count += len(value)
         else:
-            count += _description_size(value, is_names=key in ("properties", "$defs") and not is_names)
+            count += _description_size(
+                value, is_names=key in ("properties", "$defs") and not is_names
+            )
     return count

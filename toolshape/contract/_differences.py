@@ -4,22 +4,24 @@ import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._calls import JsonObject, JsonSchema
-from toolshape._identity import canonical_json
+from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.identity import canonical_json
+from toolshape._schema.keywords import UNIONS, keywords
 from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import ANNOTATIONS, BY_NAME, is_same_json
 
 _NEW = "new:"
 _SAID = ("description", "title", "default", "examples", "deprecated")
-_ONE_BELOW = frozenset(
-    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
-     "unevaluatedItems", "unevaluatedProperties"}
-)  # fmt: skip
-_NAMED_BELOW = ("dependentSchemas", "patternProperties")
-_MANY_BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")
+_ONE_BELOW = frozenset(keywords("applies", "constrains", "content", holds="schema"))
+_NAMED_BELOW = tuple(
+    name for name in keywords("applies", "constrains", holds="by name") if name != "properties"
+)
+_MANY_BELOW = keywords("applies", holds="schemas")
 _BELOW = _ONE_BELOW | {*_MANY_BELOW, *_NAMED_BELOW, "properties", "required"}
-_VALUES = frozenset({"const", "default", "enum", "examples", "required"})
-_APPLIED = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"})
+_VALUES = frozenset(keywords("asserts", "annotates", holds="value", draft="any"))
+_APPLIED = frozenset(
+    {"$ref", "patternProperties", *UNIONS, *keywords("constrains", at="place")} - {"then", "else"}
+)
 """Keywords that may constrain a property that ``properties`` does not list."""
 _MOST_VISITED, _MOST_CHANGED = 2_000, 200
 Place: TypeAlias = tuple[str | int, ...]
@@ -102,17 +104,22 @@ class _Walk:
             alone = {**before, "required": after.get("required", [])}
             yield self._make_step(path, "required", *values, place, alone, is_old=True)
         if any(
-            not self._is_same(before, after, key) and not (key in _BELOW and _is_compared_below(before, after, key))
+            not self._is_same(before, after, key)
+            and not (key in _BELOW and _is_compared_below(before, after, key))
             for key in {*before, *after} - ANNOTATIONS
         ):
             yield self._keyword_difference(before, after, place, path)
 
-    def _subschema_differences(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
+    def _subschema_differences(
+        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+    ) -> Iterator[Step]:
         """Yield the differences in the subschemas that both nodes have at the same place."""
         for key in _ONE_BELOW & before.keys() & after.keys():
             if isinstance(before[key], dict) and isinstance(after[key], dict):
                 mark = {"items": "[]", "additionalProperties": "{}"}.get(key, f" ({key})")
-                yield from self._inner_differences(before[key], after[key], (*place, key), f"{path}{mark}")
+                yield from self._inner_differences(
+                    before[key], after[key], (*place, key), f"{path}{mark}"
+                )
         for key in _NAMED_BELOW:
             for name in before[key] if _has_same_names(before, after, key) else ():
                 mark = "{}" if key == "patternProperties" else f" ({key})"
@@ -130,56 +137,116 @@ class _Walk:
         if not is_same_json(old, new) or _has_reference(old):
             yield from self.of(old, new, place, path)
 
-    def _keyword_difference(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Step:
+    def _keyword_difference(
+        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+    ) -> Step:
         """Combine the differences in the node's own keywords into one difference."""
-        changed = [key for key in sorted({*before, *after} - ANNOTATIONS) if not self._is_same(before, after, key)]
+        changed = [
+            key
+            for key in sorted({*before, *after} - ANNOTATIONS)
+            if not self._is_same(before, after, key)
+        ]
         if not _is_same_value(before.get("type"), after.get("type")):
             kinds = before.get("type"), after.get("type")
-            type_values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
+            type_values = [
+                {key: node[key] for key in changed if key in node} for node in (before, after)
+            ]
             values = list(kinds) if changed == ["type"] else type_values
             return self._make_step(path, "type", values[0], values[1], place, after)
-        changed = [key for key in changed if key not in _BELOW or not _is_compared_below(before, after, key)]
+        changed = [
+            key
+            for key in changed
+            if key not in _BELOW or not _is_compared_below(before, after, key)
+        ]
         alone = {key: value for key, value in before.items() if key not in changed}
         alone |= {key: self._rename_references(after[key]) for key in changed if key in after}
-        keyword = changed[0] if len(changed) == 1 else "enum" if set(changed) == {"const", "enum"} else "schema"
+        keyword = (
+            changed[0]
+            if len(changed) == 1
+            else "enum"
+            if set(changed) == {"const", "enum"}
+            else "schema"
+        )
         values = [before.get(keyword), after.get(keyword)]
         if len(changed) > 1:
-            values = [{key: node[key] for key in changed if key in node} for node in (before, after)]
+            values = [
+                {key: node[key] for key in changed if key in node} for node in (before, after)
+            ]
         return self._make_step(path, keyword, values[0], values[1], place, alone, is_old=True)
 
-    def _object_differences(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
+    def _object_differences(
+        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+    ) -> Iterator[Step]:
         old, new = before.get("properties", {}), after.get("properties", {})
-        required_before, required_after = list(before.get("required", ())), list(after.get("required", ()))
+        required_before, required_after = (
+            list(before.get("required", ())),
+            list(after.get("required", ())),
+        )
         for name in old:
             if name in new:
                 yield from self._inner_differences(
                     old[name], new[name], (*place, "properties", name), _join_path(path, name)
                 )
         for name in (key for key in old if key not in new):
-            without_property = {**before, "properties": {key: node for key, node in old.items() if key != name}}
+            without_property = {
+                **before,
+                "properties": {key: node for key, node in old.items() if key != name},
+            }
             without_property["required"] = [key for key in required_before if key != name]
             without_property.pop("additionalProperties", None)
-            if "additionalProperties" in after:  # it now governs the removed name, and no other difference tests this
-                without_property["additionalProperties"] = self._rename_references(after["additionalProperties"])
+            if (
+                "additionalProperties" in after
+            ):  # it now governs the removed name, and no other difference tests this
+                without_property["additionalProperties"] = self._rename_references(
+                    after["additionalProperties"]
+                )
             yield self._make_step(
-                _join_path(path, name), "removed", old[name], None, place, without_property, is_old=True
+                _join_path(path, name),
+                "removed",
+                old[name],
+                None,
+                place,
+                without_property,
+                is_old=True,
             )
         for name in (key for key in new if key not in old):
-            with_property = {**before, "properties": {**old, name: self._rename_references(new[name])}}
-            with_property["required"] = [*required_before, name] if name in required_after else required_before
-            step = self._make_step(_join_path(path, name), "added", None, new[name], place, with_property, is_old=True)
-            yield step._replace(unnamed=name) if name not in required_after and _is_open(before, place) else step
+            with_property = {
+                **before,
+                "properties": {**old, name: self._rename_references(new[name])},
+            }
+            with_property["required"] = (
+                [*required_before, name] if name in required_after else required_before
+            )
+            step = self._make_step(
+                _join_path(path, name), "added", None, new[name], place, with_property, is_old=True
+            )
+            yield (
+                step._replace(unnamed=name)
+                if name not in required_after and _is_open(before, place)
+                else step
+            )
         for name in dict.fromkeys([*required_before, *required_after]):
             was_required, is_required = name in required_before, name in required_after
             if was_required != is_required and (name in old) == (name in new):
-                required = [*(key for key in required_before if key != name), *([name] if is_required else [])]
+                required = [
+                    *(key for key in required_before if key != name),
+                    *([name] if is_required else []),
+                ]
                 alone = {**before, "required": required}
                 yield self._make_step(
-                    _join_path(path, name), "required", was_required, is_required, place, alone, is_old=True
+                    _join_path(path, name),
+                    "required",
+                    was_required,
+                    is_required,
+                    place,
+                    alone,
+                    is_old=True,
                 )
         yield from self._other_properties(before, after, place, path)
 
-    def _other_properties(self, before: JsonSchema, after: JsonSchema, place: Place, path: str) -> Iterator[Step]:
+    def _other_properties(
+        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+    ) -> Iterator[Step]:
         old, new = before.get("additionalProperties", True), after.get("additionalProperties", True)
         if not (isinstance(old, dict) and isinstance(new, dict)) and not is_same_json(old, new):
             alone = {**before, "additionalProperties": self._rename_references(new)}
@@ -192,10 +259,20 @@ class _Walk:
         if key in ("required", "enum", "type"):
             return _is_same_value(old, new)
         are_equal = is_same_json(_without_annotations(old, key), _without_annotations(new, key))
-        return are_equal and not (_has_reference(old) and self._old.get("$defs") != self._new.get("$defs"))
+        return are_equal and not (
+            _has_reference(old) and self._old.get("$defs") != self._new.get("$defs")
+        )
 
     def _make_step(
-        self, path: str, keyword: str, before: Any, after: Any, place: Place, node: Any, *, is_old: bool = False
+        self,
+        path: str,
+        keyword: str,
+        before: Any,
+        after: Any,
+        place: Place,
+        node: Any,
+        *,
+        is_old: bool = False,
     ) -> Step:
         alone = self._with_node(place, node if is_old else self._rename_references(node))
         return Step(path, keyword, before, after, alone, place=place)
@@ -215,7 +292,8 @@ class _Walk:
             holder = holder[step]
         holder[steps[-1]] = node
         definitions = {
-            f"{_NEW}{name}": self._rename_references(part) for name, part in self._new.get("$defs", {}).items()
+            f"{_NEW}{name}": self._rename_references(part)
+            for name, part in self._new.get("$defs", {}).items()
         }
         return {**wrapper["root"], "$defs": {**self._old.get("$defs", {}), **definitions}}
 
@@ -239,7 +317,10 @@ def _is_open(node: JsonSchema, place: Place) -> bool:
     An object without properties holds data, so it does not count as open. The arguments object is an exception: it may
     be open without properties.
     """
-    is_free = is_same_json(node.get("additionalProperties", True), True) or node["additionalProperties"] == {}
+    is_free = (
+        is_same_json(node.get("additionalProperties", True), True)
+        or node["additionalProperties"] == {}
+    )
     constrains = bool(_APPLIED & node.keys()) or "allOf" in place
     return is_free and not constrains and (bool(node.get("properties")) or not place)
 
@@ -264,7 +345,10 @@ def with_added_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
         for key in step.place:
             node, alone_node = _target(node, schema)[key], alone_node[key]
         node = _target(node, schema)
-        node["properties"] = {**node.get("properties", {}), step.unnamed: alone_node["properties"][step.unnamed]}
+        node["properties"] = {
+            **node.get("properties", {}),
+            step.unnamed: alone_node["properties"][step.unnamed],
+        }
     return schema
 
 
@@ -296,7 +380,9 @@ def _resolve(node: Any, root: JsonSchema) -> Any:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not isinstance(target, dict):
             return siblings
-        if target.keys() & siblings.keys() - ANNOTATIONS:  # they share a keyword, and both of its values apply
+        if (
+            target.keys() & siblings.keys() - ANNOTATIONS
+        ):  # they share a keyword, and both of its values apply
             return {**siblings, "allOf": [*siblings.get("allOf", []), {"$ref": reference}]}
         node = {**target, **siblings}
     return node
@@ -314,14 +400,26 @@ def _without_annotations(node: Any, key: str = "") -> Any:
         return {name: _without_annotations(value) for name, value in node.items()}
     if key == "discriminator":
         return node.get("propertyName")  # the mapping follows from the branches
-    return {name: _without_annotations(value, name) for name, value in node.items() if name not in ANNOTATIONS}
+    return {
+        name: _without_annotations(value, name)
+        for name, value in node.items()
+        if name not in ANNOTATIONS
+    }
 
 
 def _word_differences(before: JsonSchema, after: JsonSchema, path: str) -> Iterator[Step]:
     """Yield the differences in the words that a model reads, and in the order of the properties."""
     for key in _SAID:
         if (key in before) != (key in after) or not is_same_json(before.get(key), after.get(key)):
-            yield Step(path, key, before.get(key), after.get(key), None, key not in before, key not in after)
+            yield Step(
+                path,
+                key,
+                before.get(key),
+                after.get(key),
+                None,
+                key not in before,
+                key not in after,
+            )
     old, new = list(before.get("properties", {})), list(after.get("properties", {}))
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield Step(path, "order", old, new, None)

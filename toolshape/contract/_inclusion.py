@@ -9,38 +9,31 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from toolshape._calls import JsonSchema
-from toolshape._identity import canonical_json
+from toolshape._records.calls import JsonSchema
+from toolshape._records.identity import canonical_json
+from toolshape._schema import keywords as keyword_table
+from toolshape._schema.keywords import UNIONS, keywords
 from toolshape._schema.references import at_pointer
 from toolshape._schema.union_branches import are_disjoint
 
 Admits: TypeAlias = Callable[[Any, Any], bool]
 """A function that takes a schema and a value, and returns whether the schema admits the value."""
-ANNOTATIONS = frozenset(
-    {"$comment", "$defs", "$id", "$schema", "default", "definitions", "deprecated", "description", "examples", "readOnly",
-     "title", "writeOnly"}
-)  # fmt: skip
+ANNOTATIONS = frozenset(keywords("annotates", "identifies", "defines", draft="any")) | {"example"}
 """Keywords that do not constrain values."""
 _DEEPEST = 60
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
-_APPLY: Mapping[str, frozenset[str]] = {
-    "string": frozenset({"minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType", "contentSchema"}),
-    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"}),
-    "array": frozenset(
-        {"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"}
-    ),
-    "object": frozenset(
-        {"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
-         "maxProperties", "dependentRequired", "dependentSchemas"}
-    ),
-}  # fmt: skip
-_OF_ANY = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const", "discriminator", "enum", "type"})
-_KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
-_VALUES = frozenset({"const", "default", "enum", "examples"})
-BY_NAME = frozenset({"$defs", "dependentRequired", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords that map names to schemas or other values. The author of the schema chooses these names."""
 _OF_THE_WHOLE = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 """Keywords whose meaning depends on the other keywords of the same schema."""
+_APPLY: Mapping[str, frozenset[str]] = {
+    kind: frozenset(keywords("applies", "constrains", "asserts", "content", kind=kind))
+    - _OF_THE_WHOLE
+    for kind in ("string", "number", "array", "object")
+}
+_OF_ANY = frozenset({"$ref", "discriminator", *UNIONS, *keywords("asserts", kind="")})
+_KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
+_VALUES = frozenset(keywords("asserts", "annotates", holds="value", draft="any"))
+BY_NAME = keyword_table.BY_NAME | {"dependentRequired"}
+"""Keywords that map names to schemas or other values. The author of the schema chooses these names."""
 FREE_FORMATS = frozenset({"binary", "password", "path"})
 """Formats that pydantic writes for types that accept every string (2.14.3, tested with values, 2026-11-23)."""
 DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
@@ -70,9 +63,15 @@ class Proof:
             return False
         if wide is True or wide == {} or narrow is False:
             return True
-        if not (isinstance(wide, dict) and isinstance(narrow, (dict, bool))) or self._depth > _DEEPEST:
+        if (
+            not (isinstance(wide, dict) and isinstance(narrow, (dict, bool)))
+            or self._depth > _DEEPEST
+        ):
             return False
-        wide, narrow = _without_annotations(wide), _without_annotations(narrow if isinstance(narrow, dict) else {})
+        wide, narrow = (
+            _without_annotations(wide),
+            _without_annotations(narrow if isinstance(narrow, dict) else {}),
+        )
         if _OF_THE_WHOLE & wide.keys():
             return "$ref" not in str(wide) and is_same_json(wide, narrow)
         pair = str(wide.get("$ref", "")), str(narrow.get("$ref", ""))
@@ -89,16 +88,24 @@ class Proof:
 
     def _follow_references(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         if "$ref" in wide:
-            return self._includes_all(wide, [at_pointer(self._wide_root, wide["$ref"])], "$ref", narrow)
+            return self._includes_all(
+                wide, [at_pointer(self._wide_root, wide["$ref"])], "$ref", narrow
+            )
         if "$ref" in narrow:
-            return self._includes_intersection(wide, narrow, "$ref", [at_pointer(self._narrow_root, narrow["$ref"])])
+            return self._includes_intersection(
+                wide, narrow, "$ref", [at_pointer(self._narrow_root, narrow["$ref"])]
+            )
         return self._includes_values(wide, narrow)
 
-    def _includes_all(self, wide: JsonSchema, parts: list[Any], keyword: str, narrow: JsonSchema) -> bool:
+    def _includes_all(
+        self, wide: JsonSchema, parts: list[Any], keyword: str, narrow: JsonSchema
+    ) -> bool:
         other_keywords = {key: value for key, value in wide.items() if key != keyword}
         return all(self.includes(part, narrow) for part in (other_keywords, *parts))
 
-    def _includes_intersection(self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]) -> bool:
+    def _includes_intersection(
+        self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]
+    ) -> bool:
         """Return whether ``wide`` includes the intersection of the parts. It is enough that it includes one part."""
         other_keywords = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (other_keywords, *parts)):
@@ -116,12 +123,17 @@ class Proof:
             if "$ref" not in str(wide) and is_same_json(wide, narrow):
                 return True
             wide_with_definitions = (
-                {**wide, "$defs": self._wide_root.get("$defs", {})} if isinstance(self._wide_root, dict) else wide
+                {**wide, "$defs": self._wide_root.get("$defs", {})}
+                if isinstance(self._wide_root, dict)
+                else wide
             )
             return all(self._admits(wide_with_definitions, value) for value in admitted_values)
         for keyword in ("anyOf", "oneOf"):
             if keyword in narrow:
-                return all(self._includes_intersection(wide, narrow, keyword, [branch]) for branch in narrow[keyword])
+                return all(
+                    self._includes_intersection(wide, narrow, keyword, [branch])
+                    for branch in narrow[keyword]
+                )
         if "allOf" in narrow:
             return self._includes_intersection(wide, narrow, "allOf", narrow["allOf"])
         if "allOf" in wide:
@@ -141,22 +153,34 @@ class Proof:
         branches = wide[keyword]
         for index, branch in enumerate(branches):
             if self.includes(branch, narrow) and self.includes(other_keywords, narrow):
-                is_tagged = _tag(wide) is not None  # the tag selects the branch, so no other branch can match
+                is_tagged = (
+                    _tag(wide) is not None
+                )  # the tag selects the branch, so no other branch can match
                 other_branches = (
-                    [*branches[:index], *branches[index + 1 :]] if keyword == "oneOf" and not is_tagged else []
+                    [*branches[:index], *branches[index + 1 :]]
+                    if keyword == "oneOf" and not is_tagged
+                    else []
                 )
                 if all(
-                    are_disjoint(self._resolve_reference(other), narrow, lambda node: node) for other in other_branches
+                    are_disjoint(self._resolve_reference(other), narrow, lambda node: node)
+                    for other in other_branches
                 ):
                     return True
         return False
 
     def _resolve_reference(self, node: Any) -> Any:
-        return at_pointer(self._wide_root, node["$ref"]) if isinstance(node, dict) and "$ref" in node else node
+        return (
+            at_pointer(self._wide_root, node["$ref"])
+            if isinstance(node, dict) and "$ref" in node
+            else node
+        )
 
     def _includes_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         family = "number" if kind == "integer" else kind
-        has_tag = _tag(wide) in (None, _tag(narrow))  # if ``narrow`` lacks this tag, calls may omit its property
+        has_tag = _tag(wide) in (
+            None,
+            _tag(narrow),
+        )  # if ``narrow`` lacks this tag, calls may omit its property
         if not (has_tag and _has_same_keywords(wide, narrow, tuple(wide.keys() - _KNOWN))):
             return False
         match family:
@@ -173,7 +197,10 @@ class Proof:
 
     def _includes_array(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         most = narrow.get("maxItems", math.inf)
-        if wide.get("minItems", 0) > narrow.get("minItems", 0) or wide.get("maxItems", math.inf) < most:
+        if (
+            wide.get("minItems", 0) > narrow.get("minItems", 0)
+            or wide.get("maxItems", math.inf) < most
+        ):
             return False
         if wide.get("uniqueItems") and not narrow.get("uniqueItems"):
             return False
@@ -185,15 +212,22 @@ class Proof:
         for index in range(max(len(wide_prefix), len(narrow_prefix))):
             if index >= most:
                 break
-            if not self.includes(_item_schema(wide_prefix, index, wide), _item_schema(narrow_prefix, index, narrow)):
+            if not self.includes(
+                _item_schema(wide_prefix, index, wide), _item_schema(narrow_prefix, index, narrow)
+            ):
                 return False
-        return most <= len(narrow_prefix) or self.includes(wide.get("items", True), narrow.get("items", True))
+        return most <= len(narrow_prefix) or self.includes(
+            wide.get("items", True), narrow.get("items", True)
+        )
 
     def _includes_object(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         required = set(narrow.get("required", ()))
         if not set(wide.get("required", ())) <= required:
             return False
-        least, most = max(narrow.get("minProperties", 0), len(required)), narrow.get("maxProperties", math.inf)
+        least, most = (
+            max(narrow.get("minProperties", 0), len(required)),
+            narrow.get("maxProperties", math.inf),
+        )
         narrow_properties = narrow.get("properties", {})
         if narrow.get("additionalProperties") is False and not narrow.get("patternProperties"):
             most = min(most, len(narrow_properties))
@@ -202,20 +236,33 @@ class Proof:
         exact = ("dependentRequired", "dependentSchemas")
         if not all(is_same_json(wide[key], narrow.get(key, {})) for key in exact if key in wide):
             return False
-        patterns, narrow_patterns = wide.get("patternProperties") or {}, narrow.get("patternProperties") or {}
+        patterns, narrow_patterns = (
+            wide.get("patternProperties") or {},
+            narrow.get("patternProperties") or {},
+        )
         if patterns.keys() != narrow_patterns.keys():
             return False
-        if not all(self.includes(patterns[pattern], narrow_patterns[pattern]) for pattern in patterns):
+        if not all(
+            self.includes(patterns[pattern], narrow_patterns[pattern]) for pattern in patterns
+        ):
             return False
-        return self._includes_names(wide, narrow) and self._includes_fields(wide, narrow, narrow_properties)
+        return self._includes_names(wide, narrow) and self._includes_fields(
+            wide, narrow, narrow_properties
+        )
 
     def _includes_names(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
         if "propertyNames" not in wide:
             return True
         if "propertyNames" in narrow:
             return self.includes(wide["propertyNames"], narrow["propertyNames"])
-        known_names = list(narrow.get("properties", {})) if narrow.get("additionalProperties") is False else None
-        return known_names is not None and self.includes(wide["propertyNames"], {"enum": known_names})
+        known_names = (
+            list(narrow.get("properties", {}))
+            if narrow.get("additionalProperties") is False
+            else None
+        )
+        return known_names is not None and self.includes(
+            wide["propertyNames"], {"enum": known_names}
+        )
 
     def _includes_fields(self, wide: JsonSchema, narrow: JsonSchema, own: JsonSchema) -> bool:
         wide_additional, narrow_additional = (
@@ -263,19 +310,26 @@ def mark_decimals(node: Any, *, is_map: bool = False) -> Any:
     if is_map:
         return {name: mark_decimals(value) for name, value in node.items()}
     schema = {
-        key: value if key in _VALUES else mark_decimals(value, is_map=key in BY_NAME) for key, value in node.items()
+        key: value if key in _VALUES else mark_decimals(value, is_map=key in BY_NAME)
+        for key, value in node.items()
     }
     branches = schema.get("anyOf")
     if isinstance(branches, list):
-        numbers = [branch for branch in branches if isinstance(branch, dict) and branch.get("type") == "number"]
+        numbers = [
+            branch
+            for branch in branches
+            if isinstance(branch, dict) and branch.get("type") == "number"
+        ]
         if numbers:
             text_format = DECIMAL if len(_without_annotations(numbers[0])) == 1 else LIMITED_DECIMAL
             text = {"type": "string", "format": text_format}
             plain_flags = [
-                isinstance(branch, dict) and _without_annotations(branch) == {"type": "string"} for branch in branches
+                isinstance(branch, dict) and _without_annotations(branch) == {"type": "string"}
+                for branch in branches
             ]
             schema["anyOf"] = [
-                text if is_plain else branch for branch, is_plain in zip(branches, plain_flags, strict=True)
+                text if is_plain else branch
+                for branch, is_plain in zip(branches, plain_flags, strict=True)
             ]
     return schema
 
@@ -351,8 +405,15 @@ def _includes_number(wide: JsonSchema, narrow: JsonSchema, *, is_integer: bool) 
     low_wide, high_wide = _range(wide, is_integer=is_integer)
     step = wide.get("multipleOf")
     narrow_step = narrow.get("multipleOf", 1 if is_integer else None)
-    divides = step is None or (bool(step) and narrow_step is not None and _divides(step, narrow_step))
-    return low_wide <= low and high_wide >= high and divides and _has_same_keywords(wide, narrow, ("format",))
+    divides = step is None or (
+        bool(step) and narrow_step is not None and _divides(step, narrow_step)
+    )
+    return (
+        low_wide <= low
+        and high_wide >= high
+        and divides
+        and _has_same_keywords(wide, narrow, ("format",))
+    )
 
 
 def _divides(step: float, number: float) -> bool:
@@ -365,7 +426,9 @@ def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tu
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:
         low = (
-            (math.floor(low[0]) + 1, 0) if low[1] and low[0] != -math.inf else (_round_to_integer(low[0], math.ceil), 0)
+            (math.floor(low[0]) + 1, 0)
+            if low[1] and low[0] != -math.inf
+            else (_round_to_integer(low[0], math.ceil), 0)
         )
         high = (
             (math.ceil(high[0]) - 1, 0)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from toolshape._bound import bound_tools_of
-from toolshape._calls import JsonObject, JsonSchema
-from toolshape._errors import UsageError
+from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.record import NOT_OF_OUTPUTS
+from toolshape._bound.bound import bound_tools_of
+from toolshape._bound.registry import Registry, without_strict
 from toolshape._families import get
-from toolshape._output import Output, record_of_output
-from toolshape._output_record import NOT_OF_OUTPUTS
-from toolshape._registry import Registry, without_strict
-from toolshape._tool import Tool
+from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.errors import UsageError
+from toolshape._tools.tool import Tool
 from toolshape._validation.coercion import choose_rules
 
 try:
@@ -59,7 +59,9 @@ class Contract(NamedTuple):
     outputs: Mapping[str, Locked] = MappingProxyType({})
 
 
-def make_contract(tools: Registry, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()) -> Contract:
+def make_contract(
+    tools: Registry, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()
+) -> Contract:
     """Return the contract of tools and outputs, with fingerprints of the entries that each provider receives.
 
     Args:
@@ -75,7 +77,9 @@ def make_contract(tools: Registry, providers: Iterable[str] = (), outputs: Itera
     fingerprints = {name: _fingerprints(tools, name) for name in names}
     rules = _rules(tools)
     locked = {
-        tool.name: _lock_tool(tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names})
+        tool.name: _lock_tool(
+            tool, rules[tool.name], {name: fingerprints[name][tool.name] for name in names}
+        )
         for tool in tools
     }
     locked_outputs: dict[str, Locked] = {}
@@ -91,7 +95,9 @@ def _lock_output(output: Output[Any], providers: Iterable[str]) -> Locked:
     default_rules = choose_rules() - NOT_OF_OUTPUTS
     rules = None if record.rules == default_rules else tuple(sorted(record.rules))
     fingerprints = {
-        name: _fingerprint(output.bind(get(name)).request()) for name in providers if _has_conversations(name)
+        name: _fingerprint(output.bind(get(name)).request())
+        for name in providers
+        if _has_conversations(name)
     }
     schema = record.spec.schema
     return Locked(output.name, None, output.description, schema, None, (), (), rules, fingerprints)
@@ -121,7 +127,9 @@ def _fingerprints(tools: Registry, provider: str) -> dict[str, str]:
     return {tool.name: bound.subset([tool.name]).fingerprint for tool in tools}
 
 
-def _lock_tool(tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: Mapping[str, str]) -> Locked:
+def _lock_tool(
+    tool: Tool[..., Any], coerce: tuple[str, ...] | None, fingerprints: Mapping[str, str]
+) -> Locked:
     spec = tool.spec
     return Locked(
         spec.name, spec.title, spec.description, spec.parameters, spec.output, tuple(sorted(spec.effects)),
@@ -143,7 +151,11 @@ def dump_lock(contract: Contract) -> str:
 
 def _dump_entries(locked: Mapping[str, Locked]) -> JsonObject:
     return {
-        entry.name: {key: value for key, value in entry._asdict().items() if key != "name" and _is_written(key, value)}
+        entry.name: {
+            key: value
+            for key, value in entry._asdict().items()
+            if key != "name" and _is_written(key, value)
+        }
         for entry in locked.values()
     }
 
@@ -187,24 +199,36 @@ def load_lock(given: Path | str) -> Contract:
     """
     path = Path(given)
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-        version = content.get("version") if isinstance(content, dict) else None
+        content: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+        if not isinstance(content, dict):
+            raise UsageError(f"{path} is not a toolshape lock file (it holds no JSON object)")
+        version = content.get("version")
         if type(version) is int and version != _VERSION:
-            raise UsageError(f"{path} has version {version}, but this toolshape reads version {_VERSION}")
+            raise UsageError(
+                f"{path} has version {version}, but this toolshape reads version {_VERSION}"
+            )
         file = _LockFile.model_validate(content)
         providers = set(file.providers)
-        tools = {name: _read_entry(f"tools.{name}", name, tool, providers) for name, tool in file.tools.items()}
+        tools = {
+            name: _read_entry(f"tools.{name}", name, tool, providers)
+            for name, tool in file.tools.items()
+        }
         answer_providers = set(filter(_has_conversations, providers))
         outputs = {
-            name: _read_entry(f"outputs.{name}", name, given, answer_providers) for name, given in file.outputs.items()
+            name: _read_entry(f"outputs.{name}", name, given, answer_providers)
+            for name, given in file.outputs.items()
         }
         return Contract(tools, tuple(file.providers), outputs)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; create it with toolshape lock") from error
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}; create it with toolshape lock"
+        ) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path} is not a toolshape lock file ({place}: {first['msg']})") from error
+        raise UsageError(
+            f"{path} is not a toolshape lock file ({place}: {first['msg']})"
+        ) from error
     except (ValueError, RecursionError, SchemaError) as error:
         reason = error.message if isinstance(error, SchemaError) else error
         raise UsageError(f"{path} is not a toolshape lock file ({reason})") from error

@@ -7,19 +7,29 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._bound import Bound
-from toolshape._compatibility import RefusedTool, check, check_answer
-from toolshape._errors import ExportError
+from toolshape._answers.output import Output
+from toolshape._bound.bound import Bound
+from toolshape._bound.compatibility import RefusedTool, check, check_answer
+from toolshape._bound.registry import Registry
 from toolshape._families import get
-from toolshape._html import checkboxes, code, escaped, name, page, table, text
-from toolshape._output import Output
-from toolshape._registry import Registry
-from toolshape._report import Entry
-from toolshape._tool import Tool, record_of
+from toolshape._records.errors import ExportError
+from toolshape._records.html import checkboxes, code, escaped, name, page, table, text
+from toolshape._records.report import Entry
+from toolshape._tools.tool import Tool, record_of
 from toolshape.contract._compare import Diff
 from toolshape.contract._costs import ToolCost, request_cost, sent_schema
 
-PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "cohere", "ollama", "mcp")
+PROVIDERS = (
+    "openai",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "mistral",
+    "cohere",
+    "ollama",
+    "mcp",
+)
 """The providers that a page shows by default."""
 _STYLE = """
 :root { --strict: #17692f; --lenient: #4b4b52; --lossy: #6b5200; --refused: #b3261e }
@@ -36,7 +46,10 @@ _WIDTH = 90
 _ELSEWHERE = ("name", "description", "parameters")  # xAI takes the parameters as a string
 _LEGEND = {
     "strict": ("strict", "The provider constrains the model to the schema."),
-    "lenient": ("lenient", "The provider does not constrain the model. toolshape validates the call."),
+    "lenient": (
+        "lenient",
+        "The provider does not constrain the model. toolshape validates the call.",
+    ),
     "lossy": (
         "n differences",
         "In n places, the provider's schema cannot state a rule of the tool. toolshape validates these rules.",
@@ -99,7 +112,9 @@ def render_page(
     groups = [_groups(tool, by_provider) for tool in tools]
     usual_outlines = _usual_outlines(tools, groups)
     output_list = list(outputs)
-    counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not output_list else []
+    counts = (
+        [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not output_list else []
+    )
     counts += [f"{len(output_list)} output{'s' * (len(output_list) != 1)}"] if output_list else []
     body = [
         f"<p>{text(' · '.join([*counts, *about]))}</p>",
@@ -118,7 +133,13 @@ def render_page(
         *(["<h2>Answers</h2>"] if output_list else []),
         *(_render_answer(output, keys) for output in output_list),
     ]
-    return page(title, body, style=_STYLE + _hiding_rules(groups, keys), keys=keys, skip=("sent", "Skip the tables"))
+    return page(
+        title,
+        body,
+        style=_STYLE + _hiding_rules(groups, keys),
+        keys=keys,
+        skip=("sent", "Skip the tables"),
+    )
 
 
 def _render_answer(output: Output[Any], keys: Mapping[str, str]) -> str:
@@ -142,9 +163,11 @@ def _render_request(output: Output[Any], provider: str, key: str) -> str:
     else:
         bound = output.bind(get(provider))
         report = list(bound.report())
-        style = label = "strict" if bound.is_strict else "lenient"
+        style = label = "strict" if bound.is_strict() else "lenient"
         label += ", as a tool" if bound.tool else ""
-        finding_notes = "".join(f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding")
+        finding_notes = "".join(
+            f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding"
+        )
         details = f"{finding_notes}{_render_rewrites(output.schema, bound.schema)}{_losses(report)}"
     head = f'<summary><b class="{key}">{text(provider)}</b> <span class="{style}">{label}</span></summary>'
     return f'<details class="only-{key}">{head}{details}</details>'
@@ -154,7 +177,9 @@ def _bind(tools: Registry, provider: str) -> _At:
     refusals_by_tool: dict[str, list[RefusedTool]] = {}
     for refusal in check(tools, provider):
         refusals_by_tool.setdefault(refusal.tool, []).append(refusal)
-    bound = tools.subset([tool.name for tool in tools if tool.name not in refusals_by_tool]).bind(get(provider))
+    bound = tools.subset([tool.name for tool in tools if tool.name not in refusals_by_tool]).bind(
+        get(provider)
+    )
     report_by_tool: dict[str, list[Entry]] = {}
     for entry in bound.report():
         report_by_tool.setdefault(entry.tool, []).append(entry)
@@ -172,7 +197,9 @@ def _render_changes(changes: Diff | None) -> Iterator[str]:
     rows = []
     for change in changes.changes:
         witness_markup = "" if change.witness is None else code(change.witness)
-        values = "".join(f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after))
+        values = "".join(
+            f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after)
+        )
         row = f'<tr class="{change.level}"><td>{change.level}<td>{name(change.tool)}<td>{code(change.path)}'
         rows.append(f"{row}<td>{text(change.kind.replace('_', ' '))}{values}<td>{witness_markup}")
     if rows:
@@ -184,8 +211,12 @@ def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -
     """Render a legend, and a table with the state of each tool for each provider and links to the schemas."""
     rows, used_styles = [], set()
     for number, tool in enumerate(tools):
-        row = f'<tr data-entry="t{number}"><th scope="row"><a href="#t{number}">{name(tool.name)}</a>'
-        row += f"<td>{text(', '.join(sorted(tool.effects)) or 'none declared')}<td>{_approval(tool)}"
+        row = (
+            f'<tr data-entry="t{number}"><th scope="row"><a href="#t{number}">{name(tool.name)}</a>'
+        )
+        row += (
+            f"<td>{text(', '.join(sorted(tool.effects)) or 'none declared')}<td>{_approval(tool)}"
+        )
         for provider, at_provider in at.items():
             state = _state(tool, at_provider)
             used_styles.add(state.style)
@@ -198,12 +229,23 @@ def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -
     )
     yield f'<dl class="legend">{"".join(legend)}</dl>'
     columns = [f'<th class="{keys[provider]}">{name(provider)}' for provider in at]
-    yield table("Tools by provider", ["<th>tool", "<th>effects", "<th>approval", *columns], rows, key="pairs")
+    yield table(
+        "Tools by provider",
+        ["<th>tool", "<th>effects", "<th>approval", *columns],
+        rows,
+        key="pairs",
+    )
 
 
 def _approval(tool: Tool[..., Any]) -> str:
     approve = record_of(tool).options.approve
-    return "for every call" if approve is True else "decided for each call" if approve else "not needed"
+    return (
+        "for every call"
+        if approve is True
+        else "decided for each call"
+        if approve
+        else "not needed"
+    )
 
 
 def _state(tool: Tool[..., Any], at: _At) -> _State:
@@ -215,7 +257,9 @@ def _state(tool: Tool[..., Any], at: _At) -> _State:
     if at.bound.is_strict(tool.name):
         return _State("lossy" if count else "strict", f"strict{differences}")
     reasons = tuple(
-        f"{entry.path}: {entry.note}" if entry.path else entry.note for entry in entries if entry.rule == "not_strict"
+        f"{entry.path}: {entry.note}" if entry.path else entry.note
+        for entry in entries
+        if entry.rule == "not_strict"
     )
     if at.bound.provider.schema.strict is None:
         reasons = ("the provider has no strict form",)
@@ -235,7 +279,9 @@ def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
             exported = at_provider.bound.subset([tool.name]).export()
             entry = exported[0] if exported else {}
             losses = _losses(at_provider.report.get(tool.name, []))
-            markup = _reasons(state) + losses + _render_rewrites(tool.input_schema, sent_schema(entry))
+            markup = (
+                _reasons(state) + losses + _render_rewrites(tool.input_schema, sent_schema(entry))
+            )
         groups.setdefault((state.label, markup), []).append((provider, entry))
     return [_Group(markup, tuple(group_sent)) for (_, markup), group_sent in groups.items()]
 
@@ -243,11 +289,14 @@ def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
 def _hiding_rules(groups: Iterable[list[_Group]], keys: Mapping[str, str]) -> str:
     """Return the CSS rules that hide a group when the boxes of all its providers are unchecked."""
     key_groups = {
-        tuple(keys[provider] for provider, _ in group.sent) for tool_groups in groups for group in tool_groups
+        tuple(keys[provider] for provider, _ in group.sent)
+        for tool_groups in groups
+        for group in tool_groups
     }
     key_groups |= {(key,) for key in keys.values()}  # the blocks of outputs, each for one provider
     rules = (
-        "".join(f":has(#{key}:not(:checked))" for key in group_keys) + f" .only-{'-'.join(group_keys)}"
+        "".join(f":has(#{key}:not(:checked))" for key in group_keys)
+        + f" .only-{'-'.join(group_keys)}"
         for group_keys in sorted(key_groups)
     )
     return " ".join(f"body{rule} {{ display: none }}" for rule in rules)
@@ -266,7 +315,10 @@ def _render_tool(
     if tool.effects or approval != "not needed":
         effects = ", ".join(sorted(tool.effects)) or "none declared"
         blocks.append(f"<p>effects: {text(effects)}; approval: {approval}</p>")
-    findings = "".join(f"<li>{text(finding.path or 'the tool')}: {text(finding.message)}" for finding in tool.findings)
+    findings = "".join(
+        f"<li>{text(finding.path or 'the tool')}: {text(finding.message)}"
+        for finding in tool.findings
+    )
     blocks.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
     blocks.append(
         f"<details><summary>The tool's own schema</summary>{_schema(map(escaped, _lines(tool.input_schema)))}</details>"
@@ -283,7 +335,9 @@ def _render_group(
     """Render the block of a group: its providers, the state of the tool, and the schema that they receive."""
     state = _state(tool, at[group.sent[0][0]])
     group_keys = [keys[provider] for provider, _ in group.sent]
-    names = " ".join(f'<b class="{keys[provider]}">{text(provider)}</b>' for provider, _ in group.sent)
+    names = " ".join(
+        f'<b class="{keys[provider]}">{text(provider)}</b>' for provider, _ in group.sent
+    )
     targets = "".join(f'<span id="{place}-{key}"></span>' for key in group_keys)
     head = f'<summary>{names} <span class="{state.style}">{state.label}</span></summary>'
     content = f"{head}{targets}{group.inner}"
@@ -302,14 +356,20 @@ def _render_entries(
             sizes.append(f"{provider} {cost.characters} ({cost.share:.0%} of all tools)")
         if (outline := _outline(tool, entry)) != usual[provider]:
             unusual.append(f"<p>{text(provider)}: {code(outline)}</p>")
-    return f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(unusual)}" if sizes else "".join(unusual)
+    return (
+        f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(unusual)}"
+        if sizes
+        else "".join(unusual)
+    )
 
 
 def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
     """Map each provider to the most frequent outline of its entries."""
     outlines: dict[str, Counter[str]] = {}
     for tool, tool_groups in zip(tools, groups, strict=True):
-        for provider, entry in (provider_entry for group in tool_groups for provider_entry in group.sent):
+        for provider, entry in (
+            provider_entry for group in tool_groups for provider_entry in group.sent
+        ):
             if entry is not None:
                 outlines.setdefault(provider, Counter())[_outline(tool, entry)] += 1
     return {provider: counts.most_common(1)[0][0] for provider, counts in outlines.items()}
@@ -319,7 +379,11 @@ def _outlines(usual: Mapping[str, str]) -> str:
     """Render the usual form of each provider's entries."""
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
     outline_table = table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
-    return f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>" if rows else ""
+    return (
+        f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>"
+        if rows
+        else ""
+    )
 
 
 def _outline(tool: Tool[..., Any], entry: Any) -> str:
@@ -329,17 +393,26 @@ def _outline(tool: Tool[..., Any], entry: Any) -> str:
     def abbreviate(node: Any) -> Any:
         if isinstance(node, dict):
             return {
-                key: "…" if value == schema or key in _ELSEWHERE else abbreviate(value) for key, value in node.items()
+                key: "…" if value == schema or key in _ELSEWHERE else abbreviate(value)
+                for key, value in node.items()
             }
         return [abbreviate(item) for item in node] if isinstance(node, list) else node
 
-    return f"{tool.name}: {entry}" if schema is None else json.dumps(abbreviate(entry), ensure_ascii=False, default=str)
+    return (
+        f"{tool.name}: {entry}"
+        if schema is None
+        else json.dumps(abbreviate(entry), ensure_ascii=False, default=str)
+    )
 
 
 def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
     """Return JSON as lines, with each short object or array on one line."""
     flat = json.dumps(value, ensure_ascii=False, default=str)
-    if not isinstance(value, dict | list) or not value or len(indent) + len(prefix) + len(flat) <= _WIDTH:
+    if (
+        not isinstance(value, dict | list)
+        or not value
+        or len(indent) + len(prefix) + len(flat) <= _WIDTH
+    ):
         return [f"{indent}{prefix}{flat}"]
     pairs = (
         [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
@@ -348,7 +421,9 @@ def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
     )
     first, last = "{}" if isinstance(value, dict) else "[]"
     inner_lines = [_lines(item, indent + " ", key) for key, item in pairs]
-    body = [line for item_lines in inner_lines[:-1] for line in (*item_lines[:-1], f"{item_lines[-1]},")]
+    body = [
+        line for item_lines in inner_lines[:-1] for line in (*item_lines[:-1], f"{item_lines[-1]},")
+    ]
     return [f"{indent}{prefix}{first}", *body, *inner_lines[-1], f"{indent}{last}"]
 
 
@@ -365,7 +440,9 @@ def _render_rewrites(own: Any, sent: Any) -> str:
         return "<p>The schema is sent as it is.</p>"
     before, after = _lines(own), _lines(sent)
     full_block = _schema(map(escaped, after))
-    changed_block = _schema(_mark_lines(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]))
+    changed_block = _schema(
+        _mark_lines(list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:])
+    )
     if len(changed_block) > len(full_block):
         return f"<h3>Schema</h3>{full_block}"
     return f"<h3>Changes to the schema</h3>{changed_block}"
@@ -380,7 +457,9 @@ def _mark_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _reasons(state: _State) -> str:
-    return "".join(f"<p>Not strict: {text(reason.replace('not strict: ', ''))}</p>" for reason in state.reasons)
+    return "".join(
+        f"<p>Not strict: {text(reason.replace('not strict: ', ''))}</p>" for reason in state.reasons
+    )
 
 
 def _refusals(refused: list[RefusedTool]) -> str:

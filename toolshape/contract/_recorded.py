@@ -26,8 +26,12 @@ class BrokenCalls(NamedTuple):
     unreadable: int
 
     def __str__(self) -> str:
-        tool_counts = ", ".join(f"{count} to {tool}" for tool, count in sorted(self.by_tool.items()) if tool)
-        parts = [f"{self.broken} of {self.calls} recorded calls break{f': {tool_counts}' if tool_counts else ''}"]
+        tool_counts = ", ".join(
+            f"{count} to {tool}" for tool, count in sorted(self.by_tool.items()) if tool
+        )
+        parts = [
+            f"{self.broken} of {self.calls} recorded calls break{f': {tool_counts}' if tool_counts else ''}"
+        ]
         parts += [f"{self.not_compared} not compared"] if self.not_compared else []
         parts += [f"{self.unreadable} lines are not trace records"] if self.unreadable else []
         return "; ".join(parts)

@@ -6,13 +6,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from toolshape._calls import JsonObject
-from toolshape._registry import Registry
-from toolshape._tool import Tool
+from toolshape._bound.registry import Registry
+from toolshape._records.calls import JsonObject
+from toolshape._tools.tool import Tool
 from toolshape.contract._compare import Change, Diff, Level
 
-_LEVELS: dict[Level, str] = {"breaking": "error", "unknown": "warning", "behaviour": "note", "compatible": "none"}
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: dict[Level, str] = {
+    "breaking": "error",
+    "unknown": "warning",
+    "behaviour": "note",
+    "compatible": "none",
+}
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 
 
 def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
@@ -30,13 +37,19 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
             "driver": {
                 "name": "toolshape",
                 "rules": [
-                    {"id": rule, "shortDescription": {"text": rule.replace("_", " ").capitalize()}} for rule in rules
+                    {"id": rule, "shortDescription": {"text": rule.replace("_", " ").capitalize()}}
+                    for rule in rules
                 ],
             }
         },
-        "results": [_result(change, tools, lock, rules.index(change.kind)) for change in found.changes],
+        "results": [
+            _result(change, tools, lock, rules.index(change.kind)) for change in found.changes
+        ],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, default=str) + "\n"
+    return (
+        json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, default=str)
+        + "\n"
+    )
 
 
 def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject:
@@ -44,7 +57,12 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
     tool = next((tools[name] for name in current_names if name in tools), None)
     uri, line = (None if tool is None else _source_location(tool)) or (_uri(Path(lock)), 1)
     place = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
-    properties = {"level": change.level, "tool": change.tool, "path": change.path, "witness": change.witness}
+    properties = {
+        "level": change.level,
+        "tool": change.tool,
+        "path": change.path,
+        "witness": change.witness,
+    }
     return {
         "ruleId": change.kind,
         "ruleIndex": rule,
@@ -63,7 +81,9 @@ def _source_location(tool: Tool[..., Any]) -> tuple[str, int] | None:
     if tool.function is None:
         return None
     function: Any = inspect.unwrap(getattr(tool.function, "func", tool.function))
-    code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
+    code = getattr(
+        function if hasattr(function, "__code__") else type(function).__call__, "__code__", None
+    )
     return None if code is None else (_uri(Path(code.co_filename)), code.co_firstlineno)
 
 

@@ -24,8 +24,8 @@ from jsonschema.validators import extend
 from pydantic import StringConstraints, TypeAdapter
 from referencing.exceptions import Unresolvable
 
-from toolshape._definitions.jsonschema_keywords import Validator, references_checked_once
 from toolshape._validation.faults import path_of
+from toolshape._validation.jsonschema_keywords import Validator, references_checked_once
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
 Formats: TypeAlias = Literal["open", "checked", "certain"]

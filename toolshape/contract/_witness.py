@@ -8,16 +8,22 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from toolshape._calls import JsonObject, JsonSchema
+from toolshape._records.calls import JsonObject, JsonSchema
 from toolshape._schema.generate import generate
+from toolshape._schema.keywords import UNIONS
 from toolshape._schema.references import at_pointer
 from toolshape.contract._inclusion import is_same_json
 
 _DEEPEST = 6
 _MOST_BELOW = 60  # values per place
 _MOST_CONSTANTS = 200  # values of ``const`` and ``enum`` per place
-_LONGEST, _LONGEST_TEXT = 5_000, 200_000  # the most items, and the most characters, in a value that tests a limit
-_MOST_SPENT = 100_000  # a budget: each part of a value or of a schema costs 1, and so do 100 characters
+_LONGEST, _LONGEST_TEXT = (
+    5_000,
+    200_000,
+)  # the most items, and the most characters, in a value that tests a limit
+_MOST_SPENT = (
+    100_000  # a budget: each part of a value or of a schema costs 1, and so do 100 characters
+)
 _CHARACTERS = 100
 _SMALL, _WEIGHT = 200, 5  # a large value costs more than its parts, as several schemas validate it
 _MOST_BRANCHES = 100  # per place
@@ -69,7 +75,9 @@ def candidates(
 
 
 class _Candidates:
-    def __init__(self, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries) -> None:
+    def __init__(
+        self, narrow_root: Any, wide_root: Any, chance: random.Random, budget: Tries
+    ) -> None:
         self._narrow_root = narrow_root
         self._wide_root = wide_root
         self._chance = chance
@@ -92,16 +100,27 @@ class _Candidates:
             wide_branches = self._branches(wide, self._wide_root)
             if any(is_same_json(branch, other) for other in wide_branches):
                 yield self._generate(branch)  # an equal branch admits this value
-                if "oneOf" not in str(wide):  # oneOf refuses a value that a second branch admits as well
+                if "oneOf" not in str(
+                    wide
+                ):  # oneOf refuses a value that a second branch admits as well
                     continue
-                wide_branches = [other for other in wide_branches if not is_same_json(branch, other)]
+                wide_branches = [
+                    other for other in wide_branches if not is_same_json(branch, other)
+                ]
             wide_branches += [
-                other[key] for other in wide_branches for key in _CONDITIONS if isinstance(other.get(key), dict)
+                other[key]
+                for other in wide_branches
+                for key in _CONDITIONS
+                if isinstance(other.get(key), dict)
             ]
             yield from islice(_constants(branch, wide), _MOST_CONSTANTS)
-            for other in [node for node in wide_branches if {*_kinds(node)} & _wider(branch)] or wide_branches:
+            for other in [
+                node for node in wide_branches if {*_kinds(node)} & _wider(branch)
+            ] or wide_branches:
                 for kind in _kinds(branch):
-                    yield from islice(self._of_kind(kind, branch, other, depth), _MOST_BELOW if depth else None)
+                    yield from islice(
+                        self._of_kind(kind, branch, other, depth), _MOST_BELOW if depth else None
+                    )
             yield self._generate(branch)
 
     def _generate(self, node: Any) -> Any:
@@ -116,14 +135,18 @@ class _Candidates:
             return [{}] if node is not False else []
         if depth > _DEEPEST:
             return [{}]
-        other_keywords = {key: value for key, value in node.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
+        other_keywords = {key: value for key, value in node.items() if key not in ("$ref", *UNIONS)}
         branches = [other_keywords]
         if isinstance(node.get("$ref"), str):
-            branches = self._merge(branches, self._branches(at_pointer(root, node["$ref"]), root, depth + 1))
+            branches = self._merge(
+                branches, self._branches(at_pointer(root, node["$ref"]), root, depth + 1)
+            )
         for keyword in ("anyOf", "oneOf"):
             if node.get(keyword):
                 inner_branches = [
-                    branch for choice in node[keyword] for branch in self._branches(choice, root, depth + 1)
+                    branch
+                    for choice in node[keyword]
+                    for branch in self._branches(choice, root, depth + 1)
                 ]
                 branches = self._merge(branches, inner_branches)
         for part in node.get("allOf", ()):
@@ -134,7 +157,9 @@ class _Candidates:
         merged = ({**part, **branch} for branch in branches for part in inner)
         return list(islice(merged, _MOST_BRANCHES)) or branches
 
-    def _of_kind(self, kind: str, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
+    def _of_kind(
+        self, kind: str, narrow: JsonSchema, wide: JsonSchema, depth: int
+    ) -> Iterator[Any]:
         match kind:
             case "null":
                 yield None
@@ -159,10 +184,18 @@ class _Candidates:
             return  # no other strings of this format are known
         for length in _sizes(narrow, wide, "minLength", "maxLength", _LONGEST_TEXT):
             self._budget.spend(length // _CHARACTERS)
-            yield ((base or "ab") * (length // max(len(base), 2) + 1))[:length] if len(base) != 1 else base * length
+            yield (
+                ((base or "ab") * (length // max(len(base), 2) + 1))[:length]
+                if len(base) != 1
+                else base * length
+            )
         yield from _TEXTS
         if "pattern" in wide:
-            yield from (self._generate({"type": "string", "pattern": wide["pattern"]}), f"{base}!", f"!{base}")
+            yield from (
+                self._generate({"type": "string", "pattern": wide["pattern"]}),
+                f"{base}!",
+                f"!{base}",
+            )
 
     def _numbers(self, narrow: JsonSchema, wide: JsonSchema, *, is_integer: bool) -> Iterator[Any]:
         yield self._generate({**narrow, "type": "integer" if is_integer else "number"})
@@ -191,8 +224,14 @@ class _Candidates:
         yield base
         prefix = narrow.get("prefixItems", [])
         for index in range(max(len(prefix), len(wide.get("prefixItems", [])))):
-            for value in self._inner_values(_item_schema(narrow, index), _item_schema(wide, index), depth):
-                yield [*self._fill_array(narrow, index), value, *self._fill_array(narrow, len(prefix))[index + 1 :]]
+            for value in self._inner_values(
+                _item_schema(narrow, index), _item_schema(wide, index), depth
+            ):
+                yield [
+                    *self._fill_array(narrow, index),
+                    value,
+                    *self._fill_array(narrow, len(prefix))[index + 1 :],
+                ]
         items = narrow.get("items", True)
         if items is not False:
             wide_items = _item_schema(wide, max(len(prefix), len(wide.get("prefixItems", []))))
@@ -205,7 +244,12 @@ class _Candidates:
             yield [*self._fill_array(narrow, len(prefix)), *[self._generate(items)] * 2]
 
     def _fill_array(self, node: JsonSchema, size: int) -> list[Any]:
-        sized_schema = {**node, "type": "array", "minItems": min(size, _LONGEST), "maxItems": min(size, _LONGEST)}
+        sized_schema = {
+            **node,
+            "type": "array",
+            "minItems": min(size, _LONGEST),
+            "maxItems": min(size, _LONGEST),
+        }
         generated_items = self._generate(sized_schema)
         items = list(generated_items) if isinstance(generated_items, list) else []
         while len(items) < size and len(items) < _LONGEST and not node.get("uniqueItems"):
@@ -219,25 +263,39 @@ class _Candidates:
         yield minimal_object
         yield self._generate({**narrow, "type": "object"})
         full_object = {
-            **{name: self._generate(schema) for name, schema in properties.items() if schema is not False},
+            **{
+                name: self._generate(schema)
+                for name, schema in properties.items()
+                if schema is not False
+            },
             **minimal_object,
         }
         yield full_object
         additional = narrow.get("additionalProperties", True)
         for name, schema in properties.items():
-            wide_schema = wide.get("properties", {}).get(name, wide.get("additionalProperties", True))
+            wide_schema = wide.get("properties", {}).get(
+                name, wide.get("additionalProperties", True)
+            )
             for value in self._inner_values(schema, wide_schema, depth):
                 yield {**minimal_object, name: value}
         for name in (key for key in wide.get("properties", {}) if key not in properties):
             wide_schema = _additional_schema(narrow, name)
             for value in (
-                () if wide_schema is False else self._inner_values(wide_schema, wide["properties"][name], depth)
+                ()
+                if wide_schema is False
+                else self._inner_values(wide_schema, wide["properties"][name], depth)
             ):
                 yield {**minimal_object, name: value}
         for name in properties:
-            yield {key: value for key, value in full_object.items() if key != name or key in required}
+            yield {
+                key: value for key, value in full_object.items() if key != name or key in required
+            }
         for name, dependents in self._dependents(narrow, wide):
-            yield {**minimal_object, name: self._generate(properties.get(name, additional)), **dependents}
+            yield {
+                **minimal_object,
+                name: self._generate(properties.get(name, additional)),
+                **dependents,
+            }
         yield from self._more_names(narrow, wide, minimal_object, depth)
         for size in _sizes(narrow, wide, "minProperties", "maxProperties"):
             names = [*required, *(name for name in properties if name not in required)]
@@ -247,24 +305,45 @@ class _Candidates:
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
         """Yield each property that has dependents in ``wide``, with values generated from ``narrow`` for them."""
-        properties, additional = narrow.get("properties", {}), narrow.get("additionalProperties", True)
+        properties, additional = (
+            narrow.get("properties", {}),
+            narrow.get("additionalProperties", True),
+        )
         for keyword in ("dependentRequired", "dependentSchemas"):
             for name, wide_value in (wide.get(keyword) or {}).items():
-                narrow_value = (narrow.get(keyword) or {}).get(name, [] if keyword == "dependentRequired" else {})
+                narrow_value = (narrow.get(keyword) or {}).get(
+                    name, [] if keyword == "dependentRequired" else {}
+                )
                 if isinstance(narrow_value, list):
-                    yield name, {key: self._generate(properties.get(key, additional)) for key in narrow_value}
+                    yield (
+                        name,
+                        {
+                            key: self._generate(properties.get(key, additional))
+                            for key in narrow_value
+                        },
+                    )
                     continue
                 object_type = {"type": "object"}
-                dependent_values = self.of({**narrow_value, **object_type}, {**wide_value, **object_type}, _DEEPEST)
-                yield from ((name, value) for value in islice(dependent_values, _MOST_BELOW) if isinstance(value, dict))
+                dependent_values = self.of(
+                    {**narrow_value, **object_type}, {**wide_value, **object_type}, _DEEPEST
+                )
+                yield from (
+                    (name, value)
+                    for value in islice(dependent_values, _MOST_BELOW)
+                    if isinstance(value, dict)
+                )
                 generated_value = self._generate({**narrow_value, **object_type})
                 yield name, generated_value if isinstance(generated_value, dict) else {}
 
-    def _more_names(self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int) -> Iterator[Any]:
+    def _more_names(
+        self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int
+    ) -> Iterator[Any]:
         additional = narrow.get("additionalProperties", True)
         for pattern, schema in (narrow.get("patternProperties") or {}).items():
             name = generate({"type": "string", "pattern": pattern}, self._chance)
-            for value in self._inner_values(schema, (wide.get("patternProperties") or {}).get(pattern, True), depth):
+            for value in self._inner_values(
+                schema, (wide.get("patternProperties") or {}).get(pattern, True), depth
+            ):
                 yield {**least, name: value}
         if additional is False:
             return
@@ -273,10 +352,15 @@ class _Candidates:
             for value in self._inner_values(additional, schema, depth):
                 yield {**least, name: value}
         generated_name = (
-            self._generate(narrow["propertyNames"]) if isinstance(narrow.get("propertyNames"), dict) else None
+            self._generate(narrow["propertyNames"])
+            if isinstance(narrow.get("propertyNames"), dict)
+            else None
         )
         for value in self._inner_values(additional, wide.get("additionalProperties", True), depth):
-            yield {**least, (generated_name if isinstance(generated_name, str) else "x_other"): value}
+            yield {
+                **least,
+                (generated_name if isinstance(generated_name, str) else "x_other"): value,
+            }
         for name in _OTHER_NAMES:
             yield {**least, name: self._generate(additional)}
 
@@ -295,14 +379,18 @@ def _size(value: Any) -> int:
     """Return the size of a value: the number of its parts, plus one for each hundred characters of text."""
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    children = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
     return 1 + sum(map(_size, children))
 
 
 def _constants(*nodes: Any) -> Iterator[Any]:
     """Yield all constants in schemas, at any depth: a condition may depend on a constant."""
     for node in nodes:
-        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        children = (
+            node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        )
         if isinstance(node, dict):
             yield from [node["const"]] if "const" in node else ()
             yield from node["enum"] if isinstance(node.get("enum"), list) else ()
@@ -335,8 +423,16 @@ def _item_schema(node: JsonSchema, index: int) -> Any:
     return prefix[index] if index < len(prefix) else node.get("items", True)
 
 
-def _sizes(narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST) -> list[int]:
+def _sizes(
+    narrow: JsonSchema, wide: JsonSchema, least: str, most: str, longest: int = _LONGEST
+) -> list[int]:
     """Return the sizes that ``narrow`` admits near the limits of both schemas."""
     low, high = narrow.get(least, 0), narrow.get(most, math.inf)
-    near = [node[key] + step for node in (wide, narrow) for key in (least, most) if key in node for step in (0, -1, 1)]
+    near = [
+        node[key] + step
+        for node in (wide, narrow)
+        for key in (least, most)
+        if key in node
+        for step in (0, -1, 1)
+    ]
     return [int(size) for size in dict.fromkeys([*near, low]) if low <= size <= min(high, longest)]

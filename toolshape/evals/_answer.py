@@ -3,15 +3,22 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from toolshape._answer import FIELD
-from toolshape._calls import Coercion
-from toolshape._errors import UsageError
+from toolshape._answers.answer import FIELD
+from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.record import OutputRecord
 from toolshape._function.arguments import ParameterForm, write_arguments
-from toolshape._output import Output, record_of_output
-from toolshape._output_record import OutputRecord
-from toolshape._results import ReadAnswer
-from toolshape._validation.lookup import Secrets, location_of
-from toolshape.evals._compare import Place, fill_matchers, find_differences, path_of_place, to_plain_json
+from toolshape._plan.results import Answer
+from toolshape._records.calls import Coercion
+from toolshape._records.errors import UsageError
+from toolshape._schema.places import location_of
+from toolshape._schema.secrets import Secrets
+from toolshape.evals._compare import (
+    Place,
+    fill_matchers,
+    find_differences,
+    path_of_place,
+    to_plain_json,
+)
 from toolshape.evals._expect import has_matcher
 from toolshape.evals._verdict import Difference
 
@@ -26,7 +33,9 @@ class ExpectAnswer:
     __slots__ = ("match", "output", "value")
     match: Literal["exact", "subset"]
 
-    def __init__(self, value: Any, output: Any = None, *, match: Literal["exact", "subset"] = "exact") -> None:
+    def __init__(
+        self, value: Any, output: Any = None, *, match: Literal["exact", "subset"] = "exact"
+    ) -> None:
         """Expect an answer.
 
         Args:
@@ -40,7 +49,9 @@ class ExpectAnswer:
             DefinitionError: The type cannot be an output.
         """
         output_or_type = type(value) if output is None else output
-        self.output: Output[Any] = output_or_type if isinstance(output_or_type, Output) else Output(output_or_type)
+        self.output: Output[Any] = (
+            output_or_type if isinstance(output_or_type, Output) else Output(output_or_type)
+        )
         if match not in ("exact", "subset"):
             raise UsageError(f'match= must be "exact" or "subset", not {match!r}')
         self.match = match
@@ -59,7 +70,7 @@ class JudgedAnswer(NamedTuple):
     coercions: tuple[Coercion, ...]
 
 
-def judge_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAnswer:
+def judge_answer(expected: ExpectAnswer, answer: Answer[Any] | None) -> JudgedAnswer:
     """Compare an expected answer with the answer in a response. Pass ``None`` if the response has no answer."""
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
@@ -73,7 +84,10 @@ def judge_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAns
         return JudgedAnswer(0.0, (missing,), ())
     if answer.error is not None:
         refused = Difference(
-            kind="refused_answer", tool=name, expected=mask_value(expected.value), actual=str(answer.error)
+            kind="refused_answer",
+            tool=name,
+            expected=mask_value(expected.value),
+            actual=str(answer.error),
         )
         return JudgedAnswer(0.0, (refused,), ())
     received = _write_answer(record, answer.value)
@@ -95,7 +109,9 @@ def judge_answer(expected: ExpectAnswer, answer: ReadAnswer | None) -> JudgedAns
         )
         for coercion in answer.coercions
     )
-    return JudgedAnswer(_score(expected, received, [place for place, _, _ in differing]), differences, coercions)
+    return JudgedAnswer(
+        _score(expected, received, [place for place, _, _ in differing]), differences, coercions
+    )
 
 
 def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, Any, Any]]:
@@ -108,9 +124,15 @@ def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[P
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
     """Return the share of right fields if the answer is an object. Otherwise, return 1 for a right answer, else 0."""
     wrong_fields = {place[0] for place in wrong if place}
-    if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(wrong_fields) < len(set(wrong[:1])):
+    if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(
+        wrong_fields
+    ) < len(set(wrong[:1])):
         return 0.0 if wrong else 1.0
-    compared_fields = expected.value.keys() | wrong_fields | (received.keys() if expected.match == "exact" else set())
+    compared_fields = (
+        expected.value.keys()
+        | wrong_fields
+        | (received.keys() if expected.match == "exact" else set())
+    )
     return 1 - len(wrong_fields) / len(compared_fields) if compared_fields else 1.0
 
 
@@ -133,4 +155,6 @@ def _write_answer(record: OutputRecord, value: Any) -> Any:
 
 
 def _answer_json(model: Any) -> Any:
-    return write_arguments(model, frozenset(), ParameterForm(reveals=True, keeps_values=True))[FIELD]
+    return write_arguments(model, frozenset(), ParameterForm(reveals=True, keeps_values=True))[
+        FIELD
+    ]

@@ -17,7 +17,9 @@ def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     search = _Search(scores, columns)
     for row in range(1, rows + 1):
         search.add(row)
-    return sorted((row - 1, column - 1) for column, row in enumerate(search.row_of) if row and column)
+    return sorted(
+        (row - 1, column - 1) for column, row in enumerate(search.row_of) if row and column
+    )
 
 
 class _Search:
@@ -33,7 +35,9 @@ class _Search:
     def __init__(self, scores: Sequence[Sequence[float]], columns: int) -> None:
         self.scores, self.columns = scores, columns
         self.of_rows, self.of_columns = [0.0] * (len(scores) + 1), [0.0] * (columns + 1)
-        self.row_of = [0] * (columns + 1)  # 0: the column is free. Column 0 is a dummy that holds the row to add.
+        self.row_of = [0] * (
+            columns + 1
+        )  # 0: the column is free. Column 0 is a dummy that holds the row to add.
 
     def add(self, row: int) -> None:
         """Assign one more row: extend the path to a free column, then make the moves backwards along the path."""
@@ -54,11 +58,16 @@ class _Search:
         """Return the nearest unused column, and shift the potentials until a move to this column costs nothing."""
         row = self.row_of[column]
         for candidate in range(1, self.columns + 1):
-            cost = -self.scores[row - 1][candidate - 1] - self.of_rows[row] - self.of_columns[candidate]
+            cost = (
+                -self.scores[row - 1][candidate - 1]
+                - self.of_rows[row]
+                - self.of_columns[candidate]
+            )
             if not used[candidate] and cost < least[candidate]:
                 least[candidate], before[candidate] = cost, column
         nearest = min(
-            (candidate for candidate in range(1, self.columns + 1) if not used[candidate]), key=least.__getitem__
+            (candidate for candidate in range(1, self.columns + 1) if not used[candidate]),
+            key=least.__getitem__,
         )
         delta = least[nearest]
         for candidate in range(self.columns + 1):
@@ -85,7 +94,9 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     row = column = 0
     while row < rows and column < columns:
-        if math.isclose(best[row][column], scores[row][column] + best[row + 1][column + 1], abs_tol=1e-12):
+        if math.isclose(
+            best[row][column], scores[row][column] + best[row + 1][column + 1], abs_tol=1e-12
+        ):
             pairs.append((row, column))
             row, column = row + 1, column + 1
         elif math.isclose(best[row][column], best[row + 1][column], abs_tol=1e-12):
@@ -106,12 +117,15 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
         steps: The step number of each column, in ascending order.
     """
     groups = [
-        [column for column, column_step in enumerate(steps) if column_step == step] for step in dict.fromkeys(steps)
+        [column for column, column_step in enumerate(steps) if column_step == step]
+        for step in dict.fromkeys(steps)
     ]
     if all(len(group) == 1 for group in groups):
         return best_in_order(scores)
     rows = len(scores)
-    best = [0.0] * (rows + 1)  # best[first]: the highest total score for the rows from ``first`` on, in later steps.
+    best = [0.0] * (
+        rows + 1
+    )  # best[first]: the highest total score for the rows from ``first`` on, in later steps.
     cuts: list[list[int]] = []
     for group in reversed(groups):
         table = [[row[column] for column in group] for row in scores]
@@ -119,7 +133,12 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
             [gain + best[first + number] for number, gain in enumerate(_gains(table[first:]))]
             for first in range(rows + 1)
         ]
-        cuts.append([first + max(range(len(sums)), key=sums.__getitem__) for first, sums in enumerate(totals)])
+        cuts.append(
+            [
+                first + max(range(len(sums)), key=sums.__getitem__)
+                for first, sums in enumerate(totals)
+            ]
+        )
         best = [max(sums) for sums in totals]
     pairs: list[tuple[int, int]] = []
     first = 0
@@ -140,6 +159,10 @@ def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
     for row in range(1, len(scores) + 1):
         if any(scores[row - 1]):
             search.add(row)
-        pairs = ((assigned_row, column) for column, assigned_row in enumerate(search.row_of) if assigned_row and column)
+        pairs = (
+            (assigned_row, column)
+            for column, assigned_row in enumerate(search.row_of)
+            if assigned_row and column
+        )
         sums.append(sum(padded[assigned_row - 1][column - 1] for assigned_row, column in pairs))
     return sums

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from toolshape._bound import Bound, bound_tools_of
-from toolshape._dispatch.plan import Plan
-from toolshape._errors import ResponseError, UsageError, did_you_mean
-from toolshape._tool import Tool
+from toolshape._bound.bound import Bound, bound_tools_of
+from toolshape._plan.plan import Plan
+from toolshape._records.errors import ResponseError, UsageError, did_you_mean
+from toolshape._tools.tool import Tool
 from toolshape.evals._answer import ExpectAnswer, JudgedAnswer, judge_answer
 from toolshape.evals._assign import best_in_steps, best_pairs
 from toolshape.evals._compare import (
@@ -26,7 +26,7 @@ from toolshape.evals._expect import Expect
 from toolshape.evals._verdict import Difference, DifferenceKind, Label, Verdict
 
 if TYPE_CHECKING:
-    from toolshape._conversation import Conversation
+    from toolshape._conversation.conversation import Conversation
 
 
 _SAME_TOOL = 1e-6  # Added to the score of a pair with the same tool: even a call with only wrong arguments is paired.
@@ -74,7 +74,9 @@ class Case:
             raise UsageError(f"expected= takes Expect(tool, **arguments), not {invalid_calls[0]!r}")
         answer: Any = self.answer
         if answer is not None and not isinstance(answer, ExpectAnswer):
-            raise UsageError(f"answer= takes ExpectAnswer(value), not {answer!r}; results of tools go into answers=")
+            raise UsageError(
+                f"answer= takes ExpectAnswer(value), not {answer!r}; results of tools go into answers="
+            )
         most_steps: Any = self.most_steps
         if not (type(most_steps) is int and most_steps > 0):
             raise UsageError(f"most_steps= must be a positive integer, not {most_steps!r}")
@@ -96,7 +98,9 @@ class Case:
         """
         check_expected(expected_of(self, track), bound.tools)
         if self.answer is not None and bound_tools_of(bound).output is None:
-            raise UsageError(f"the case {self.name!r} expects an answer: bind the tools with output=")
+            raise UsageError(
+                f"the case {self.name!r} expects an answer: bind the tools with output="
+            )
         try:
             plan = bound.plan(response)
         except ResponseError as error:
@@ -149,8 +153,14 @@ def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = ""
     ]
     tools = {shape.name: shape.tool for shape in handlers.shapes.values()}
     answer = None if case.answer is None else judge_answer(case.answer, plans[-1].results.output)
-    score, differences, paired_positions = _compare_calls(case, expected_of(case, track), actual_calls, tools, answer)
-    coercions = tuple(coercion for position in paired_positions for coercion in mask_coercions(actual_calls[position]))
+    score, differences, paired_positions = _compare_calls(
+        case, expected_of(case, track), actual_calls, tools, answer
+    )
+    coercions = tuple(
+        coercion
+        for position in paired_positions
+        for coercion in mask_coercions(actual_calls[position])
+    )
     coercions += () if answer is None else answer.coercions
     label: Label = "wrong" if differences else "right_after_coercion" if coercions else "right"
     return Verdict(
@@ -183,21 +193,35 @@ def _compare_calls(
     paired_columns = [column for _, column in pairs]
     paired_rows = {row for row, _ in pairs}
     unpaired_columns = [column for column in range(len(made)) if column not in paired_columns]
-    extra_count = sum(_extra_difference(case, made[column], tools) is not None for column in unpaired_columns)
-    differences = [difference for row, column in pairs for difference in table[row][column].differences]
+    extra_count = sum(
+        _extra_difference(case, made[column], tools) is not None for column in unpaired_columns
+    )
+    differences = [
+        difference for row, column in pairs for difference in table[row][column].differences
+    ]
     for row in (row for row in range(len(expected_calls)) if row not in paired_rows):
-        late_column = next((column for column in unpaired_columns if table[row][column].score == 1), None)
+        late_column = next(
+            (column for column in unpaired_columns if table[row][column].score == 1), None
+        )
         call, tool = expected_calls[row], tools.get(expected_calls[row].tool)
         kind: DifferenceKind = "missing_call" if late_column is None else "order"
         differences.append(difference_at(kind, call.tool, tool, expected=call.arguments))
         unpaired_columns = [column for column in unpaired_columns if column != late_column]
     differences += [
-        stray for column in unpaired_columns if (stray := _extra_difference(case, made[column], tools)) is not None
+        stray
+        for column in unpaired_columns
+        if (stray := _extra_difference(case, made[column], tools)) is not None
     ]
     forbidden = [call for call in expected if call.is_forbidden]
-    violations = [call for call in made for forbidden_call in forbidden if is_forbidden_call(forbidden_call, call)]
+    violations = [
+        call
+        for call in made
+        for forbidden_call in forbidden
+        if is_forbidden_call(forbidden_call, call)
+    ]
     differences += [
-        difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given) for call in violations
+        difference_at("forbidden_call", str(call.call.name), call.tool, actual=call.given)
+        for call in violations
     ]
     total = max(len(expected_calls), len(pairs) + extra_count) + len(violations)
     earned = sum(table[row][column].score for row, column in pairs)
@@ -207,19 +231,31 @@ def _compare_calls(
     return (earned / total if total else 1.0), differences, paired_columns
 
 
-def _extra_difference(case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference | None:
+def _extra_difference(
+    case: Case, made: Made, tools: Mapping[str, Tool[..., Any]]
+) -> Difference | None:
     """Return the difference for an unpaired call, or ``None`` if the case ignores extra calls."""
     if made.call.name is None:
         return unknown_call(made, tools)
-    return None if case.extra == "any" else difference_at("extra_call", made.call.name, made.tool, actual=made.given)
+    return (
+        None
+        if case.extra == "any"
+        else difference_at("extra_call", made.call.name, made.tool, actual=made.given)
+    )
 
 
 def _pairs(
-    table: Sequence[Sequence[Pair]], wanted: Sequence[Expect], made: Sequence[Made], *, in_order: bool
+    table: Sequence[Sequence[Pair]],
+    wanted: Sequence[Expect],
+    made: Sequence[Made],
+    *,
+    in_order: bool,
 ) -> list[tuple[int, int]]:
     """Pair expected calls with actual calls of the same tool. The pairs have the highest total score."""
     in_order = in_order and len({call.step for call in made}) > 1
-    power = 2 if in_order else 1  # If the order matters, one right call outweighs two half-right calls.
+    power = (
+        2 if in_order else 1
+    )  # If the order matters, one right call outweighs two half-right calls.
     scores = [
         [
             pair.score**power + (_SAME_TOOL if actual_call.call.name == call.tool else 0)

@@ -1,23 +1,27 @@
 """Compares an expected call with an actual call, by the arguments that the function would receive."""
 
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from toolshape._calls import Call, Coercion, JsonObject
-from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.resolve import receive_arguments
-from toolshape._errors import CallError, UsageError, did_you_mean
-from toolshape._results import REFUSED
+from toolshape._plan.resolve import receive_arguments
+from toolshape._records.calls import Call, Coercion, JsonObject
+from toolshape._records.errors import CallError, UsageError, did_you_mean
+from toolshape._records.result import REFUSED
+from toolshape._schema.generate import generate
+from toolshape._schema.places import location_of
+from toolshape._schema.secrets import MASKED
 from toolshape._schema.values import WrittenSet, WrittenText, is_same_value
-from toolshape._tool import Tool, record_of
-from toolshape._validation.lookup import MASKED, location_of
+from toolshape._tools.handler import Handlers
+from toolshape._tools.tool import Tool, record_of
 from toolshape.evals._assign import best_pairs
 from toolshape.evals._expect import Expect, has_matcher
 from toolshape.evals._matchers import Matcher
 from toolshape.evals._verdict import Difference, DifferenceKind
 
 _LEFT_OUT = object()
+_PROBES = 5  # how many values a predicate is tried with before a model is asked
 Place = tuple[int | str, ...]
 
 
@@ -51,7 +55,13 @@ def receive_call(call: Call, error: CallError | None, handlers: Handlers, step: 
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
         return Made(call, None if handler is None else handler.tool, given, step, None, (), error)
-    return Made(call, handler.tool, given, step, *receive_arguments(handler, call.arguments_raw, reveals=True))
+    return Made(
+        call,
+        handler.tool,
+        given,
+        step,
+        *receive_arguments(handler, call.arguments_raw, reveals=True),
+    )
 
 
 def compare_call(expected: Expect, made: Made) -> Pair:
@@ -66,27 +76,38 @@ def compare_call(expected: Expect, made: Made) -> Pair:
         return Pair(1.0, ())
     if made.received is None:
         reason = "" if made.error is None else str(made.error)
-        difference = difference_at("refused_arguments", expected.tool, made.tool, expected=expected.arguments)
+        difference = difference_at(
+            "refused_arguments", expected.tool, made.tool, expected=expected.arguments
+        )
         return Pair(0.0, (replace(difference, actual=reason),))
     expected_arguments = _receive_expected(expected, made.tool, made)
     differing = list(
-        find_differences(_select_compared(expected, expected.arguments, expected_arguments, made.received))
+        find_differences(
+            _select_compared(expected, expected.arguments, expected_arguments, made.received)
+        )
     )
     differences = tuple(
-        difference_at("value", expected.tool, made.tool, place, expected=expected_value, actual=received)
+        difference_at(
+            "value", expected.tool, made.tool, place, expected=expected_value, actual=received
+        )
         for place, expected_value, received in differing
     )
     wrong_names = {place[0] for place, _, _ in differing}
     given_names = made.given.keys() if expected.match == "exact" else set()
     compared_names = expected.arguments.keys() | given_names | wrong_names
-    return Pair(1.0 if not compared_names else 1 - len(wrong_names) / len(compared_names), differences)
+    return Pair(
+        1.0 if not compared_names else 1 - len(wrong_names) / len(compared_names), differences
+    )
 
 
 def _select_compared(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
     """Return the arguments to compare: all arguments for an exact match, else the arguments that ``expected`` names."""
     if expected.match == "exact":
         return list(arguments)
-    return [{name: values[name] for name in expected.arguments if name in values} for values in arguments]
+    return [
+        {name: values[name] for name in expected.arguments if name in values}
+        for values in arguments
+    ]
 
 
 def difference_at(
@@ -108,9 +129,15 @@ def difference_at(
         expected: The expected value.
         actual: The actual value.
     """
-    masked_values = [None if value is None else _mask_value(value, tool, place) for value in (expected, actual)]
+    masked_values = [
+        None if value is None else _mask_value(value, tool, place) for value in (expected, actual)
+    ]
     return Difference(
-        kind=kind, tool=name, path=path_of_place(place), expected=masked_values[0], actual=masked_values[1]
+        kind=kind,
+        tool=name,
+        path=path_of_place(place),
+        expected=masked_values[0],
+        actual=masked_values[1],
     )
 
 
@@ -172,8 +199,11 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
         for name in call.arguments if schema.get("additionalProperties") is False else ():
             if name not in schema.get("properties", {}):
                 hint = did_you_mean(name, schema.get("properties", {}))
-                raise UsageError(f"{call.tool} has no argument {name!r}{f' ({hint})' if hint else ''}")
+                raise UsageError(
+                    f"{call.tool} has no argument {name!r}{f' ({hint})' if hint else ''}"
+                )
         _check_arguments(call, by_name[call.tool])
+        _check_predicates(call, schema)
 
 
 def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
@@ -185,20 +215,50 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     Raises:
         UsageError: The tool rejects one of the values.
     """
-    plain_arguments = {name: value for name, value in call.arguments.items() if not has_matcher(value)}
+    plain_arguments = {
+        name: value for name, value in call.arguments.items() if not has_matcher(value)
+    }
     is_complete = call.match == "exact" and len(plain_arguments) == len(call.arguments)
     try:
         record_of(tool).validate_uncoerced(plain_arguments)
     except CallError as error:
         relevant_problems = [
-            problem for problem in error.problems if next(iter(location_of(problem.path)), None) in plain_arguments
+            problem
+            for problem in error.problems
+            if next(iter(location_of(problem.path)), None) in plain_arguments
         ]
         if is_complete or relevant_problems:
-            reported = error if is_complete else CallError(error.code, tool=call.tool, problems=relevant_problems)
+            reported = (
+                error
+                if is_complete
+                else CallError(error.code, tool=call.tool, problems=relevant_problems)
+            )
             raise UsageError(f"{call.tool} rejects the expected arguments: {reported}") from error
     except Exception:  # A user's validator may raise any exception for incomplete arguments.
         if is_complete:
             raise
+
+
+def _check_predicates(call: Expect, schema: JsonObject) -> None:
+    """Check that the matchers of a call do not fail for every value that their arguments can have.
+
+    Raises:
+        UsageError: A predicate raised an exception for each of several valid values.
+    """
+    properties, chance = schema.get("properties", {}), random.Random(0)  # noqa: S311 - the same values in each run
+    for name, matcher in call.arguments.items():
+        # Only a place of one type: for a union, the drawn value may be of the branch that the function never receives.
+        if not isinstance(matcher, Matcher) or "type" not in properties.get(name, {}):
+            continue
+        node = {**properties[name], "$defs": schema.get("$defs", {})}
+        failures: list[UsageError] = []
+        for _ in range(_PROBES):
+            try:
+                matcher.accepts(generate(node, chance))
+            except UsageError as error:
+                failures.append(error)
+        if len(failures) == _PROBES:
+            raise UsageError(f"{call.tool}.{name}: {failures[0]}") from failures[0].__cause__
 
 
 def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
@@ -209,7 +269,10 @@ def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
     if made.received is not None:
         expected_arguments, received = _receive_expected(forbidden, made.tool, made), made.received
     return not any(
-        True for _ in find_differences(_select_compared(forbidden, forbidden.arguments, expected_arguments, received))
+        True
+        for _ in find_differences(
+            _select_compared(forbidden, forbidden.arguments, expected_arguments, received)
+        )
     )
 
 
@@ -238,7 +301,9 @@ def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> Jso
     for actual_arguments in (made.given, received):
         filled = fill_matchers(expected.arguments, actual_arguments, received)
         if (
-            received_arguments := _validate_arguments(tool, {**actual_arguments, **filled} if is_subset else filled)
+            received_arguments := _validate_arguments(
+                tool, {**actual_arguments, **filled} if is_subset else filled
+            )
         ) is not None:
             return received_arguments
     if is_subset or has_matcher(expected.arguments):
@@ -266,7 +331,9 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
         actual_members: JsonObject = came if isinstance(came, dict) else {}
         received_members: JsonObject = received if isinstance(received, dict) else {}
         filled = {
-            name: fill_matchers(value, actual_members.get(name, _LEFT_OUT), received_members.get(name, _LEFT_OUT))
+            name: fill_matchers(
+                value, actual_members.get(name, _LEFT_OUT), received_members.get(name, _LEFT_OUT)
+            )
             for name, value in expected.items()
         }
         return {name: value for name, value in filled.items() if value is not _LEFT_OUT}
@@ -274,8 +341,12 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
         if isinstance(received, WrittenSet) and has_matcher(expected):
             came = received = _align_items(expected, received)
         placeholders = [None] * len(expected)
-        items, received_items = (value if _is_as_long(value, expected) else placeholders for value in (came, received))
-        return [fill_matchers(*parts) for parts in zip(expected, items, received_items, strict=True)]
+        items, received_items = (
+            value if _is_as_long(value, expected) else placeholders for value in (came, received)
+        )
+        return [
+            fill_matchers(*parts) for parts in zip(expected, items, received_items, strict=True)
+        ]
     return expected
 
 
@@ -283,7 +354,9 @@ def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
     """Return the items of a set in the order of the expected items, or ``None`` if they do not match one to one."""
     if len(expected) != len(received):
         return None
-    table = [[float(_is_match(expected_item, item)) for item in received] for expected_item in expected]
+    table = [
+        [float(_is_match(expected_item, item)) for item in received] for expected_item in expected
+    ]
     pairs = best_pairs(table)
     is_one_to_one = all(table[row][column] for row, column in pairs)
     return [received[column] for _, column in pairs] if is_one_to_one else None
@@ -294,7 +367,9 @@ def _is_match(expected: Any, received: Any) -> bool:
     if isinstance(expected, Matcher):
         return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
-        return all(_is_match(value, received.get(name, _LEFT_OUT)) for name, value in expected.items())
+        return all(
+            _is_match(value, received.get(name, _LEFT_OUT)) for name, value in expected.items()
+        )
     if isinstance(expected, list) and has_matcher(expected) and isinstance(received, list):
         if isinstance(received, WrittenSet):
             return _align_items(expected, received) is not None
@@ -302,7 +377,9 @@ def _is_match(expected: Any, received: Any) -> bool:
     return is_same_value(expected, received)
 
 
-def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
+def find_differences(
+    arguments: Sequence[Any], place: Place = ()
+) -> Iterator[tuple[Place, Any, Any]]:
     """Yield each place where the expected and the actual arguments differ, with both values.
 
     Args:
@@ -317,12 +394,20 @@ def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
             return
         if received is _LEFT_OUT or not expected.accepts(received):
             yield place, expected, None if received is _LEFT_OUT else received
-    elif isinstance(full, dict) and isinstance(received, dict) and (has_matcher(expected) or not place):
+    elif (
+        isinstance(full, dict)
+        and isinstance(received, dict)
+        and (has_matcher(expected) or not place)
+    ):
         expected_members = expected if isinstance(expected, dict) else {}
         for name in dict.fromkeys((*expected_members, *full, *received)):
-            expected_member, received_member = full.get(name, _LEFT_OUT), received.get(name, _LEFT_OUT)
+            expected_member, received_member = (
+                full.get(name, _LEFT_OUT),
+                received.get(name, _LEFT_OUT),
+            )
             yield from find_differences(
-                (expected_members.get(name, expected_member), expected_member, received_member), (*place, name)
+                (expected_members.get(name, expected_member), expected_member, received_member),
+                (*place, name),
             )
     elif (
         isinstance(expected, list)
@@ -333,7 +418,11 @@ def find_differences(arguments: Sequence[Any], place: Place = ()) -> Iterator[tu
         yield from _find_item_differences(expected, full, received, place)
     elif not is_same_value(full, received):
         shown_value = expected if has_matcher(expected) else full
-        yield place, None if shown_value is _LEFT_OUT else shown_value, None if received is _LEFT_OUT else received
+        yield (
+            place,
+            None if shown_value is _LEFT_OUT else shown_value,
+            None if received is _LEFT_OUT else received,
+        )
 
 
 def _find_item_differences(

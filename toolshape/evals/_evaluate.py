@@ -4,30 +4,44 @@ import asyncio
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from toolshape._bound import Bound, ObservedResponse, Observer, bound_tools_of, show_to_observers
-from toolshape._calls import JsonObject, Strictness
-from toolshape._conversation import Conversation
-from toolshape._dispatch import state
-from toolshape._dispatch.outbound import histories_of
-from toolshape._dispatch.outcomes import failed_result, successful_result
-from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import plan_calls
-from toolshape._dispatch.receive import read_response
-from toolshape._errors import ResponseError, UsageError, did_you_mean
+from toolshape._answers.output import Output
+from toolshape._bound.bound import (
+    Bound,
+    ObservedResponse,
+    Observer,
+    bound_tools_of,
+    show_to_observers,
+)
+from toolshape._bound.registry import Registry
+from toolshape._conversation.conversation import Conversation
 from toolshape._failures.explain import explain
 from toolshape._families import get
-from toolshape._output import Output
-from toolshape._registry import Registry
-from toolshape._wire.provider import AnyProvider
+from toolshape._families.receive import read_response
+from toolshape._families.wire.provider import AnyProvider
+from toolshape._history.messages import response_messages
+from toolshape._history.outbound import histories_of
+from toolshape._plan import state
+from toolshape._plan.outcomes import failed_result, successful_result
+from toolshape._plan.plan import Plan
+from toolshape._plan.planning import plan_calls
+from toolshape._plan.results import Results, keep_response
+from toolshape._records.calls import JsonObject, Strictness
+from toolshape._records.errors import ResponseError, UsageError, did_you_mean
+from toolshape._records.result import add_usage
+from toolshape._records.shown import shown
+from toolshape._schema.secrets import MASKED
+from toolshape._tools.source import Definition
+from toolshape._tools.tool import record_of
 from toolshape.evals._case import Case, expected_of, judge_plans
 from toolshape.evals._compare import check_expected, has_secrets
 from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
+from toolshape.messages import Origin
 
 Ask: TypeAlias = Callable[[JsonObject, list[Any]], Awaitable[Any] | Any]
 """A function that sends a request with the application's client.
@@ -122,14 +136,22 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
         UsageError: An argument is invalid.
     """
     value: Any = tracks
-    if not value or not all(isinstance(track, str) and isinstance(tools, Registry) for track, tools in value.items()):
-        raise UsageError(f"tools= must be a registry, or a mapping from names to registries, not {tracks!r}")
+    if not value or not all(
+        isinstance(track, str) and isinstance(tools, Registry) for track, tools in value.items()
+    ):
+        raise UsageError(
+            f"tools= must be a registry, or a mapping from names to registries, not {tracks!r}"
+        )
     if "" in tracks and len(tracks) > 1:
         raise UsageError("tools= has several sets of tools: give each set a name that is not empty")
     if empty_cases := [case.name for case in asked if not case.messages]:
         raise UsageError(f"the case {empty_cases[0]!r} has no messages: pass messages=")
-    if repeated_names := [name for name, count in Counter(case.name for case in asked).items() if count > 1]:
-        raise UsageError(f"two cases have the name {repeated_names[0]!r}: give each case its own name")
+    if repeated_names := [
+        name for name, count in Counter(case.name for case in asked).items() if count > 1
+    ]:
+        raise UsageError(
+            f"two cases have the name {repeated_names[0]!r}: give each case its own name"
+        )
     for number, argument in ((trials, "trials"), (limit, "limit")):
         value = number
         if not (type(value) is int and value > 0):
@@ -147,32 +169,63 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
         UsageError: A tool does not exist.
     """
     names = [tool.name for tools in tracks.values() for tool in tools]
-    for tool_or_name in case.answers:
+    for tool_or_name, answer in case.answers.items():
         name = tool_or_name if isinstance(tool_or_name, str) else tool_or_name.name
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(
                 f"the case {case.name!r} has an answer for {name!r}, but there is no such tool{f' ({hint})' if hint else ''}"
             )
+        if callable(answer):
+            for tools in tracks.values():
+                if name in tools:
+                    _check_answer_function(case, record_of(tools[name]).definition, answer)
 
 
-async def _ask_case(tools: Registry, case: Case, model: Model, track: str) -> tuple[Verdict, list[ObservedResponse]]:
+def _check_answer_function(case: Case, definition: Definition, answer: Callable[..., Any]) -> None:
+    """Check that the function in ``answers=`` can be called with the arguments of its tool.
+
+    Raises:
+        UsageError: It lacks a parameter for an argument, or requires one that the tool does not have.
+    """
+    try:
+        signature = inspect.signature(answer)
+    except (TypeError, ValueError):  # a function of an extension module may have none
+        return
+    try:
+        signature.bind(**dict.fromkeys(definition.schema.get("properties", ())))
+    except TypeError as error:
+        raise UsageError(
+            f"the case {case.name!r} has an answer for {definition.name!r} that cannot take its arguments: {error}"
+        ) from error
+
+
+async def _ask_case(
+    tools: Registry, case: Case, model: Model, track: str
+) -> tuple[Verdict, list[ObservedResponse]]:
     """Send one case to a model, step by step, until the case ends. Return the verdict and every response."""
 
     def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
         steps = len(plans) + 1
-        return Verdict(case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track), responses
+        verdict = Verdict(
+            case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track
+        )
+        return _with_evidence(verdict, conversation, bound, plans), responses
 
     provider = get(model.provider)
     output = _output_of(case)
     bound = tools.bind(provider, model.strict, output=output)
-    conversation = Conversation(tools, case.messages.messages if isinstance(case.messages, Conversation) else ())
+    conversation = Conversation(
+        tools, case.messages.messages if isinstance(case.messages, Conversation) else ()
+    )
     if isinstance(case.messages, str):
         conversation.user(case.messages)
     plans: list[Plan] = []
     responses: list[ObservedResponse] = []
     while True:
-        request = conversation.request(provider, model=model.name, strict=model.strict, output=output)
+        request = conversation.request(
+            provider, model=model.name, strict=model.strict, output=output
+        )
         messages = request.pop(histories_of(provider).key)
         try:
             response = await _ask_model(model, request, messages)
@@ -186,9 +239,40 @@ async def _ask_case(tools: Registry, case: Case, model: Model, track: str) -> tu
         plans.append(plan)
         responses.append(ObservedResponse(response, plan.results))
         is_over = len(plans) == case.most_steps or plan.results.output is not None
-        if is_over or not await asyncio.to_thread(_answer_calls, plan, case):
-            return judge_plans(case, plans, bound, track), responses
+        try:
+            if is_over or not await asyncio.to_thread(_answer_calls, plan, case):
+                verdict = judge_plans(case, plans, bound, track)
+                return _with_evidence(verdict, conversation, bound, plans), responses
+        except UsageError as error:
+            return failed_with(f"a fault of the test: {error}")
         conversation += plan.results
+
+
+def _with_evidence(
+    verdict: Verdict, conversation: Conversation, bound: Bound, plans: Sequence[Plan]
+) -> Verdict:
+    """Add what the page shows of a trial: the question, the calls, the model's last text, and the tokens."""
+    questions = [message.text for message in conversation.messages if message.role == "user"]
+    answer = ""
+    if plans and not plans[-1].calls:
+        beside = bound_tools_of(bound).beside
+        is_secret = has_secrets(bound.tools) or (beside is not None and beside.has_secrets)
+        answer = MASKED if is_secret else _text_of(plans[-1].results)
+    return replace(
+        verdict,
+        question=next(iter(questions), ""),
+        calls=tuple(shown(result.call) for plan in plans for result in plan.results),
+        answer=answer,
+        usage=add_usage(plan.results.usage for plan in plans),
+    )
+
+
+def _text_of(results: Results) -> str:
+    origin = Origin(provider=results.provider.name)
+    messages = response_messages(
+        results.provider, results.assistant, results.calls, results.finish, origin, ()
+    )
+    return "".join(message.text for message in messages)
 
 
 def _output_of(case: Case) -> Output[Any] | None:
@@ -219,7 +303,10 @@ def _plan_unobserved(bound: Bound, response: Any) -> Plan:
         ResponseError: This provider's family cannot read the response.
     """
     bound_tools = bound_tools_of(bound)
-    results = plan_calls(bound.provider, read_response(bound_tools.reader, response), bound_tools.handlers)
+    results = plan_calls(
+        bound.provider, read_response(bound_tools.reader, response), bound_tools.handlers
+    )
+    keep_response(results, response)
     if bound_tools.beside is not None:
         bound_tools.beside.read_results(results)
     return Plan(results)
@@ -234,8 +321,13 @@ def _answer_calls(plan: Plan, case: Case) -> bool:
 
     Return true if the case has answers, the plan has calls, and there is an answer for every call that could run.
     """
-    answers = {tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()}
+    answers = {
+        tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()
+    }
     results = plan.results
+    if not answers or any(call.name not in answers for call in results.pending):
+        return False
+    plan.approve(plan.pending)  # no tool runs: the case says what the model receives
     ready = state.claimable(results)
     if not plan.calls or any(entry[2].name not in answers for entry in ready):
         return False
@@ -245,7 +337,9 @@ def _answer_calls(plan: Plan, case: Case) -> bool:
             value = value(**handler.written(validated)) if callable(value) else value
             value = asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value
         except Exception as error:  # Like a tool, the author's function may raise any exception.
-            state.record(results, position, failed_result(call, handler, coercions, error, perf_counter()))
+            state.record(
+                results, position, failed_result(call, handler, coercions, error, perf_counter())
+            )
         else:
             state.record(results, position, successful_result(call, handler, coercions, value, 0.0))
-    return bool(answers)
+    return True

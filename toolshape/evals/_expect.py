@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from toolshape._tool import Tool
+from toolshape._tools.tool import Tool
 from toolshape.evals._matchers import Matcher
 
 
@@ -17,7 +17,13 @@ class Expect:
     __slots__ = ("arguments", "is_forbidden", "match", "tool")
     match: Literal["exact", "subset", "name"]
 
-    def __init__(self, tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> None:
+    def __init__(
+        self,
+        tool: Tool[..., Any] | str,
+        given: Mapping[str, Any] | None = None,
+        /,
+        **arguments: Any,
+    ) -> None:
         """Expect a call.
 
         Args:
@@ -50,12 +56,18 @@ class Expect:
         return expected
 
     def __repr__(self) -> str:
-        argument_list = ", ".join([repr(self.tool), *(f"{name}={value!r}" for name, value in self.arguments.items())])
-        constructor = {"exact": "Expect", "subset": "Expect.subset", "name": "Expect.name_only"}[self.match]
+        argument_list = ", ".join(
+            [repr(self.tool), *(f"{name}={value!r}" for name, value in self.arguments.items())]
+        )
+        constructor = {"exact": "Expect", "subset": "Expect.subset", "name": "Expect.name_only"}[
+            self.match
+        ]
         return f"{'never' if self.is_forbidden else constructor}({argument_list})"
 
 
-def never(tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Expect:
+def never(
+    tool: Tool[..., Any] | str, given: Mapping[str, Any] | None = None, /, **arguments: Any
+) -> Expect:
     """Forbid a call of a tool with these arguments. The tool's other arguments are not compared."""
     forbidden = Expect.subset(tool, given, **arguments)
     forbidden.is_forbidden = True
@@ -66,4 +78,6 @@ def has_matcher(expected: Any) -> bool:
     """Return whether a value contains a matcher."""
     if isinstance(expected, dict):
         return any(map(has_matcher, expected.values()))
-    return isinstance(expected, Matcher) or (isinstance(expected, list) and any(map(has_matcher, expected)))
+    return isinstance(expected, Matcher) or (
+        isinstance(expected, list) and any(map(has_matcher, expected))
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from toolshape._records.errors import UsageError
 from toolshape._schema.values import WrittenText, is_same_value
 
 
@@ -28,7 +29,11 @@ class Matcher:
 def _number_in(value: Any) -> float | Decimal | None:
     """Return the number that a function would receive, or ``None``. A ``WrittenText`` holds a Decimal."""
     number = value.value if isinstance(value, WrittenText) else value
-    return number if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool) else None
+    return (
+        number
+        if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool)
+        else None
+    )
 
 
 def anything() -> Matcher:
@@ -47,7 +52,8 @@ def one_of(*values: Any, left_out: bool = False) -> Matcher:
     return Matcher(
         f"one_of({', '.join(map(repr, values))})",
         lambda given: any(
-            value.accepts(given) if isinstance(value, Matcher) else is_same_value(value, given) for value in values
+            value.accepts(given) if isinstance(value, Matcher) else is_same_value(value, given)
+            for value in values
         ),
         left_out,
     )
@@ -68,17 +74,24 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
             if isinstance(number, Decimal):
                 return abs(number - Decimal(str(value))) <= Decimal(str(tolerance))
             return number is not None and abs(number - value) <= tolerance
-        except (ArithmeticError, ValueError):  # The integer is too large for a float, or the Decimal is NaN.
+        except (
+            ArithmeticError,
+            ValueError,
+        ):  # The integer is too large for a float, or the Decimal is NaN.
             return False
 
-    return Matcher(f"close_to({value!r})" if within is None else f"close_to({value!r}, within={within!r})", accepts)
+    return Matcher(
+        f"close_to({value!r})" if within is None else f"close_to({value!r}, within={within!r})",
+        accepts,
+    )
 
 
 def matching(pattern: str) -> Matcher:
     """Match a string in which a regular expression finds a match. To ignore case, put ``(?i)`` into the pattern."""
     compiled = re.compile(pattern)
     return Matcher(
-        f"matching({pattern!r})", lambda given: isinstance(given, str) and compiled.search(given) is not None
+        f"matching({pattern!r})",
+        lambda given: isinstance(given, str) and compiled.search(given) is not None,
     )
 
 
@@ -90,23 +103,33 @@ def containing(*items: Any) -> Matcher:
             return all(isinstance(item, str) and item in given for item in items)
         if isinstance(given, dict):
             return all(isinstance(item, str) and item in given for item in items)
-        return isinstance(given, list) and all(any(is_same_value(item, element) for element in given) for item in items)
+        return isinstance(given, list) and all(
+            any(is_same_value(item, element) for element in given) for item in items
+        )
 
     return Matcher(f"containing({', '.join(map(repr, items))})", accepts)
 
 
 def where(predicate: Callable[[Any], bool], says: str = "") -> Matcher:
-    """Match a value for which a function returns true. If the function raises an exception, the value does not match.
+    """Match a value for which a function returns true.
 
     Args:
         predicate: The function. It receives the value as JSON data (dicts, lists, strings, numbers), not as JSON text.
         says: The text that describes this condition in a reported ``Difference``. The default is the function's name.
+
+    If the function raises an exception, the test is at fault and not the model: ``Case.compare`` raises ``UsageError``,
+    and ``evaluate`` reports the trial as ``failed``. If it raises for every value that the argument can have,
+    ``evaluate`` raises before it asks a model.
     """
+    shown = f"where({says or getattr(predicate, '__name__', 'predicate')})"
 
     def accepts(given: Any) -> bool:
         try:
             return bool(predicate(given))
-        except Exception:  # The user's predicate may raise any exception for a model's value.
-            return False
+        except Exception as error:
+            # Without the value and the message, which may quote a secret.
+            raise UsageError(
+                f"{shown} raised {type(error).__name__}: a predicate must take any value"
+            ) from error
 
-    return Matcher(f"where({says or getattr(predicate, '__name__', 'predicate')})", accepts)
+    return Matcher(shown, accepts)

@@ -5,9 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from toolshape._calls import Coercion
-from toolshape._html import checkboxes, code, name, page, table, text
-from toolshape.evals._verdict import RIGHT, Column, Difference, Label, Numbered, Verdict, group_by_column
+from toolshape._records.calls import Coercion
+from toolshape._records.html import checkboxes, code, name, page, table, text
+from toolshape.evals._verdict import (
+    RIGHT,
+    Column,
+    Difference,
+    Label,
+    Numbered,
+    Verdict,
+    group_by_column,
+)
 
 _Columns: TypeAlias = dict[Column, dict[str, Numbered]]
 _LABELS: tuple[Label, ...] = ("right", "right_after_coercion", "wrong", "failed")
@@ -30,7 +38,9 @@ _STYLE = """
 """
 
 
-def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]) -> str:
+def render_page(
+    run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]
+) -> str:
     """Write the page. Cases with a verdict that is not right come first.
 
     Args:
@@ -42,13 +52,19 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
     columns = group_by_column(run.verdicts)
     keys = {column: f"m{number}" for number, column in enumerate(columns)}
     filter_rules = " ".join(
-        f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}" for label in _LABELS
+        f"body:has(#only-{label}:checked) .verdict:not(.{label}) {{ display: none }}"
+        for label in _LABELS
     )
     filter_rules += " ".join(
-        f"body:has(#only-{label}:checked) .case:not(:has(.{label})) {{ display: none }}" for label in _LABELS
+        f"body:has(#only-{label}:checked) .case:not(:has(.{label})) {{ display: none }}"
+        for label in _LABELS
     )
-    right_counts = {case: [_count(cases.get(case, [])) for cases in columns.values()] for case in run.cases}
-    sorted_cases = sorted(run.cases, key=lambda case: all(right == total for right, total in right_counts[case]))
+    right_counts = {
+        case: [_count(cases.get(case, [])) for cases in columns.values()] for case in run.cases
+    }
+    sorted_cases = sorted(
+        run.cases, key=lambda case: all(right == total for right, total in right_counts[case])
+    )
     ids = {case: f"c{number}" for number, case in enumerate(sorted_cases)}
     body = [
         *_overview(shares, columns, keys),
@@ -57,7 +73,9 @@ def render_page(run: _Run, title: str, shares: Mapping[Column, Any], comparisons
         *_filters(run, keys),
         *(_case(case, ids[case], columns, keys) for case in sorted_cases),
     ]
-    return page(title, body, style=_STYLE + filter_rules, keys=keys, skip=("verdicts", "Skip the tables"))
+    return page(
+        title, body, style=_STYLE + filter_rules, keys=keys, skip=("verdicts", "Skip the tables")
+    )
 
 
 def _count(own: Numbered) -> tuple[int, int]:
@@ -65,14 +83,20 @@ def _count(own: Numbered) -> tuple[int, int]:
     return sum(verdict.label in RIGHT for _, verdict in own), len(own)
 
 
-def _overview(shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
+def _overview(
+    shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]
+) -> Iterator[str]:
     """Write the overview table: a row for each column of the report, with its share of right trials."""
     labels = [label.replace("_", " ") for label in _LABELS]
     head = ["model", "trials right", "95% interval", "cases right in every trial", *labels]
     rows = []
     for column, cases in columns.items():
         share = shares[column]
-        counts = Counter(verdict.label for numbered_verdicts in cases.values() for _, verdict in numbered_verdicts)
+        counts = Counter(
+            verdict.label
+            for numbered_verdicts in cases.values()
+            for _, verdict in numbered_verdicts
+        )
         row = f'<tr class="{keys[column]}"><th scope="row">{name(column)}<td>{share.right} of {share.total}'
         row += f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
         rows.append(row + "".join(f"<td>{counts[label]}" for label in _LABELS))
@@ -125,7 +149,9 @@ def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> 
     ]
     verdicts.sort(key=lambda entry: entry[2].label in RIGHT)
     is_open = "" if all(verdict.label in RIGHT for _, _, verdict in verdicts) else " open"
-    content = "".join(_verdict(number, verdict, keys[column]) for number, column, verdict in verdicts)
+    content = "".join(
+        _verdict(number, verdict, keys[column]) for number, column, verdict in verdicts
+    )
     head = f"<summary><b>{name(case)}</b> {counts}</summary>"
     return f'<details class="case entry" id="{place}"{is_open}>{head}{content}</details>'
 
@@ -136,15 +162,24 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
     head = f"{text(column)}, trial {text(verdict.trial + 1)}: "
     head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'
     is_open = "" if verdict.label in RIGHT else " open"
-    content = "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
+    content = "".join(_evidence(verdict))
+    content += "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
     if verdict.error:
         content += f"<p>{text(verdict.error)}</p>"
     steps = f" after {verdict.steps} responses" if verdict.steps > 1 else ""
     content += f"<p>finish: {text(verdict.finish)}{steps}</p>" if verdict.finish else ""
     label = html.escape(verdict.label)
-    return (
-        f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{content}</details>'
-    )
+    return f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{content}</details>'
+
+
+def _evidence(verdict: Verdict) -> Iterator[str]:
+    """Write what was asked, what the model called, and what it said."""
+    if verdict.question:
+        yield f"<p>question: {text(verdict.question)}</p>"
+    for call in verdict.calls:
+        yield f"<p>call: {code(call)}</p>"
+    if verdict.answer:
+        yield f"<p>answer: {text(verdict.answer)}</p>"
 
 
 def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:

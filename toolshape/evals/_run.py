@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
-from toolshape._calls import Coercion
-from toolshape._errors import UsageError
+from toolshape._records.calls import Coercion
+from toolshape._records.errors import UsageError
+from toolshape._records.result import Usage, add_usage, usage_text
 from toolshape.evals._matchers import Matcher
 from toolshape.evals._page import render_page
 from toolshape.evals._verdict import (
@@ -61,7 +62,9 @@ class Comparison(NamedTuple):
         if self.chance <= _LEAST_EVIDENCE:
             evidence = "a difference"
         elif self.cases < _ENOUGH_CASES:
-            evidence = f"{self.cases} {'case is' if self.cases == 1 else 'cases are'} too few to tell"
+            evidence = (
+                f"{self.cases} {'case is' if self.cases == 1 else 'cases are'} too few to tell"
+            )
         else:
             evidence = "no evidence of a difference"
         return f"better in {self.better}, worse in {self.worse}: {evidence} (p = {self.chance:.3f})"
@@ -74,7 +77,11 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     z = 1.959964
     share, square = right / total, z * z
     middle = (share + square / (2 * total)) / (1 + square / total)
-    half = z * math.sqrt(share * (1 - share) / total + square / (4 * total * total)) / (1 + square / total)
+    half = (
+        z
+        * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
+        / (1 + square / total)
+    )
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
@@ -113,7 +120,9 @@ class Run:
             track: The name of a set of tools. The default is all sets.
         """
         selected = (
-            verdict for verdict in self.verdicts if model in (None, verdict.model) and track in (None, verdict.track)
+            verdict
+            for verdict in self.verdicts
+            if model in (None, verdict.model) and track in (None, verdict.track)
         )
         return Run(verdicts=tuple(selected))
 
@@ -142,7 +151,9 @@ class Run:
         """
         by_model = self._is_paired("model", self.models, other.models)
         by_track = self._is_paired("track", self.tracks, other.tracks)
-        own_shares, other_shares = (_shares(run, by_model=by_model, by_track=by_track) for run in (self, other))
+        own_shares, other_shares = (
+            _shares(run, by_model=by_model, by_track=by_track) for run in (self, other)
+        )
         common_keys = own_shares.keys() & other_shares.keys()
         better = sum(own_shares[key] > other_shares[key] for key in common_keys)
         worse = sum(own_shares[key] < other_shares[key] for key in common_keys)
@@ -157,7 +168,9 @@ class Run:
         """
         is_paired = len(mine) > 1 or len(theirs) > 1
         if is_paired and set(mine) != set(theirs):
-            raise UsageError(f"the runs have several {what}s, and the {what}s differ: choose one {what} with of()")
+            raise UsageError(
+                f"the runs have several {what}s, and the {what}s differ: choose one {what} with of()"
+            )
         return is_paired
 
     def to_html(self, title: str = "Evaluation") -> str:
@@ -185,7 +198,10 @@ class Run:
     def __str__(self) -> str:
         columns = group_by_column(self.verdicts)
         rows = [["case", *map(str, columns)]]
-        rows += [[case, *(_cell(column.get(case, ())) for column in columns.values())] for case in self.cases]
+        rows += [
+            [case, *(_cell(column.get(case, ())) for column in columns.values())]
+            for case in self.cases
+        ]
         rows.append(["all", *(str(_run_of(column).share()) for column in columns.values())])
         first_differences = [
             _first_difference(case, name, column.get(case, ()))
@@ -193,7 +209,9 @@ class Run:
             for name, column in columns.items()
         ]
         tracks = [f"{label}: {comparison}" for label, comparison in compare_tracks(self)]
-        return "\n".join([*_align_cells(rows), *filter(None, first_differences), *tracks])
+        lines = [*_align_cells(rows), *filter(None, first_differences), *tracks]
+        usage = add_usage(verdict.usage for verdict in self.verdicts)
+        return "\n".join(lines if usage is None else [*lines, usage_text(usage)])
 
 
 def compare_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
@@ -224,7 +242,11 @@ def runs_by_column(run: Run) -> dict[Column, Run]:
 
 
 def _run_of(column: Mapping[str, Numbered]) -> Run:
-    return Run(verdicts=tuple(verdict for numbered_verdicts in column.values() for _, verdict in numbered_verdicts))
+    return Run(
+        verdicts=tuple(
+            verdict for numbered_verdicts in column.values() for _, verdict in numbered_verdicts
+        )
+    )
 
 
 def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
@@ -299,6 +321,10 @@ def _to_json(verdict: Verdict) -> dict[str, Any]:
         "finish": verdict.finish,
         "error": verdict.error,
         "steps": verdict.steps,
+        "question": verdict.question,
+        "calls": list(verdict.calls),
+        "answer": verdict.answer,
+        "usage": None if verdict.usage is None else verdict.usage._asdict(),
     }
 
 
@@ -314,11 +340,24 @@ def _line(given: dict[str, Any]) -> str:
 def _from_json(line: str) -> Verdict:
     try:
         members = _check_members(json.loads(line), _VERDICT)
-        differences = tuple(Difference(**_check_members(entry, _DIFFERENCE)) for entry in members.pop("differences"))
-        coercions = tuple(Coercion(**_check_members(entry, _COERCION)) for entry in members.pop("coercions"))
-        return Verdict(**members, differences=differences, coercions=coercions)
+        calls, usage = members.pop("calls", ()), members.pop("usage", None)
+        differences = tuple(
+            Difference(**_check_members(entry, _DIFFERENCE)) for entry in members.pop("differences")
+        )
+        coercions = tuple(
+            Coercion(**_check_members(entry, _COERCION)) for entry in members.pop("coercions")
+        )
+        return Verdict(
+            **members,
+            differences=differences,
+            coercions=coercions,
+            calls=tuple(map(str, calls)),
+            usage=None if usage is None else Usage(**usage),
+        )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise UsageError(f"not a verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}") from error
+        raise UsageError(
+            f"not a verdict of an evaluation ({error!r}): {line[:_LONGEST_DIFFERENCE]}"
+        ) from error
 
 
 def _is_text(given: Any) -> bool:
@@ -354,6 +393,10 @@ _VERDICT: _Fields = {
     "finish": lambda given: given is None or _is_text(given),
     "error": _is_text,
     "steps": lambda given: _is_count(given) and given > 0,
+    "question": _is_text,
+    "calls": _is_list,
+    "answer": _is_text,
+    "usage": _is_anything,
 }
 _DIFFERENCE: _Fields = {
     "kind": frozenset(get_args(DifferenceKind)).__contains__,
@@ -362,7 +405,12 @@ _DIFFERENCE: _Fields = {
     "expected": _is_anything,
     "actual": _is_anything,
 }
-_COERCION: _Fields = {"path": _is_text, "rule": _is_text, "before": _is_anything, "after": _is_anything}
+_COERCION: _Fields = {
+    "path": _is_text,
+    "rule": _is_text,
+    "before": _is_anything,
+    "after": _is_anything,
+}
 
 
 def _check_members(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import Coercion
+from toolshape._records.calls import Coercion
+from toolshape._records.result import Usage
 
 Label: TypeAlias = Literal["right", "right_after_coercion", "wrong", "failed"]
 RIGHT: frozenset[Label] = frozenset({"right", "right_after_coercion"})
@@ -65,7 +66,9 @@ class Verdict:
     request failed or its response could not be read, and ``error`` is the reason). ``score`` is from 0 to 1: the share
     of expected calls that were made, each weighted by its share of right arguments. An expected answer counts as a
     call. An extra call counts as a wrong call. ``finish`` is the reason why the last response ended. ``steps`` is the
-    number of requests. ``track`` is the name of the set of tools, if there are several sets.
+    number of requests. ``track`` is the name of the set of tools, if there are several sets. ``evaluate`` also keeps
+    the ``question``, the ``calls`` of all responses as they may be seen, the last text of the model (``answer``), and
+    the tokens of all responses (``usage``).
     """
 
     case: str
@@ -79,6 +82,10 @@ class Verdict:
     trial: int = 0
     steps: int = 1
     track: str = ""
+    question: str = ""
+    calls: tuple[str, ...] = ()
+    answer: str = ""
+    usage: Usage | None = None
 
 
 class Column(NamedTuple):

@@ -17,14 +17,15 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape._calls import JsonObject, escape_invisible
-from toolshape._dispatch.approval import Decision, Deny
-from toolshape._dispatch.ledger_store import LedgerStore
-from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.state import controls_of
-from toolshape._errors import UsageError
-from toolshape._results import PendingCall
-from toolshape._tool import record_of
+from toolshape._plan.approval import Decision, Deny
+from toolshape._plan.ledger_store import LedgerStore
+from toolshape._plan.plan import Plan
+from toolshape._plan.state import controls_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
+from toolshape._records.result import PendingCall
+from toolshape._records.shown import escape_invisible
+from toolshape._tools.tool import record_of
 
 _QUESTION = "approval"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -90,7 +91,9 @@ def _question_text(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
     arguments = _quote(record_of(tool).secrets.masked(waiting.arguments))
-    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)  # a remote server may choose the name
+    name = (
+        tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)
+    )  # a remote server may choose the name
     title = f" ({_quote(tool.title)})" if tool.title else ""
     return f"{name}{title} is about to be called with {arguments}. Run it?"
 
@@ -104,8 +107,16 @@ def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:
     """Map the id of the call in the approval request to the user's decision."""
     response: Any = (params.input_responses or {}).get(_QUESTION)
     [call] = json.loads(params.request_state or "")["calls"]
-    content = (response.content or {}) if isinstance(response, ElicitResult) and response.action == "accept" else {}
+    content = (
+        (response.content or {})
+        if isinstance(response, ElicitResult) and response.action == "accept"
+        else {}
+    )
     if content.get("approve") is True:
         return {call["id"]: True}
     why = content.get("why")
-    return {call["id"]: Deny(why if isinstance(why, str) and why else "the user did not approve this call")}
+    return {
+        call["id"]: Deny(
+            why if isinstance(why, str) and why else "the user did not approve this call"
+        )
+    }

@@ -12,10 +12,10 @@ from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT, CallTo
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
-from toolshape._calls import JsonObject, JsonSchema
-from toolshape._context import CallContext
-from toolshape._errors import ToolError, UsageError
-from toolshape._execution.failures import RemoteError
+from toolshape._function.calling.failures import RemoteError
+from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.context import CallContext
+from toolshape._records.errors import ToolError, UsageError
 from toolshape._schema.backtracking import depth_of
 
 _DEEPEST = 150  # levels of nesting in a message; pydantic reads 200 and writes 255
@@ -48,7 +48,9 @@ class Connection:
         """
         connection = cls(client)
         try:
-            await asyncio.wait({connection._opened, connection._held}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {connection._opened, connection._held}, return_when=asyncio.FIRST_COMPLETED
+            )
             if connection._held.done():
                 connection._held.result()
         except BaseException as error:
@@ -77,17 +79,24 @@ class Connection:
         schema = self._outputs.get(name)
         if schema is None:
             return
-        if result.structured_content is None and "structured_content" not in result.model_fields_set:
-            raise RuntimeError(f"Tool {name} has an output schema but did not return structured content")
+        if (
+            result.structured_content is None
+            and "structured_content" not in result.model_fields_set
+        ):
+            raise RuntimeError(
+                f"Tool {name} has an output schema but did not return structured content"
+            )
         cached_check = self._checks.get(name)
         if cached_check is None or cached_check[0] is not schema:
-            from toolshape._definitions.output_checker import compile_output_check  # noqa: PLC0415 - needs an extra
+            from toolshape._validation.output_checker import compile_output_check  # noqa: PLC0415 - needs an extra
 
             cached_check = self._checks[name] = schema, compile_output_check(name, schema)
         try:
             cached_check[1](json.dumps(result.structured_content), False)
         except (ValueError, RecursionError) as error:
-            raise RuntimeError(f"Invalid structured content returned by tool {name}: {error}") from error
+            raise RuntimeError(
+                f"Invalid structured content returned by tool {name}: {error}"
+            ) from error
 
     def hear_malformed(self, error: Exception) -> None:
         """Resolve the request that a malformed message answers. The SDK drops the message, so the caller would wait.
@@ -102,7 +111,9 @@ class Connection:
         if not isinstance(answer, dict) or depth_of(answer) > _DEEPEST:
             answer = ErrorData(code=INTERNAL_ERROR, message="the answer is not a valid result")
         dispatcher: Any = getattr(self._client.session, "_dispatcher", None)
-        resolve = getattr(dispatcher, "_resolve_pending", None)  # mcp 2.3 has no public way to resolve a request by id
+        resolve = getattr(
+            dispatcher, "_resolve_pending", None
+        )  # mcp 2.3 has no public way to resolve a request by id
         if resolve is not None:
             resolve(message["id"], answer)
 
@@ -143,7 +154,9 @@ class Connection:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise UsageError(f"an MCP server lists an invalid tool ({place}: {first['msg']})") from error
+            raise UsageError(
+                f"an MCP server lists an invalid tool ({place}: {first['msg']})"
+            ) from error
         except MCPError as error:
             self._is_lost = self._is_lost or error.error.code == CONNECTION_CLOSED
             raise
@@ -167,7 +180,9 @@ class Connection:
     def _lost_error(self, name: str) -> ToolError:
         return ToolError(f"the connection to the MCP server is lost: {name} cannot be called")
 
-    async def _send_call(self, name: str, arguments: JsonObject, context: CallContext) -> CallToolResult:
+    async def _send_call(
+        self, name: str, arguments: JsonObject, context: CallContext
+    ) -> CallToolResult:
         """Send a call to the server, and return its result.
 
         Raises:
@@ -180,7 +195,9 @@ class Connection:
             context.progress(progress, total, message or "")
 
         # If the connection is lost, the SDK may never resolve a request, so the wait also ends when ``_held`` ends.
-        request = asyncio.ensure_future(self._client.call_tool(name, arguments, progress_callback=tell))
+        request = asyncio.ensure_future(
+            self._client.call_tool(name, arguments, progress_callback=tell)
+        )
         try:
             await asyncio.wait({request, self._held}, return_when=asyncio.FIRST_COMPLETED)
             if not request.done():
@@ -207,13 +224,19 @@ def _without_deep_tools(result: Any) -> Any:
         return result
     kept_tools = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
     if len(kept_tools) < len(result["tools"]):
-        logging.getLogger("toolshape").warning("left out tools of an MCP server that are nested too deeply")
+        logging.getLogger("toolshape").warning(
+            "left out tools of an MCP server that are nested too deeply"
+        )
     return {**result, "tools": kept_tools}
 
 
 def _parse_message(error: Exception) -> JsonObject | None:
     """Return the message that the SDK could not read, or ``None`` if it is not JSON-RPC."""
-    faults = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
+    faults = (
+        error.errors(include_url=False, include_context=False)
+        if isinstance(error, ValidationError)
+        else []
+    )
     for message in (fault["input"] for fault in faults):
         if isinstance(message, (str, bytes)):
             try:
@@ -232,7 +255,9 @@ def _unwrap_group(error: BaseException) -> BaseException:
 
 
 def _broken_error(name: str) -> ToolError:
-    return ToolError(f"the connection to the MCP server was lost while {name} ran: it may or may not have taken effect")
+    return ToolError(
+        f"the connection to the MCP server was lost while {name} ran: it may or may not have taken effect"
+    )
 
 
 def _to_tool_error(error: MCPError, name: str) -> ToolError:
@@ -240,5 +265,7 @@ def _to_tool_error(error: MCPError, name: str) -> ToolError:
     if code == CONNECTION_CLOSED:
         return _broken_error(name)
     if code == REQUEST_TIMEOUT:
-        return ToolError(f"the MCP server did not answer {name} in time: it may or may not have taken effect")
+        return ToolError(
+            f"the MCP server did not answer {name} in time: it may or may not have taken effect"
+        )
     return RemoteError(f"the MCP server refused to call {name}: {error.error.message}")

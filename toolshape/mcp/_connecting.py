@@ -15,11 +15,11 @@ from mcp_types import Tool as ListedTool
 from mcp_types import ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape._calls import Effect, JsonObject
-from toolshape._errors import DefinitionError, UsageError
-from toolshape._options import ToolOptions
-from toolshape._registry import Registry, replace_tools
-from toolshape._tool import Tool, make_from_definition, record_of
+from toolshape._bound.registry import Registry, replace_tools
+from toolshape._records.calls import Effect, JsonObject
+from toolshape._records.errors import DefinitionError, UsageError
+from toolshape._tools.options import ToolOptions
+from toolshape._tools.tool import Tool, make_from_definition, record_of
 from toolshape.mcp._calling import Connection
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-ServerLike: TypeAlias = "Server[Any] | MCPServer | Client | StdioServerParameters | Transport | str | Sequence[str]"
+ServerLike: TypeAlias = (
+    "Server[Any] | MCPServer | Client | StdioServerParameters | Transport | str | Sequence[str]"
+)
 """A server in this process, a URL, a command (a string or a list), an SDK ``Client``, or any argument of ``Client``."""
 _MOST_PAGES = 100
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two attempts to listen for changes
@@ -86,7 +88,9 @@ def connect(
     )
     if isinstance(server, Client):
         if client:
-            raise UsageError("client= does not apply to a Client of your own: pass these arguments to the Client")
+            raise UsageError(
+                "client= does not apply to a Client of your own: pass these arguments to the Client"
+            )
         sdk_client = server
     else:
         target: Any = _to_client_target(server)
@@ -110,15 +114,23 @@ def _to_client_target(server: Any) -> Any:
         if not (server and all(isinstance(word, str) for word in server)):
             raise UsageError(f"a command must be a string or a list of strings, not {server!r}")
         return StdioServerParameters(command=server[0], args=list(server[1:]))
-    server = getattr(server, "_mcp_server", server)  # the server inside a FastMCP (source of fastmcp 4.1, 2026-11-23)
-    is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(server, "__aenter__")
+    server = getattr(
+        server, "_mcp_server", server
+    )  # the server inside a FastMCP (source of fastmcp 4.1, 2026-11-23)
+    is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(
+        server, "__aenter__"
+    )
     if not is_server:
-        raise UsageError(f"connect takes a server, its URL or its command, not {type(server).__name__}")
+        raise UsageError(
+            f"connect takes a server, its URL or its command, not {type(server).__name__}"
+        )
     return server
 
 
 @asynccontextmanager
-async def _connect(client: Client, prefix: str | None, trust: bool, options: ToolOptions) -> AsyncGenerator[Registry]:
+async def _connect(
+    client: Client, prefix: str | None, trust: bool, options: ToolOptions
+) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
     connections: list[Connection] = []
@@ -146,7 +158,9 @@ def _announces_changes(client: Client) -> bool:
 
 
 def _make_handler(
-    list_changed: asyncio.Event, next_handler: MessageHandlerFnT | None, connections: Sequence[Connection]
+    list_changed: asyncio.Event,
+    next_handler: MessageHandlerFnT | None,
+    connections: Sequence[Connection],
 ) -> MessageHandlerFnT:
     """Return a message handler that reacts to a changed list (revisions before 2026-07-28) and to malformed messages.
 
@@ -181,7 +195,9 @@ async def _listen(client: Client, connection: Connection, list_changed: asyncio.
                 async for _ in changes:
                     list_changed.set()
         except Exception as error:  # the stream is lost, or the server has no subscriptions
-            logging.getLogger("toolshape").info("cannot listen for changes to an MCP server's tools: %r", error)
+            logging.getLogger("toolshape").info(
+                "cannot listen for changes to an MCP server's tools: %r", error
+            )
         await asyncio.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
         list_changed.set()
@@ -196,7 +212,9 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
                 replace_tools(registry, tools)
         except Exception:  # the server does not answer: keep the tools that are known
             if not taking_in.connection.is_open:
-                logging.getLogger("toolshape").info("an MCP server has disconnected: the registry keeps its last tools")
+                logging.getLogger("toolshape").info(
+                    "an MCP server has disconnected: the registry keeps its last tools"
+                )
                 return
             logging.getLogger("toolshape").exception("could not refresh the tools of an MCP server")
 
@@ -204,7 +222,9 @@ async def _follow(registry: Registry, taking_in: "_TakingIn", list_changed: asyn
 class _TakingIn:
     """Makes tools from the entries that a server lists."""
 
-    def __init__(self, connection: Connection, prefix: str | None, trust: bool, options: ToolOptions) -> None:
+    def __init__(
+        self, connection: Connection, prefix: str | None, trust: bool, options: ToolOptions
+    ) -> None:
         self.connection = connection
         self._prefix = prefix
         self._trust = trust
@@ -226,10 +246,14 @@ class _TakingIn:
                 ValueError,
                 RecursionError,
             ) as error:  # RecursionError: the entry is nested too deeply
-                logging.getLogger("toolshape").warning("a tool of an MCP server is left out: %s", error)
+                logging.getLogger("toolshape").warning(
+                    "a tool of an MCP server is left out: %s", error
+                )
                 continue
             if tool.name in by_name:
-                logging.getLogger("toolshape").warning("an MCP server lists %r twice: using the first one", tool.name)
+                logging.getLogger("toolshape").warning(
+                    "an MCP server lists %r twice: using the first one", tool.name
+                )
             by_name.setdefault(tool.name, tool)
             if (schema := record_of(tool).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)
@@ -242,9 +266,13 @@ class _TakingIn:
         options: ToolOptions = {**self._options}
         if not self._trust:
             hints = entry.pop("annotations", {})
-            entry.setdefault("title", hints.get("title", listed.title)) if hints.get("title") else None
+            entry.setdefault("title", hints.get("title", listed.title)) if hints.get(
+                "title"
+            ) else None
             if not options.get("effects"):
-                options["effects"] = {_RESTRICTING[hint] for hint in hints.items() if hint in _RESTRICTING}
+                options["effects"] = {
+                    _RESTRICTING[hint] for hint in hints.items() if hint in _RESTRICTING
+                }
         if self._prefix is not None:
             options["name"] = f"{self._prefix}_{listed.name}"
         function: Callable[..., Any] = self.connection.caller(listed.name)

@@ -32,19 +32,19 @@ from mcp_types import (
 from mcp_types import Tool as ListedTool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolshape._bound import Bound, bound_tools_of, plan_call
-from toolshape._calls import JsonObject, WireCall
-from toolshape._context import Progress
-from toolshape._dispatch import state
-from toolshape._dispatch.hook_kinds import is_loop_hook
-from toolshape._dispatch.ledger_store import LedgerStore, check_ledger
-from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.running import run_in_this_task
-from toolshape._errors import TokenError, UsageError
-from toolshape._execution.failures import hide_error
+from toolshape._bound.bound import Bound, bound_tools_of, plan_call
+from toolshape._bound.registry import Registry
 from toolshape._families import get
-from toolshape._registry import Registry
-from toolshape._results import Results
+from toolshape._function.calling.failures import hide_error
+from toolshape._plan import state
+from toolshape._plan.ledger_store import LedgerStore, check_ledger
+from toolshape._plan.plan import Plan
+from toolshape._plan.results import Results
+from toolshape._plan.running import run_in_this_task
+from toolshape._records.calls import JsonObject, WireCall
+from toolshape._records.context import Progress
+from toolshape._records.errors import TokenError, UsageError
+from toolshape._tools.hook_kinds import is_loop_hook
 from toolshape.mcp import _approving as approving
 
 T = TypeVar("T")
@@ -57,9 +57,13 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Callable[[ServerEvent], None]]] = {}
+        self._listeners: dict[
+            object, tuple[asyncio.AbstractEventLoop, Callable[[ServerEvent], None]]
+        ] = {}
         self._sessions: dict[object, tuple[asyncio.AbstractEventLoop, ServerSession]] = {}
-        self._telling: set[asyncio.Task[None]] = set()  # keeps the tasks alive: a loop holds only weak references
+        self._telling: set[asyncio.Task[None]] = (
+            set()
+        )  # keeps the tasks alive: a loop holds only weak references
 
     async def publish(self, event: ServerEvent) -> None:
         """Deliver an event to all subscribers."""
@@ -89,7 +93,9 @@ class Changes:
         task.add_done_callback(self._telling.discard)
 
 
-def _add_listener(entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T) -> Callable[[], None]:
+def _add_listener(
+    entries: dict[object, tuple[asyncio.AbstractEventLoop, T]], listener: T
+) -> Callable[[], None]:
     token = object()
     entries[token] = asyncio.get_running_loop(), listener
 
@@ -130,15 +136,21 @@ def tell_of_changes(tools: Registry, whom: Changing) -> None:
     end = tools.on_change(notify)
 
 
-Inject: TypeAlias = Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
+Inject: TypeAlias = (
+    Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
+)
 """The values for injected parameters, or a function that returns the values for one request (for example, its user)."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
-_IN_THREADS = (
-    "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the hook async def"
+_IN_THREADS = "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the hook async def"
+_SHORTEST_KEY = (
+    32  # the minimum key length, in bytes, that the SDK requires to seal a request state
 )
-_SHORTEST_KEY = 32  # the minimum key length, in bytes, that the SDK requires to seal a request state
-_OLDEST_FORM = "mcp:2025-06-18"  # for older revisions, the SDK drops the fields that this revision added
-_SUBSCRIBED = frozenset({"2026-07-28"})  # in these revisions, clients learn of changes only by subscription
+_OLDEST_FORM = (
+    "mcp:2025-06-18"  # for older revisions, the SDK drops the fields that this revision added
+)
+_SUBSCRIBED = frozenset(
+    {"2026-07-28"}
+)  # in these revisions, clients learn of changes only by subscription
 
 
 def server(
@@ -195,11 +207,16 @@ def server(
     )
     mcp_server.middleware.append(
         RequestStateBoundary(
-            RequestStateSecurity(keys=[secret], ttl=max(expires.total_seconds(), 1)), default_audience=name
+            RequestStateSecurity(keys=[secret], ttl=max(expires.total_seconds(), 1)),
+            default_audience=name,
         )
     )
-    mcp_server.add_notification_handler("notifications/initialized", NotificationParams, serving.joined)
-    initialization_options = functools.partial(_enable_changes, mcp_server.create_initialization_options)
+    mcp_server.add_notification_handler(
+        "notifications/initialized", NotificationParams, serving.joined
+    )
+    initialization_options = functools.partial(
+        _enable_changes, mcp_server.create_initialization_options
+    )
     mcp_server.create_initialization_options = initialization_options  # type: ignore[method-assign]  # transports do not enable list changes
     tell_of_changes(tools, serving)
     return mcp_server
@@ -207,7 +224,9 @@ def server(
 
 def _check(tools: Any, inject: Any, expires: Any) -> None:
     if not isinstance(tools, Registry):
-        raise UsageError(f"server takes a Registry, not {type(tools).__name__}: write server(Registry([...]), ...)")
+        raise UsageError(
+            f"server takes a Registry, not {type(tools).__name__}: write server(Registry([...]), ...)"
+        )
     if inspect.iscoroutinefunction(inject) or not (callable(inject) or isinstance(inject, Mapping)):
         raise UsageError(
             "inject= must be a mapping from names to values, or a plain function from a request context to a mapping"
@@ -219,7 +238,9 @@ def _check(tools: Any, inject: Any, expires: Any) -> None:
 def _check_key(key: Any) -> bytes:
     key_bytes = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
-        raise UsageError("key= must be a string or bytes of at least 32 bytes: create it with secrets.token_bytes(32)")
+        raise UsageError(
+            "key= must be a string or bytes of at least 32 bytes: create it with secrets.token_bytes(32)"
+        )
     return bytes(key_bytes)
 
 
@@ -257,8 +278,12 @@ class _Progress:
     async def _send(self, progress: Progress, before: "asyncio.Task[None] | None") -> None:
         if before is not None:
             await asyncio.wait({before})
-        with contextlib.suppress(Exception):  # the client has disconnected: sending the answer will fail as well
-            await self._session.report_progress(progress.done, progress.total, progress.message or None)
+        with contextlib.suppress(
+            Exception
+        ):  # the client has disconnected: sending the answer will fail as well
+            await self._session.report_progress(
+                progress.done, progress.total, progress.message or None
+            )
 
     async def all_sent(self) -> None:
         """Wait until all reports are sent: the answer must come after the reports."""
@@ -270,7 +295,9 @@ class _Progress:
 class _Serving:
     """The request handlers for one server."""
 
-    def __init__(self, tools: Registry, inject: Inject, sealing: approving.Sealing, changes: Changes) -> None:
+    def __init__(
+        self, tools: Registry, inject: Inject, sealing: approving.Sealing, changes: Changes
+    ) -> None:
         self._tools = tools
         self._inject = inject
         self._sealing = sealing
@@ -287,7 +314,9 @@ class _Serving:
     def _bound(self, revision: str) -> Bound:
         bounds = self._bounds
         bound = bounds.get(revision)
-        if bound is None:  # if the registry changes meanwhile, ``changed`` replaces the dict and drops this entry
+        if (
+            bound is None
+        ):  # if the registry changes meanwhile, ``changed`` replaces the dict and drops this entry
             bound = bounds[revision] = self._tools.bind(get(_FORMS.get(revision, _OLDEST_FORM)))
         return bound
 
@@ -322,10 +351,17 @@ class _Serving:
         """Answer a call with its result, or with a request for the user's approval."""
         bound = self._bound(context.protocol_version)
         number, name, arguments = context.request_id, params.name, params.arguments
-        raw = {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        raw = {
+            "id": number,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        }
         plan = plan_call(bound, WireCall(str(number), name, arguments, raw))
         try:
-            if params.request_state is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            if (
+                params.request_state is not None
+                and context.protocol_version in MODERN_PROTOCOL_VERSIONS
+            ):
                 results = await self._resume(context, bound, params)
             else:
                 if hasattr(plan.results, "controls") and plan.pending:
@@ -337,7 +373,9 @@ class _Serving:
             if plan.pending:  # else the call already has an answer: its tool was changed or removed
                 plan.deny(plan.pending, f"its approval cannot be used: {error}; call it again")
             results = plan.results
-        except Exception as error:  # a value is missing, or inject= failed: log the error, hide it from the client
+        except (
+            Exception
+        ) as error:  # a value is missing, or inject= failed: log the error, hide it from the client
             return _crash_result(params.name, error)
         answer: Any = results.messages[0]
         return answer  # type: ignore[no-any-return]  # the SDK also accepts the JSON of a result
@@ -345,10 +383,14 @@ class _Serving:
     def _injected_values(self, context: ServerRequestContext[Any, Any]) -> Mapping[str, Any]:
         return self._inject(context) if callable(self._inject) else self._inject
 
-    async def _run(self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan) -> Results:
+    async def _run(
+        self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan
+    ) -> Results:
         claimable_calls, inject = state.claimable(plan.results), self._injected_values(context)
         progress = (
-            _Progress(context.session) if claimable_calls and claimable_calls[0][2].is_controlled else None
+            _Progress(context.session)
+            if claimable_calls and claimable_calls[0][2].is_controlled
+            else None
         )  # other tools report no progress
         if not (self._last[1] if self._last[0] is bound else self._is_async(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
@@ -381,7 +423,10 @@ class _Serving:
     ) -> Results:
         """Run or deny a call as the user decided."""
         sealing, progress = self._sealing, _Progress(context.session)
-        options: dict[str, Any] = {"inject": self._injected_values(context), "on_progress": progress}
+        options: dict[str, Any] = {
+            "inject": self._injected_values(context),
+            "on_progress": progress,
+        }
         options |= {"audience": sealing.audience, "ledger": sealing.ledger}
         decision_arguments = params.request_state or "", sealing.key, approving.decisions(params)
         if self._is_async(bound):
@@ -394,4 +439,6 @@ class _Serving:
 
 def _crash_result(name: str, error: Exception) -> CallToolResult:
     text = str(hide_error("tool_crashed", error, tool=name))
-    return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": True})
+    return CallToolResult.model_validate(
+        {"content": [{"type": "text", "text": text}], "isError": True}
+    )

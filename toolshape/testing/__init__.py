@@ -1,6 +1,9 @@
 """Provides fake providers, lens-law checks for providers and tools, and malformed arguments such as models write.
 
 The checks and ``values`` need the extra ``testing``. A fake needs no extra.
+
+In: requests of a client, or tools to check. Out: a provider's responses and refusals, or the laws that are broken.
+A fake holds no rule of its own: what it refuses is a rule of the family.
 """
 
 import importlib
@@ -11,7 +14,14 @@ if typing.TYPE_CHECKING:
     from toolshape.testing._fake.fake import Fake
     from toolshape.testing._fake.refusals import Refused
     from toolshape.testing._fake.turn import Turn
-    from toolshape.testing._laws import LawBrokenError, check_output, check_provider, check_slips, check_tool, values
+    from toolshape.testing._laws import (
+        LawBrokenError,
+        check_output,
+        check_provider,
+        check_slips,
+        check_tool,
+        values,
+    )
     from toolshape.testing._mistakes import SilentlyWrongError, Slip, check_slip, slips
 
 __all__ = [
@@ -40,7 +50,9 @@ _PLACES = {
         ("LawBrokenError", "check_output", "check_provider", "check_slips", "check_tool", "values"),
         "toolshape.testing._laws",
     ),
-    **dict.fromkeys(("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"),
+    **dict.fromkeys(
+        ("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"
+    ),
 }
 """Maps each public name to its module. A name is imported on first use, so a fake does not load Hypothesis."""
 

@@ -13,23 +13,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from toolshape._answer import ReadAnswer, compile_answer_reading
-from toolshape._calls import JsonObject, JsonSchema, Strictness, WireCall
-from toolshape._errors import AnswerError, CallError
+from toolshape._answers.answer import ReadAnswer, compile_answer_reading
+from toolshape._answers.export import output_to_wire
+from toolshape._answers.output import Output, record_of_output
 from toolshape._families import get
-from toolshape._output import Output, record_of_output
+from toolshape._families.wire.provider import AnyProvider, Provider, Read
+from toolshape._families.wire.server import Completion
+from toolshape._records.calls import JsonObject, JsonSchema, Strictness, WireCall
+from toolshape._records.errors import AnswerError, CallError
 from toolshape._schema.lens import Change, Lens, Place, UnsupportedError
 from toolshape._schema.references import definition_name, resolver
 from toolshape._schema.rewrites import merge_all_of, nullable_as_null
 from toolshape._schema.values import UnreadableError, scalars
 from toolshape._schema.walk import everywhere
-from toolshape._tool import Tool, as_tool, record_of
+from toolshape._tools.export import WireTool, to_wire
+from toolshape._tools.tool import Tool, as_tool, record_of
 from toolshape._validation.faults import path_of
 from toolshape._validation.settings import Validate, ValidationSettings
-from toolshape._wire.export import WireTool, to_wire
-from toolshape._wire.outputs import output_to_wire
-from toolshape._wire.provider import AnyProvider, Provider, Read
-from toolshape._wire.server import Completion
 from toolshape.testing._mistakes import Outcome, SlipKind, check_slip, slips
 from toolshape.testing._strategies import values_for
 
@@ -38,7 +38,9 @@ try:
     from hypothesis import strategies as st
     from jsonschema import Draft202012Validator, FormatChecker
 except ImportError as error:
-    raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
+    raise ImportError(
+        "toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'"
+    ) from error
 
 
 Law = Literal["sound", "sayable", "forgiving", "obedient", "still", "folding", "true"]
@@ -61,7 +63,9 @@ _ANYTHING = st.recursive(
     | st.integers(-(2**53), 2**53)
     | st.text(max_size=5)
     | st.sampled_from(["5", "null", "[1]", '"a"']),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 _DEEPEST = 6
@@ -115,9 +119,16 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
             return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
         if keyword in node:
-            branches = [branch for branch in node[keyword] if depth < _DEEPEST or not _is_deep(branch)]
+            branches = [
+                branch for branch in node[keyword] if depth < _DEEPEST or not _is_deep(branch)
+            ]
             shared = _drop_keys(node, keyword, "description", "default")
-            return st.one_of([_values({**shared, **branch}, root, depth + 1) for branch in branches or node[keyword]])
+            return st.one_of(
+                [
+                    _values({**shared, **branch}, root, depth + 1)
+                    for branch in branches or node[keyword]
+                ]
+            )
     kinds = node.get("type")
     if kinds is None:
         return _ANYTHING
@@ -137,18 +148,34 @@ def _drop_keys(node: JsonSchema, *keys: str) -> JsonSchema:
 def _objects(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:
     properties = node.get("properties", {})
     required = set(node.get("required", ()))
-    unnamed = {name: node.get("additionalProperties", True) for name in sorted(required - properties.keys())}
+    unnamed = {
+        name: node.get("additionalProperties", True)
+        for name in sorted(required - properties.keys())
+    }
     fields = {**unnamed, **properties}
-    required_fields = {name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required}
-    optional = {name: _values(inner, root, depth + 1) for name, inner in properties.items() if name not in required}
-    named_members = st.fixed_dictionaries(required_fields, optional={} if depth > _DEEPEST else optional)
+    required_fields = {
+        name: _values(inner, root, depth + 1) for name, inner in fields.items() if name in required
+    }
+    optional = {
+        name: _values(inner, root, depth + 1)
+        for name, inner in properties.items()
+        if name not in required
+    }
+    named_members = st.fixed_dictionaries(
+        required_fields, optional={} if depth > _DEEPEST else optional
+    )
     additional = node.get("additionalProperties", not properties)
     if additional is False or depth > _DEEPEST:
         return named_members
-    keys = _values({"type": "string", **_resolve(node.get("propertyNames", {}), root)}, root, depth + 1)
+    keys = _values(
+        {"type": "string", **_resolve(node.get("propertyNames", {}), root)}, root, depth + 1
+    )
     extras = st.dictionaries(keys, _values(additional, root, depth + 1), max_size=2)
     return st.builds(
-        lambda more, own: {**{key: item for key, item in more.items() if key not in properties}, **own},
+        lambda more, own: {
+            **{key: item for key, item in more.items() if key not in properties},
+            **own,
+        },
         extras,
         named_members,
     )
@@ -163,14 +190,23 @@ def _arrays(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy
     least = node.get("minItems", 0)
     most = min(node.get("maxItems", least + 3), least + 3) if depth < _DEEPEST else least
     if prefix:
-        head = st.integers(min(least, len(prefix)), min(most, len(prefix))).flatmap(lambda n: st.tuples(*prefix[:n]))
+        head = st.integers(min(least, len(prefix)), min(most, len(prefix))).flatmap(
+            lambda n: st.tuples(*prefix[:n])
+        )
         if most <= len(prefix) or node.get("items") is False:
             return head.map(list)
-        further_items = st.lists(_values(node.get("items", True), root, depth + 1), max_size=most - len(prefix))
+        further_items = st.lists(
+            _values(node.get("items", True), root, depth + 1), max_size=most - len(prefix)
+        )
         return st.tuples(st.tuples(*prefix), further_items).map(lambda both: [*both[0], *both[1]])
     items = _values(node.get("items", True), root, depth + 1)
     if node.get("uniqueItems"):
-        return st.lists(items, min_size=least, max_size=most, unique_by=lambda item: json.dumps(item, sort_keys=True))
+        return st.lists(
+            items,
+            min_size=least,
+            max_size=most,
+            unique_by=lambda item: json.dumps(item, sort_keys=True),
+        )
     return st.lists(items, min_size=least, max_size=most)
 
 
@@ -181,12 +217,18 @@ def _strings(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
         longest: int = node.get("maxLength", 20)
         matching = st.from_regex(str(node["pattern"]), fullmatch=False)
         return matching.filter(lambda text: len(text) <= longest and "\n" not in text)
-    plain = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=node.get("minLength", 0))
-    limited = st.text("abc1 é", min_size=node.get("minLength", 0), max_size=node.get("maxLength", 8))
+    plain = st.text(
+        st.characters(codec="utf-8", exclude_characters="\x00"), min_size=node.get("minLength", 0)
+    )
+    limited = st.text(
+        "abc1 é", min_size=node.get("minLength", 0), max_size=node.get("maxLength", 8)
+    )
     return (
         limited
         if "maxLength" in node
-        else limited | plain.filter(lambda text: len(text) < _LONG) | st.sampled_from(["5", "null", "{}"])
+        else limited
+        | plain.filter(lambda text: len(text) < _LONG)
+        | st.sampled_from(["5", "null", "{}"])
     )
 
 
@@ -215,7 +257,10 @@ _TYPED: Mapping[str, Callable[[JsonSchema, JsonSchema, int], st.SearchStrategy[A
 
 
 def check_provider(
-    provider: AnyProvider, tools: Iterable[Tool[..., Any] | Callable[..., Any]], *, examples: int = 50
+    provider: AnyProvider,
+    tools: Iterable[Tool[..., Any] | Callable[..., Any]],
+    *,
+    examples: int = 50,
 ) -> None:
     """Check that a provider keeps the lens laws for these tools, in lenient and in strict form.
 
@@ -243,7 +288,9 @@ def check_provider(
             _check_folding(resolved, shown, examples)
 
 
-def check_tool(tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50) -> None:
+def check_tool(
+    tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50
+) -> None:
     """Check that a tool is *true*: its canonical schema admits exactly the values that its pydantic model accepts.
 
     The check draws values from both sides: values that the schema admits, and values that the types in the pydantic
@@ -306,18 +353,24 @@ def check_slips(
             outcome, rules = check_slip(resolved_tool, slip, coerce=coerce)
             counts[slip.kind, outcome, rules] += 1
 
-    validate = record_of(resolved_tool).compile_validation(ValidationSettings(resolved_tool.name, frozenset()))
+    validate = record_of(resolved_tool).compile_validation(
+        ValidationSettings(resolved_tool.name, frozenset())
+    )
     for valid in arguments:
         try:
             validate(valid)
         except CallError as error:
-            raise ValueError(f"check_slips needs valid arguments, but the tool rejects these: {error}") from error
+            raise ValueError(
+                f"check_slips needs valid arguments, but the tool rejects these: {error}"
+            ) from error
         check(valid)
     if not arguments:
         _profile(examples)(
-            given(values(record_of(resolved_tool).definition.schema).filter(functools.partial(_is_accepted, validate)))(
-                check
-            )
+            given(
+                values(record_of(resolved_tool).definition.schema).filter(
+                    functools.partial(_is_accepted, validate)
+                )
+            )(check)
         )()
     return counts
 
@@ -341,7 +394,8 @@ def _mutate(value: Any) -> st.SearchStrategy[Any]:
         inner.append(_ANYTHING.map(functools.partial(_replace_at, value, "something else")))
     if isinstance(value, list):
         inner.extend(
-            _mutate(item).map(functools.partial(_replace_at, value, index)) for index, item in enumerate(value)
+            _mutate(item).map(functools.partial(_replace_at, value, index))
+            for index, item in enumerate(value)
         )
         inner.append(_ANYTHING.map(lambda new: [*value, new]))
     return st.one_of(inner)
@@ -352,7 +406,9 @@ def _without_new_formats(laws: "_Laws", arguments: Any) -> Callable[[Any], None]
 
     JSON Schema does not assert ``format``, so it admits any string where the pydantic model requires a UUID or a date.
     """
-    formats = {match[1] for match in re.finditer(r'"format": "([^"]+)"', json.dumps(laws.canonical))}
+    formats = {
+        match[1] for match in re.finditer(r'"format": "([^"]+)"', json.dumps(laws.canonical))
+    }
     known_strings = {text for text in scalars(arguments) if isinstance(text, str)}
     checker = FormatChecker(formats=())
     for name in formats:
@@ -382,15 +438,25 @@ def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
     @given(values(shown.lens.schema), st.text(max_size=40))
     def law(arguments: Any, text: str) -> None:
         completion = Completion(
-            "m", "0", text, (WireCall("call00001", shown.wire_name, arguments),), finish="tool_calls"
+            "m",
+            "0",
+            text,
+            (WireCall("call00001", shown.wire_name, arguments),),
+            finish="tool_calls",
         )
         body: JsonObject = json.loads(json.dumps(server.respond(completion)))
         folded: JsonObject = {}
         for event in server.unfold(copy.deepcopy(body)):
             provider.response.fold(folded, json.loads(json.dumps(event)))
         whole, streamed = provider.response.read(body), provider.response.read(folded)
-        if whole is None or streamed is None or _calls_and_finish(whole) != _calls_and_finish(streamed):
-            raise LawBrokenError("folding", shown, f"the folded stream reads differently: {streamed!r}", body)
+        if (
+            whole is None
+            or streamed is None
+            or _calls_and_finish(whole) != _calls_and_finish(streamed)
+        ):
+            raise LawBrokenError(
+                "folding", shown, f"the folded stream reads differently: {streamed!r}", body
+            )
 
     law()
 
@@ -434,7 +500,9 @@ def _check_laws(laws: "_Laws", again: WireTool, examples: int) -> None:
     try:
         Draft202012Validator.check_schema(in_2020_12(shown.lens.schema))
     except Exception as error:
-        raise LawBrokenError("obedient", shown, str(error).split("\n")[0], shown.lens.schema) from error
+        raise LawBrokenError(
+            "obedient", shown, str(error).split("\n")[0], shown.lens.schema
+        ) from error
     _profile(examples)(given(values(shown.lens.schema))(laws.sound))()
     _profile(examples)(given(values(laws.canonical))(laws.sayable))()
 
@@ -459,11 +527,17 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
     form = resolved.output
     rules = resolved.schema if form is None or form.schema is None else form.schema
     has_lenient = form is None or not form.is_always_strict
-    forms: list[Strictness] = [*([False] if has_lenient else []), *([True] if rules.strict is not None else [])]
+    forms: list[Strictness] = [
+        *([False] if has_lenient else []),
+        *([True] if rules.strict is not None else []),
+    ]
     for strict in forms or ["auto"]:
         shown, again = (_wire_form(resolved, output, strict) for _ in range(2))
         read_canonical = compile_answer_reading(
-            record.definition, Lens(schema=record.spec.schema), frozenset(), is_wrapped=record.is_wrapped
+            record.definition,
+            Lens(schema=record.spec.schema),
+            frozenset(),
+            is_wrapped=record.is_wrapped,
         )
         laws = _Laws(record.spec.schema, functools.partial(_read_answer, read_canonical), shown)
         _check_laws(laws, again, examples)
@@ -473,7 +547,11 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
 def _wire_form(provider: Provider, output: Output[Any], strict: Strictness) -> WireTool:
     wire = output_to_wire(provider, record_of_output(output).spec, strict)
     return WireTool(
-        wire_name=output.name, description="", is_strict=wire.is_strict, payload=wire.keywords, lens=wire.lens
+        wire_name=output.name,
+        description="",
+        is_strict=wire.is_strict,
+        payload=wire.keywords,
+        lens=wire.lens,
     )
 
 
@@ -484,7 +562,9 @@ def _read_answer(read: ReadAnswer, value: Any) -> Any:
         return None
 
 
-def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, laws: "_Laws", examples: int) -> None:
+def _check_answers(
+    provider: Provider, output: Output[Any], strict: Strictness, laws: "_Laws", examples: int
+) -> None:
     """Check that the value of an answer can be read back, both from the whole response and from its stream."""
     server, bound = provider.server, output.bind(provider, strict)
     if server is None:
@@ -498,7 +578,9 @@ def _check_answers(provider: Provider, output: Output[Any], strict: Strictness, 
             return
         written = json.dumps(sent)
         call = WireCall("call00001", bound.tool or "", json.loads(written))
-        completion = Completion("m", "0", "" if bound.tool else written, (call,) if bound.tool else ())
+        completion = Completion(
+            "m", "0", "" if bound.tool else written, (call,) if bound.tool else ()
+        )
         body: JsonObject = json.loads(json.dumps(server.respond(completion)))
         collector = bound.collector()
         for event in server.unfold(copy.deepcopy(body)):
@@ -526,6 +608,19 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
     return everywhere(rule)(schema).schema
 
 
+def _has_one_key_twice(value: Any) -> bool:
+    """Return whether an object in a value has two keys that are the same number, such as ``0`` and ``-0``."""
+    if isinstance(value, list):
+        return any(map(_has_one_key_twice, value))
+    if not isinstance(value, dict):
+        return False
+    numbers = []
+    for key in value:
+        with contextlib.suppress(ValueError):
+            numbers.append(float(key))
+    return len(set(numbers)) < len(numbers) or any(map(_has_one_key_twice, value.values()))
+
+
 @dataclasses.dataclass
 class _Laws:
     """Checks single values against the laws, for one tool or output in one wire form.
@@ -544,9 +639,13 @@ class _Laws:
         losses = self.shown.lens.losses
         self.loose = [loss.path for loss in losses if loss.kind in ("widened", "dropped", "moved")]
         self.narrow = [loss.path for loss in losses if loss.kind == "narrowed"]
-        self.closed = any(loss.kind == "narrowed" and loss.keyword == "additionalProperties" for loss in losses)
+        self.closed = any(
+            loss.kind == "narrowed" and loss.keyword == "additionalProperties" for loss in losses
+        )
         self.ambiguous = any(loss.ambiguous for loss in losses)
-        self.branches_alike = any(loss.ambiguous and loss.keyword in ("anyOf", "oneOf") for loss in losses)
+        self.branches_alike = any(
+            loss.ambiguous and loss.keyword in ("anyOf", "oneOf") for loss in losses
+        )
 
     def back(self, value: Any) -> Any:
         return value if self.shown.lens.back is None else self.shown.lens.back(value)
@@ -557,9 +656,14 @@ class _Laws:
     def true(self, value: Any) -> None:
         error = next(self.admitted.iter_errors(value), None)
         accepted = self.read(value) is not None
+        if error is None and not accepted and _has_one_key_twice(value):
+            return  # a schema cannot say that two keys become the same number
         if accepted is not (error is None):
             raise LawBrokenError(
-                "true", self.shown, "the pydantic model rejects this value" if error is None else error.message, value
+                "true",
+                self.shown,
+                "the pydantic model rejects this value" if error is None else error.message,
+                value,
             )
 
     def sound(self, value: Any) -> None:
@@ -567,17 +671,26 @@ class _Laws:
             canonical = self.back(value)
         except UnreadableError as unread:
             if not any(_covers(loss, unread.schema_path) for loss in self.loose):
-                raise LawBrokenError("sound", self.shown, f"{path_of(unread.location)}: {unread}", value) from unread
+                raise LawBrokenError(
+                    "sound", self.shown, f"{path_of(unread.location)}: {unread}", value
+                ) from unread
             return
         for error in self.admitted.iter_errors(canonical):
-            if not any(_covers(loss, path) for path in _paths(error, self.canonical) for loss in self.loose):
+            if not any(
+                _covers(loss, path) for path in _paths(error, self.canonical) for loss in self.loose
+            ):
                 raise LawBrokenError(
-                    "sound", self.shown, f"{error.message} (canonical: {json.dumps(canonical)[:500]})", value
+                    "sound",
+                    self.shown,
+                    f"{error.message} (canonical: {json.dumps(canonical)[:500]})",
+                    value,
                 )
 
     def sayable(self, value: Any) -> None:
         expected = self.read(value)
-        if expected is None:  # the pydantic model rejects the value for a reason that the schema cannot express
+        if (
+            expected is None
+        ):  # the pydantic model rejects the value for a reason that the schema cannot express
             return
         if self.read(value) != expected:  # a default differs each time, for example the time of day
             return
@@ -585,7 +698,10 @@ class _Laws:
         error = next(self.showable.iter_errors(wire_value), None)
         if error is not None and not self.closed:
             raise LawBrokenError(
-                "sayable", self.shown, f"{error.message} (wire form: {json.dumps(wire_value)[:500]})", value
+                "sayable",
+                self.shown,
+                f"{error.message} (wire form: {json.dumps(wire_value)[:500]})",
+                value,
             )
         if (
             error is None
@@ -600,7 +716,10 @@ class _Laws:
             raise LawBrokenError("sayable", self.shown, message, value)
         if not self.ambiguous and self.read(self.back(value)) != expected:
             raise LawBrokenError(
-                "forgiving", self.shown, f"back changes this value to {json.dumps(self.back(value))[:500]}", value
+                "forgiving",
+                self.shown,
+                f"back changes this value to {json.dumps(self.back(value))[:500]}",
+                value,
             )
 
 
@@ -642,7 +761,11 @@ def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
         if step in ("properties", "prefixItems") and steps:
             name, *steps = steps
             added = f"[{name}]" if step == "prefixItems" else f".{name}"
-            full, short, node = (full + added).lstrip("."), (short + added).lstrip("."), node[step][name]
+            full, short, node = (
+                (full + added).lstrip("."),
+                (short + added).lstrip("."),
+                node[step][name],
+            )
         elif step in ("items", "additionalProperties") and steps:
             added = "[]" if step == "items" else ".*"
             full, short, node = (full + added).lstrip("."), (short + added).lstrip("."), node[step]

@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from toolshape._calls import JsonObject
-from toolshape._errors import CallError
-from toolshape._tool import Tool, record_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import CallError
+from toolshape._schema.places import Location
+from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.coercion import choose_rules
-from toolshape._validation.faults import Location, path_of
+from toolshape._validation.faults import path_of
 from toolshape._validation.settings import ValidationSettings
 
 SlipKind = Literal[
@@ -19,7 +20,9 @@ SlipKind = Literal[
 Outcome = Literal["coerced", "refused"]
 _WRAPPERS = ("arguments", "input", "parameters", "args")
 _NOTE = "explanation"
-_SHORT = 3  # In letters. If a letter is missing from a name this short, the name is not recognisable.
+_SHORT = (
+    3  # In letters. If a letter is missing from a name this short, the name is not recognisable.
+)
 
 
 class Slip(NamedTuple):
@@ -41,7 +44,9 @@ class SilentlyWrongError(AssertionError):
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
         super().__init__(
-            f"{tool}: {slip.kind} at {slip.paths or 'the whole payload'}: {said}\n  payload: {slip.payload!r}"[:2000]
+            f"{tool}: {slip.kind} at {slip.paths or 'the whole payload'}: {said}\n  payload: {slip.payload!r}"[
+                :2000
+            ]
         )
 
 
@@ -95,7 +100,9 @@ def check_slip(
         validated, coercions = record_of(tool).compile_validation(settings)(slip.payload)
     except CallError as error:
         if not _names_the_place(error, slip):
-            raise SilentlyWrongError(tool.name, slip, f"refused without naming the place: {error}") from error
+            raise SilentlyWrongError(
+                tool.name, slip, f"refused without naming the place: {error}"
+            ) from error
         return "refused", ()
     if not coercions:
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
@@ -103,7 +110,9 @@ def check_slip(
         expected_fields
     ):  # equal ``repr`` suffices: a default that is NaN does not equal itself
         raise SilentlyWrongError(
-            tool.name, slip, f"coerced to {_fields(validated)!r} by {[coercion.rule for coercion in coercions]}"
+            tool.name,
+            slip,
+            f"coerced to {_fields(validated)!r} by {[coercion.rule for coercion in coercions]}",
         )
     return "coerced", tuple(dict.fromkeys(coercion.rule for coercion in coercions))
 
@@ -111,7 +120,11 @@ def check_slip(
 def _expected_fields(tool: Tool[..., Any], intended: JsonObject) -> Any:
     """Return the fields that the function should receive, or ``None`` if the intended arguments are invalid."""
     try:
-        return _fields(record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(intended)[0])
+        return _fields(
+            record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(
+                intended
+            )[0]
+        )
     except CallError:
         return None
 
@@ -153,7 +166,13 @@ def _all_slips(name: str, arguments: JsonObject) -> Iterator[Slip]:
 
 def _places(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
     yield location, value
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for step, item in items:
         yield from _places(item, (*location, step))
 
@@ -164,8 +183,12 @@ def _slips_at_place(arguments: JsonObject, location: Location, value: Any) -> It
     path = path_of(location)
     for kind, written in _other_forms(value):
         yield Slip(kind, _replace_at(arguments, location, written), arguments, (path,))
-    if value is not None:  # a null that the tool rejects can only mean that the model wanted to omit the place
-        yield Slip("null", _replace_at(arguments, location, None), _remove_at(arguments, location), (path,))
+    if (
+        value is not None
+    ):  # a null that the tool rejects can only mean that the model wanted to omit the place
+        yield Slip(
+            "null", _replace_at(arguments, location, None), _remove_at(arguments, location), (path,)
+        )
     if isinstance(location[-1], str):
         yield Slip("missing", _remove_at(arguments, location), arguments, (path,))
 
@@ -184,7 +207,9 @@ def _other_forms(value: Any) -> Iterator[tuple[SlipKind, Any]]:
         yield "wrapped", {"items": value}
         if len(value) == 1:
             yield "wrong_type", value[0]
-        if value and all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in value):
+        if value and all(
+            isinstance(item, (str, int)) and not isinstance(item, bool) for item in value
+        ):
             yield "wrong_type", ", ".join(map(str, value))
     elif isinstance(value, str):
         yield from _other_texts(value)
@@ -218,20 +243,27 @@ def _other_scalars(value: Any) -> Iterator[tuple[SlipKind, Any]]:
         yield "wrong_type", f"{text}%"
 
 
-def _slips_in_object(arguments: JsonObject, location: Location, value: JsonObject) -> Iterator[Slip]:
+def _slips_in_object(
+    arguments: JsonObject, location: Location, value: JsonObject
+) -> Iterator[Slip]:
     if _NOTE not in value:
         noted = _replace_at(arguments, location, {**value, _NOTE: "because it is asked for"})
         yield Slip("extra", noted, arguments, (path_of((*location, _NOTE)),))
     for name, item in value.items():
         for wrong_name in _misspelt(name):
             if wrong_name not in value:
-                renamed = {wrong_name if key == name else key: inner for key, inner in value.items()}
+                renamed = {
+                    wrong_name if key == name else key: inner for key, inner in value.items()
+                }
                 paths = (path_of((*location, wrong_name)), path_of((*location, name)))
                 yield Slip("misspelt", _replace_at(arguments, location, renamed), arguments, paths)
         pairs = ", ".join(f"{json.dumps(key)}: {json.dumps(inner)}" for key, inner in value.items())
         doubled_text = f"{{{json.dumps(name)}: {json.dumps(item)}, {pairs}}}"
         yield Slip(
-            "doubled", _dump_with_text(arguments, location, doubled_text), arguments, (path_of((*location, name)),)
+            "doubled",
+            _dump_with_text(arguments, location, doubled_text),
+            arguments,
+            (path_of((*location, name)),),
         )
 
 
@@ -239,7 +271,14 @@ def _misspelt(name: str) -> Iterable[str]:
     camel = re.sub(r"_([a-z])", lambda letter: letter[1].upper(), name)
     snake = re.sub(r"(?<=[a-z])([A-Z])", lambda letter: f"_{letter[1].lower()}", name)
     middle = len(name) // 2
-    variants = (name.upper(), name.capitalize(), camel, snake, f"{name}{name[-1:]}", name.replace("_", "-"))
+    variants = (
+        name.upper(),
+        name.capitalize(),
+        camel,
+        snake,
+        f"{name}{name[-1:]}",
+        name.replace("_", "-"),
+    )
     cut = (name[:-1], name[:middle] + name[middle + 1 :]) if len(name) > _SHORT else ()
     return [variant for variant in dict.fromkeys((*variants, *cut)) if variant and variant != name]
 
@@ -255,13 +294,17 @@ def _slips_of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
     for doubled in (text + text, text + "{}", "{}" + text, text + '""', f"[{text}, {text}]"):
         yield Slip("doubled", doubled, arguments)
     for length in range(1, len(text.encode())):
-        yield Slip("truncated", text.encode()[:length].decode(errors="ignore") or text[:1], arguments)
+        yield Slip(
+            "truncated", text.encode()[:length].decode(errors="ignore") or text[:1], arguments
+        )
     for malformed_text in (
         str(arguments), f"```json\n{text}\n```", f"{text[:-1]},}}", f"{text} // that is all", f"Here it is: {text}",
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
         yield Slip("not_json", malformed_text, arguments)
-    if not re.search(r"\\|'|:[^ ]", text):  # otherwise, changing the quotes would change the meaning
+    if not re.search(
+        r"\\|'|:[^ ]", text
+    ):  # otherwise, changing the quotes would change the meaning
         yield Slip("not_json", text.replace('"', "'"), arguments)
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
 

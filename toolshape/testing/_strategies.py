@@ -9,13 +9,21 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolshape._core_schema.enum_values import choices_of
-from toolshape._core_schema.nodes import MAPS, Definitions, Node, definitions_of, inner_node
+from toolshape._function.core_schema.enum_values import choices_of
+from toolshape._function.core_schema.nodes import (
+    MAPS,
+    Definitions,
+    Node,
+    definitions_of,
+    inner_node,
+)
 
 try:
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'") from error
+    raise ImportError(
+        "toolshape.testing needs hypothesis and jsonschema: pip install 'toolshape[testing]'"
+    ) from error
 
 
 _DEEPEST = 5
@@ -72,7 +80,11 @@ class _Drawn:
         }
         if kind in ways:
             return ways[kind](node, depth)
-        inner = node.get("schema") if kind in ("model", "dataclass", "call") else inner_node(node, self.definitions)
+        inner = (
+            node.get("schema")
+            if kind in ("model", "dataclass", "call")
+            else inner_node(node, self.definitions)
+        )
         return _SAMPLES["any"] if inner is None else self.of(inner, depth)
 
     def referred(self, reference: str) -> st.SearchStrategy[Any]:
@@ -81,7 +93,9 @@ class _Drawn:
         return self.known[reference]
 
     def items(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
-        inner = self.of(node["items_schema"], depth + 1) if "items_schema" in node else _SAMPLES["any"]
+        inner = (
+            self.of(node["items_schema"], depth + 1) if "items_schema" in node else _SAMPLES["any"]
+        )
         unique = node["type"] in ("set", "frozenset")
         size = 0 if depth > _DEEPEST else 2
         return st.lists(inner, max_size=size, unique_by=json.dumps if unique else None)
@@ -89,8 +103,14 @@ class _Drawn:
     def map(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         keys = self.of(node["keys_schema"], depth + 1) if "keys_schema" in node else _SAMPLES["str"]
         text_keys = keys.map(lambda key: key if isinstance(key, str) else json.dumps(key))
-        odd_keys = st.sampled_from(["1_0", "+1", " 1", "1.0", "nan", "true", "True", "20261231", "2026-01-02"])
-        inner = self.of(node["values_schema"], depth + 1) if "values_schema" in node else _SAMPLES["any"]
+        odd_keys = st.sampled_from(
+            ["1_0", "+1", " 1", "1.0", "nan", "true", "True", "20261231", "2026-01-02"]
+        )
+        inner = (
+            self.of(node["values_schema"], depth + 1)
+            if "values_schema" in node
+            else _SAMPLES["any"]
+        )
         return st.dictionaries(text_keys | odd_keys, inner, max_size=0 if depth > _DEEPEST else 2)
 
     def fields(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
@@ -107,10 +127,22 @@ class _Drawn:
         """Return a strategy for objects with only this field, under one of its names, or ``{}`` if it is optional."""
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
-        paths: list[Any] = [alias] if not isinstance(alias, list) else alias if isinstance(alias[0], list) else [alias]
+        paths: list[Any] = (
+            [alias]
+            if not isinstance(alias, list)
+            else alias
+            if isinstance(alias[0], list)
+            else [alias]
+        )
         all_paths = [[name], *([path] if isinstance(path, str) else path for path in paths)]
-        is_left_out = depth > _DEEPEST or field["schema"]["type"] == "default" or field.get("required") is False
-        named_value = st.one_of([inner.map(functools.partial(_nest, tuple(path))) for path in all_paths])
+        is_left_out = (
+            depth > _DEEPEST
+            or field["schema"]["type"] == "default"
+            or field.get("required") is False
+        )
+        named_value = st.one_of(
+            [inner.map(functools.partial(_nest, tuple(path))) for path in all_paths]
+        )
         return st.just({}) | named_value if is_left_out else named_value
 
     def tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
@@ -118,18 +150,27 @@ class _Drawn:
         variadic_index = node.get("variadic_item_index")
         if variadic_index is None:
             return st.tuples(*parts).map(list)
-        before, variadic_item, after = parts[:variadic_index], parts[variadic_index], parts[variadic_index + 1 :]
-        return st.tuples(st.tuples(*before), st.lists(variadic_item, max_size=2), st.tuples(*after)).map(
-            lambda drawn: [*drawn[0], *drawn[1], *drawn[2]]
+        before, variadic_item, after = (
+            parts[:variadic_index],
+            parts[variadic_index],
+            parts[variadic_index + 1 :],
         )
+        return st.tuples(
+            st.tuples(*before), st.lists(variadic_item, max_size=2), st.tuples(*after)
+        ).map(lambda drawn: [*drawn[0], *drawn[1], *drawn[2]])
 
     def named_tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         parts = [self.of(field["schema"], depth + 1) for field in node["fields"]]
-        return st.integers(0, len(parts)).flatmap(lambda length: st.tuples(*parts[:length]).map(list))
+        return st.integers(0, len(parts)).flatmap(
+            lambda length: st.tuples(*parts[:length]).map(list)
+        )
 
     def union(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         return st.one_of(
-            [self.of(choice[0] if isinstance(choice, tuple) else choice, depth + 1) for choice in node["choices"]]
+            [
+                self.of(choice[0] if isinstance(choice, tuple) else choice, depth + 1)
+                for choice in node["choices"]
+            ]
         )
 
     def tagged(self, node: Node, depth: int) -> st.SearchStrategy[Any]:

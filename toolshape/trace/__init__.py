@@ -1,9 +1,10 @@
-"""Records responses and the outcomes of their calls, shows them stage by stage, and replays them."""
+"""Records responses and the outcomes of their calls, shows them stage by stage, and replays them.
 
-import typing
+In: responses as they are dispatched, or a trace file. Out: lines of a trace, and what present tools make of them.
+What a line may hold is decided in ``_privacy.py``; nothing is written that it has not seen.
+"""
 
-from toolshape._bound import ObservedResponse, Observer
-from toolshape._deprecation import resolve_renamed_attribute
+from toolshape._bound.bound import ObservedResponse, Observer
 from toolshape.trace._changes import Change
 from toolshape.trace._recorder import Recorder, record_to
 from toolshape.trace._replay import Replay, replay
@@ -22,18 +23,3 @@ __all__ = [
     "record_to",
     "replay",
 ]
-
-_RENAMED = {
-    "Recorded": "RecordedResponse",
-    "Seen": "ObservedResponse",
-    "record": "record_to",
-    "recorded": "read_trace",
-    "stages": "compute_stages",
-}
-"""Maps each deprecated name to its replacement. Version 0.2 removes the deprecated names."""
-
-
-if not typing.TYPE_CHECKING:  # a type checker must still report misspelt and old names
-
-    def __getattr__(name: str) -> typing.Any:
-        return resolve_renamed_attribute(__name__, _RENAMED, name)

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._calls import JsonObject, escape_invisible, shorten
-from toolshape._errors import ToolshapeError, UsageError
-from toolshape._registry import Registry
+from toolshape._bound.registry import Registry
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import ToolshapeError, UsageError
+from toolshape._records.shown import escape_invisible, shorten
+from toolshape._schema.places import location_of
+from toolshape._schema.secrets import MASKED
 from toolshape._schema.values import WrittenSet, is_same_value, scalars
-from toolshape._validation.lookup import MASKED, location_of
 from toolshape.trace._privacy import Hidden, hidden_of, known_path, mask_arguments, split_patterns
 from toolshape.trace._stages import RecordedResponse, Stages, compute_stages
 
@@ -18,7 +20,9 @@ ChangeKind: TypeAlias = Literal[
 ]  # fmt: skip
 _MISSING = object()
 _MOST_PATHS = 3
-_REGRESSIONS = frozenset({"now_unreadable", "other_calls", "other_tool", "now_refused", "other_value"})
+_REGRESSIONS = frozenset(
+    {"now_unreadable", "other_calls", "other_tool", "now_refused", "other_value"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,9 +58,16 @@ class Change:
 
     def as_json(self) -> JsonObject:
         """Convert the change to JSON."""
-        members = {name: getattr(self, name) for name in ("kind", "line", "call", "tool", "provider", "model")}
+        members = {
+            name: getattr(self, name)
+            for name in ("kind", "line", "call", "tool", "provider", "model")
+        }
         members |= {"is_regression": self.is_regression, "before": self.before, "after": self.after}
-        return {**members, "paths": list(self.paths), "stages": None if self.stages is None else self.stages.as_json()}
+        return {
+            **members,
+            "paths": list(self.paths),
+            "stages": None if self.stages is None else self.stages.as_json(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,8 +91,12 @@ def compare_response(recorded: RecordedResponse, tools: Registry) -> Compared:
         return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
     if recorded.error:
         has_response = recorded.response is not None
-        change = _make_change(recorded, "now_readable", -1, "", recorded.error, f"{len(replayed)} calls")
-        return Compared(changes=(change,) if has_response else (), calls=0, not_compared=int(not has_response))
+        change = _make_change(
+            recorded, "now_readable", -1, "", recorded.error, f"{len(replayed)} calls"
+        )
+        return Compared(
+            changes=(change,) if has_response else (), calls=0, not_compared=int(not has_response)
+        )
     if len(replayed) != len(recorded.outcome):
         change = _make_change(recorded, "other_calls", -1, "", len(recorded.outcome), len(replayed))
         return Compared(changes=(change,), calls=len(recorded.outcome), not_compared=0)
@@ -120,7 +135,11 @@ def _sentence(change: Change) -> str:
             sentence = f"the call was refused ({_describe_error(before)}), and is now accepted with {shorten(after)}"
         case "other_value":
             values = (_describe_path(change, path) for path in change.paths[:_MOST_PATHS])
-            more = f"; and {len(change.paths) - _MOST_PATHS} more" if len(change.paths) > _MOST_PATHS else ""
+            more = (
+                f"; and {len(change.paths) - _MOST_PATHS} more"
+                if len(change.paths) > _MOST_PATHS
+                else ""
+            )
             sentence = f"the function now receives other arguments: {'; '.join(values)}{more}"
         case "other_coercion":
             sentence = f"other coercions lead to the same arguments: {_coercions_text(before)} before, {_coercions_text(after)} now"
@@ -142,7 +161,12 @@ def _describe_error(error: Any) -> str:
 
 
 def _coercions_text(coercions: Iterable[tuple[str, str]]) -> str:
-    return escape_invisible(", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in coercions)) or "none"
+    return (
+        escape_invisible(
+            ", ".join(f"{path or 'the arguments'}: {rule}" for path, rule in coercions)
+        )
+        or "none"
+    )
 
 
 def _describe_path(change: Change, path: str) -> str:
@@ -167,13 +191,26 @@ def _find_hidden(tools: Registry, name: str, patterns: Any) -> Hidden:
 
 
 def _make_change(
-    recorded: RecordedResponse, kind: ChangeKind, call: int, tool: str, before: Any, after: Any, **more: Any
+    recorded: RecordedResponse,
+    kind: ChangeKind,
+    call: int,
+    tool: str,
+    before: Any,
+    after: Any,
+    **more: Any,
 ) -> Change:
-    shared_fields = {"provider": recorded.provider, "model": recorded.model, "before": before, "after": after}
+    shared_fields = {
+        "provider": recorded.provider,
+        "model": recorded.model,
+        "before": before,
+        "after": after,
+    }
     return Change(kind=kind, line=recorded.number, call=call, tool=tool, **shared_fields, **more)
 
 
-def _compare_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None) -> Sequence[Change] | None:
+def _compare_call(
+    recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None
+) -> Sequence[Change] | None:
     """Return the changes of a call, or ``None`` if the trace does not hold enough of the call to compare."""
     if now.result.get("edited") or _is_unknown(now, own):
         return None
@@ -183,7 +220,14 @@ def _compare_call(recorded: RecordedResponse, at: int, now: Stages, own: Hidden 
         return ()
     return [
         _make_change(
-            recorded, change.kind, at, tool, change.before, change.after, paths=tuple(change.paths), stages=now
+            recorded,
+            change.kind,
+            at,
+            tool,
+            change.before,
+            change.after,
+            paths=tuple(change.paths),
+            stages=now,
         )
     ]
 
@@ -200,7 +244,10 @@ def _is_unknown(now: Stages, own: Hidden | None) -> bool:
         return True
     if own is None or now.refused is None or not now.refused.problems:
         return False
-    return all(not known_path(problem.path, own) or own.hides_path(problem.path) for problem in now.refused.problems)
+    return all(
+        not known_path(problem.path, own) or own.hides_path(problem.path)
+        for problem in now.refused.problems
+    )
 
 
 class _Differing(NamedTuple):
@@ -219,36 +266,54 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
     )
     problems = _problems(now, own)
     if recorded_arguments is not None and now.refused is not None:
-        return _Differing("now_refused", recorded_arguments, _describe_refusal(now), [path for path, _ in problems])
+        return _Differing(
+            "now_refused",
+            recorded_arguments,
+            _describe_refusal(now),
+            [path for path, _ in problems],
+        )
     if recorded_arguments is None and now.refused is None:
         return _Differing("now_accepted", then.get("error"), current_arguments)
     if now.refused is not None:
         before = then["error"]
-        is_same_error = before["code"] == now.refused.code and [*map(tuple, before["problems"])] == problems
+        is_same_error = (
+            before["code"] == now.refused.code and [*map(tuple, before["problems"])] == problems
+        )
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
     paths = list(_find_differences(recorded_arguments, current_arguments))
-    if own is not None and not now.is_whole:  # The trace records only the names that the schema knows.
+    if (
+        own is not None and not now.is_whole
+    ):  # The trace records only the names that the schema knows.
         paths = [path for path in paths if known_path(path, own)]
     if paths:
         return _Differing("other_value", recorded_arguments, current_arguments, paths)
     before, current_coercions = _coercions(then, now, own)
-    return None if current_coercions == before else _Differing("other_coercion", before, current_coercions)
+    return (
+        None
+        if current_coercions == before
+        else _Differing("other_coercion", before, current_coercions)
+    )
 
 
 def _coercions(
     then: JsonObject, now: Stages, own: Hidden | None
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the places and rules of the recorded and the replayed coercions, as far as they can be compared."""
-    rules = [(path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced]
+    rules = [
+        (path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced
+    ]
     before = [(path, rule) for path, rule in then["coercions"]]
-    if then.get("error", {}).get("code") == "cancelled":  # The call began, but no coercion was recorded.
+    if (
+        then.get("error", {}).get("code") == "cancelled"
+    ):  # The call began, but no coercion was recorded.
         return rules, rules
     if own is None or now.is_whole:
         return before, rules
     # The stand-in of a hidden value may be coerced differently.
     before, rules = (
-        [entry for entry in entries if entry[0] and not own.hides_path(entry[0])] for entries in (before, rules)
+        [entry for entry in entries if entry[0] and not own.hides_path(entry[0])]
+        for entries in (before, rules)
     )
     return before, rules
 
@@ -261,7 +326,10 @@ def _describe_refusal(now: Stages) -> str:
 
 def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:
     problems = () if now.refused is None else now.refused.problems
-    return [(problem.path if own is None else known_path(problem.path, own), problem.rule) for problem in problems]
+    return [
+        (problem.path if own is None else known_path(problem.path, own), problem.rule)
+        for problem in problems
+    ]
 
 
 def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
@@ -270,7 +338,9 @@ def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
         return
     if isinstance(then, dict) and isinstance(now, dict):
-        if then.keys() != now.keys() and is_same_value(then, now):  # Different keys may stand for the same value.
+        if then.keys() != now.keys() and is_same_value(
+            then, now
+        ):  # Different keys may stand for the same value.
             return
         for name in dict.fromkeys((*then, *now)):
             place = f"{path}.{name}" if path else str(name)

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from toolshape._bound import Bound, ObservedResponse, bound_tools_of
-from toolshape._calls import JsonObject
-from toolshape._dispatch import state
-from toolshape._errors import ResponseError
-from toolshape._results import ReadAnswer, Result
-from toolshape._validation.lookup import Secrets
-from toolshape._wire.bodies import member, model_name, parse_body, to_plain_json
+from toolshape._bound.bound import Bound, ObservedResponse, bound_tools_of
+from toolshape._families.wire.bodies import member, model_name, parse_body, to_plain_json
+from toolshape._plan import state
+from toolshape._plan.results import Answer
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import ResponseError
+from toolshape._records.result import Result
+from toolshape._schema.secrets import Secrets
 from toolshape.trace._privacy import (
     Hidden,
     Pattern,
@@ -33,7 +34,9 @@ def has_failed(seen: ObservedResponse) -> bool:
         return True
     if seen.outcome.output is not None and not seen.outcome.output.ok:
         return True
-    return any(result.error is not None and result.error.code not in _UNDECIDED for result in seen.outcome)
+    return any(
+        result.error is not None and result.error.code not in _UNDECIDED for result in seen.outcome
+    )
 
 
 _UNDECIDED = ("not_run", "pending")
@@ -74,7 +77,11 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     else:
         results = seen.outcome
         # The text around a call is not recorded, because a model may repeat a secret there.
-        calls = {"calls": [_call(result, hidden, answer) for result in results]} if some_are_hidden else None
+        calls = (
+            {"calls": [_call(result, hidden, answer) for result in results]}
+            if some_are_hidden
+            else None
+        )
         line |= calls or _whole_response(seen, body)
         line["finish"] = results.finish
         edits = [state.is_edited(results, position) for position in range(len(results))]
@@ -110,15 +117,20 @@ def _answer_of(bound: Bound, redact: Sequence[Pattern]) -> _Answer | None:
     return _Answer(name, beside.tool, hidden_in(name, Secrets(beside.record.spec.schema), redact))
 
 
-def _outcome_of_answer(answer: _Answer, read: ReadAnswer) -> JsonObject:
+def _outcome_of_answer(answer: _Answer, read: Answer[Any]) -> JsonObject:
     """Return the outcome of the answer, without its value. If nothing is hidden, the body holds the value."""
     outcome: JsonObject = {
         "output": answer.name,
         "ok": read.ok,
-        "coercions": [[known_path(coercion.path, answer.hidden), coercion.rule] for coercion in read.coercions],
+        "coercions": [
+            [known_path(coercion.path, answer.hidden), coercion.rule] for coercion in read.coercions
+        ],
     }
     if read.error is not None:
-        problems = [[known_path(problem.path, answer.hidden), problem.rule] for problem in read.error.problems]
+        problems = [
+            [known_path(problem.path, answer.hidden), problem.rule]
+            for problem in read.error.problems
+        ]
         outcome["error"] = {"code": read.error.code, "problems": problems}
     return outcome
 
@@ -139,7 +151,10 @@ def _body_json(response: Any) -> Any:
 
 def _request_id(response: Any, body: Any) -> str | None:
     """Return the provider's id for the request: from the SDK object, or from a member of the body."""
-    for candidate in (getattr(response, "_request_id", None), *(member(body, name) for name in _IDS)):
+    for candidate in (
+        getattr(response, "_request_id", None),
+        *(member(body, name) for name in _IDS),
+    ):
         if isinstance(candidate, str) and candidate:
             return candidate
     request_id = member(member(body, "ResponseMetadata") or {}, "RequestId")  # botocore
@@ -159,7 +174,10 @@ def _named_piece(pieces: Sequence[Any]) -> Any:
 def _whole_response(seen: ObservedResponse, body: Any) -> JsonObject:
     """Return the whole response: its text, its JSON, or the pieces of its stream."""
     if seen.stream is not None:
-        return {"stream": [_text_or_json(piece) for piece in seen.response], "stream_ended": seen.stream == "ended"}
+        return {
+            "stream": [_text_or_json(piece) for piece in seen.response],
+            "stream_ended": seen.stream == "ended",
+        }
     is_text = isinstance(seen.response, (str, bytes, bytearray))
     return {"text": _text_or_json(seen.response)} if is_text else {"body": body}
 
@@ -200,7 +218,10 @@ def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> 
 
 def _is_read(result: Result) -> bool:
     """Return whether the arguments were read without repair. After a repair, the hidden places are not known."""
-    if result.error is not None and result.error.code in ("malformed_arguments", "truncated_arguments"):
+    if result.error is not None and result.error.code in (
+        "malformed_arguments",
+        "truncated_arguments",
+    ):
         return False
     raw_arguments = result.call.arguments_raw
     return not isinstance(raw_arguments, (str, bytes)) or _has_each_key_once(raw_arguments)
@@ -213,18 +234,29 @@ def _has_each_key_once(text: str | bytes) -> bool:
         return dict(pairs)
 
     try:
-        return not text.strip() or isinstance(json.loads(text, object_pairs_hook=reject_repeats), dict)
+        return not text.strip() or isinstance(
+            json.loads(text, object_pairs_hook=reject_repeats), dict
+        )
     except (ValueError, RecursionError):
         return False
 
 
 def _outcome(
-    result: Result, hidden: dict[str, Hidden], answer: _Answer | None, *, some_are_hidden: bool, is_edited: bool
+    result: Result,
+    hidden: dict[str, Hidden],
+    answer: _Answer | None,
+    *,
+    some_are_hidden: bool,
+    is_edited: bool,
 ) -> JsonObject:
     call, error = result.call, result.error
     is_answer = answer is not None and answer.is_called(result)
     hidden_places = (
-        answer.hidden if answer is not None and is_answer else None if call.name is None else hidden[call.name]
+        answer.hidden
+        if answer is not None and is_answer
+        else None
+        if call.name is None
+        else hidden[call.name]
     )
     arguments = result.arguments
     outcome: JsonObject = {
@@ -236,7 +268,12 @@ def _outcome(
         if hidden_places is None or arguments is None
         else mask_arguments(arguments, hidden_places),
         "coercions": [
-            [coercion.path if hidden_places is None else known_path(coercion.path, hidden_places), coercion.rule]
+            [
+                coercion.path
+                if hidden_places is None
+                else known_path(coercion.path, hidden_places),
+                coercion.rule,
+            ]
             for coercion in result.coercions
         ],
         "elapsed": round(result.elapsed, 6),
@@ -247,7 +284,10 @@ def _outcome(
         outcome["edited"] = True
     if error is not None:
         problems = [
-            [problem.path if hidden_places is None else known_path(problem.path, hidden_places), problem.rule]
+            [
+                problem.path if hidden_places is None else known_path(problem.path, hidden_places),
+                problem.rule,
+            ]
             for problem in error.problems
         ]
         outcome["error"] = {"code": error.code, "problems": problems}

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolshape._calls import JsonObject, JsonSchema
-from toolshape._errors import UsageError, did_you_mean
+from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.errors import UsageError, did_you_mean
+from toolshape._schema.places import is_scalar, location_of, nodes_at, property_names
+from toolshape._schema.secrets import MASKED, Secrets
 from toolshape._schema.values import WrittenSet
-from toolshape._schema.write_only import is_secret
-from toolshape._tool import Tool, record_of
-from toolshape._validation.lookup import MASKED, Secrets, is_scalar, location_of, nodes_at, property_names
+from toolshape._tools.tool import Tool, record_of
 
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
@@ -28,7 +28,9 @@ def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
     for place in given:
         tool, dot, path = str(place).partition(".")
         if not (tool and dot and all(path.split("."))):
-            raise UsageError(f"redact= takes tool.field, tool.field.field or *.field, not {place!r}")
+            raise UsageError(
+                f"redact= takes tool.field, tool.field.field or *.field, not {place!r}"
+            )
         patterns.append((tool, tuple(path.removesuffix("[]").replace("[].", ".").split("."))))
     return tuple(patterns)
 
@@ -53,13 +55,18 @@ class Hidden:
         if not self.is_needed:
             return False
         nodes = nodes_at(self.secrets.schema, place)
-        return self._is_redacted(place) or not nodes or not all(map(is_scalar, nodes)) or self.secrets.may_be_at(place)
+        return (
+            self._is_redacted(place)
+            or not nodes
+            or not all(map(is_scalar, nodes))
+            or self.secrets.may_be_at(place)
+        )
 
     def covers(self, place: Place) -> bool:
         """Return whether everything at a place is hidden, including the names of fields."""
         if not self.is_needed:
             return False
-        return self._is_redacted(place) or any(map(is_secret, nodes_at(self.secrets.schema, place)))
+        return self._is_redacted(place) or self.secrets.marks(place)
 
     def _is_redacted(self, place: Place) -> bool:
         names = [step for step in place if isinstance(step, str)]
@@ -101,9 +108,13 @@ def hidden_in(of: str, secrets: Secrets, patterns: Iterable[Pattern]) -> Hidden:
         missing = _missing(schema, fields)
         if name != "*" and missing:
             hint = did_you_mean(missing, property_names(nodes_at(schema, ())))
-            message = f"redact= names {name}.{'.'.join(fields)}, but {name} has no field {missing!r}"
+            message = (
+                f"redact= names {name}.{'.'.join(fields)}, but {name} has no field {missing!r}"
+            )
             raise UsageError(f"{message}{f' ({hint})' if hint else ''}")
-    existing_fields = tuple(fields for _, fields in matching_patterns if not _missing(schema, fields))
+    existing_fields = tuple(
+        fields for _, fields in matching_patterns if not _missing(schema, fields)
+    )
     return Hidden(secrets=secrets, fields=existing_fields)
 
 
@@ -113,7 +124,11 @@ def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
         if name == "*":  # ``*`` means all named fields, and the values of a map.
-            places = [(*place, field) for place in places for field in ("*", *property_names(nodes_at(schema, place)))]
+            places = [
+                (*place, field)
+                for place in places
+                for field in ("*", *property_names(nodes_at(schema, place)))
+            ]
         else:
             places = [(*place, name) for place in places]
         places = [place for place in places if nodes_at(schema, place)]
@@ -169,9 +184,14 @@ def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
         return MASKED
     if isinstance(arguments, dict):
-        return {name: mask_arguments(value, hidden, (*place, name)) for name, value in arguments.items()}
+        return {
+            name: mask_arguments(value, hidden, (*place, name)) for name, value in arguments.items()
+        }
     if isinstance(arguments, list):
-        items = [mask_arguments(value, hidden, (*place, number)) for number, value in enumerate(arguments)]
+        items = [
+            mask_arguments(value, hidden, (*place, number))
+            for number, value in enumerate(arguments)
+        ]
         return WrittenSet(items) if isinstance(arguments, WrittenSet) else items
     return MASKED if hidden.hides(place) else arguments
 
@@ -185,7 +205,11 @@ def known_path(path: str, hidden: Hidden) -> str:
         return path
     steps = location_of(path)
     is_known = all(hidden.knows(steps[: number + 1]) for number in range(len(steps)))
-    return path if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps))) else ""
+    return (
+        path
+        if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps)))
+        else ""
+    )
 
 
 def digest_of(given: Any) -> JsonObject:

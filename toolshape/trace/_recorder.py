@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from toolshape._bound import Bound, ObservedResponse
-from toolshape._errors import ExportError, UsageError
+from toolshape._bound.bound import Bound, ObservedResponse
+from toolshape._records.errors import ExportError, UsageError
 from toolshape.trace._line import has_failed, line_of
 from toolshape.trace._privacy import Pattern, split_patterns
 
@@ -41,7 +41,10 @@ class Recorder:
 
 
 def record_to(
-    path: str | os.PathLike[str], *, keep: Literal["failed", "all"] = "failed", redact: Iterable[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    keep: Literal["failed", "all"] = "failed",
+    redact: Iterable[str] = (),
 ) -> Recorder:
     """Record responses and the outcomes of their calls: ``tools.observe(record_to("calls.jsonl"))``.
 
@@ -83,11 +86,17 @@ def _write_definitions(path: Path, bound: Bound) -> None:
         return
     try:
         exported = bound.export()
-    except ExportError:  # There are more tools than a request can hold, so only some of them were sent.
+    except (
+        ExportError
+    ):  # There are more tools than a request can hold, so only some of them were sent.
         exported = []
-    text = json.dumps({"provider": bound.provider.name, "strict": bound.strict, "tools": exported}, default=str)
+    text = json.dumps(
+        {"provider": bound.provider.name, "strict": bound.strict, "tools": exported}, default=str
+    )
     definitions_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=definitions_file.parent, delete=False, encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile(
+        "w", dir=definitions_file.parent, delete=False, encoding="utf-8"
+    ) as file:
         file.write(text)
     Path(file.name).replace(definitions_file)
 

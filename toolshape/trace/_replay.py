@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from toolshape._errors import UsageError
-from toolshape._registry import Registry
-from toolshape._targets import TargetError, make_absolute, registry_of
+from toolshape._bound.registry import Registry
+from toolshape._bound.targets import TargetError, make_absolute, registry_of
+from toolshape._records.errors import UsageError
 from toolshape.trace._changes import Change, compare_response
 from toolshape.trace._spans import Executors, Span, lines_in, process_spans, spans_of
 from toolshape.trace._stages import is_whole_line, parse_line, why_unreadable
 
 _SPAN = 1 << 18  # In bytes: a few hundred responses, which take a few hundredths of a second.
-_LEAST_SPANS = 16  # A short file is cut into at least this many spans, unless the spans would be too short.
+_LEAST_SPANS = (
+    16  # A short file is cut into at least this many spans, unless the spans would be too short.
+)
 _SHORTEST_SPAN = 1 << 14
 _MOST_SHOWN = 50
 
@@ -51,11 +53,21 @@ class Replay:
         return "".join(f"{json.dumps(line, ensure_ascii=False, default=str)}\n" for line in lines)
 
     def __str__(self) -> str:
-        ordered = [*self.regressions, *(change for change in self.changes if not change.is_regression)]
-        lines = [f"{'regression' if change.is_regression else 'change'}: {change}" for change in ordered[:_MOST_SHOWN]]
+        ordered = [
+            *self.regressions,
+            *(change for change in self.changes if not change.is_regression),
+        ]
+        lines = [
+            f"{'regression' if change.is_regression else 'change'}: {change}"
+            for change in ordered[:_MOST_SHOWN]
+        ]
         if len(ordered) > _MOST_SHOWN:
             lines.append(f"... and {len(ordered) - _MOST_SHOWN} more")
-        counts = [f"{self.responses} responses", f"{self.calls} calls", f"{len(self.changes)} changes"]
+        counts = [
+            f"{self.responses} responses",
+            f"{self.calls} calls",
+            f"{len(self.changes)} changes",
+        ]
         counts.append(f"{len(self.regressions)} of them regressions")
         counts += [f"{self.not_compared} not compared"] if self.not_compared else []
         counts += [f"{len(self.unreadable)} lines unreadable"] if self.unreadable else []
@@ -74,7 +86,9 @@ class _Part(NamedTuple):
     failure: str = ""
 
 
-def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Executors | None = None) -> Replay:
+def replay(
+    path: str | os.PathLike[str], tools: Registry | str, executor: Executors | None = None
+) -> Replay:
     """Plan each recorded response with the current tools, and report what changed. No tool is run.
 
     Args:
@@ -92,17 +106,23 @@ def replay(path: str | os.PathLike[str], tools: Registry | str, executor: Execut
     """
     trace_file = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
-        raise UsageError("the workers of an executor import the tools: pass tools= as 'module:name'")
+        raise UsageError(
+            "the workers of an executor import the tools: pass tools= as 'module:name'"
+        )
     if not trace_file.is_file():
         raise UsageError(f"there is no file {trace_file}")
     length = trace_file.stat().st_size
     size = min(_SPAN, max(length // _LEAST_SPANS, _SHORTEST_SPAN))
     spans = spans_of(str(trace_file), length, size)
     registry_or_target = tools if isinstance(tools, Registry) else make_absolute(tools)
+    if not spans and isinstance(registry_or_target, str):
+        registry_of(registry_or_target)  # no worker would notice that the tools cannot be loaded
     parts = process_spans(functools.partial(_replay_span, registry_or_target), spans, executor)
     merged = _merge_parts(parts)
     if merged.unreadable and not merged.responses:
-        raise UsageError(f"no line of {trace_file} can be read: {why_unreadable(_first_line(trace_file))}")
+        raise UsageError(
+            f"no line of {trace_file} can be read: {why_unreadable(_first_line(trace_file))}"
+        )
     return merged
 
 
@@ -167,6 +187,10 @@ def _replay_span(tools: Registry | str, span: Span) -> _Part:
             unreadable.append(number)
             continue
         result = compare_response(recorded, registry)
-        responses, calls, not_compared = responses + 1, calls + result.calls, not_compared + result.not_compared
+        responses, calls, not_compared = (
+            responses + 1,
+            calls + result.calls,
+            not_compared + result.not_compared,
+        )
         changes += result.changes
     return _Part(number, responses, calls, not_compared, tuple(unreadable), tuple(changes))

@@ -6,7 +6,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from toolshape._errors import UsageError
+from toolshape._records.errors import UsageError
 
 Executors: TypeAlias = Executor | Callable[[], Executor]
 """An executor, or a callable that makes one, such as ``ProcessPoolExecutor`` or a Dask client's ``get_executor``.
@@ -15,7 +15,9 @@ If an executor breaks, ``process_spans`` can try again only with a callable.
 """
 R = TypeVar("R")
 _MOST_IN_TURN = 64  # The most spans that are in progress at once.
-_MOST_BREAKS = 3  # Give up after this many broken executors in a row, if no span was finished between them.
+_MOST_BREAKS = (
+    3  # Give up after this many broken executors in a row, if no span was finished between them.
+)
 
 
 class Span(NamedTuple):
@@ -53,7 +55,9 @@ def lines_in(span: Span) -> Iterator[bytes]:
             yield line
 
 
-def process_spans(work: Callable[[Span], R], spans: Sequence[Span], executor: Executors | None) -> Iterator[R]:
+def process_spans(
+    work: Callable[[Span], R], spans: Sequence[Span], executor: Executors | None
+) -> Iterator[R]:
     """Yield the result of ``work`` for each span, in order.
 
     Args:
@@ -105,7 +109,9 @@ def _open_executor(executor: Executors) -> Generator[Executor]:
         yield pool
 
 
-def _yield_in_order(pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]) -> Iterator[R]:
+def _yield_in_order(
+    pool: Executor, work: Callable[[Span], R], spans: Sequence[Span]
+) -> Iterator[R]:
     """Yield the results of the spans in order. Several spans are in progress at once.
 
     Results are yielded strictly in order, so the caller knows after a break which spans to send again.

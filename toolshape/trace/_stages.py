@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from toolshape._bound import Bound, bound_tools_of
-from toolshape._bound_tools import canonical_validation
-from toolshape._calls import Call, Coercion, JsonObject, Strictness, WireCall
-from toolshape._dispatch.collector import Collector
-from toolshape._dispatch.plan import Plan
-from toolshape._dispatch.planning import plan_calls
-from toolshape._dispatch.receive import read_response
-from toolshape._dispatch.resolve import Received, receive_arguments, refuse_cut, resolve_call
-from toolshape._errors import CallError, UsageError
+from toolshape._bound.bound import Bound, bound_tools_of
+from toolshape._bound.bound_tools import canonical_validation
+from toolshape._bound.registry import Registry
 from toolshape._families import get
-from toolshape._registry import Registry
-from toolshape._results import REFUSED
+from toolshape._families.receive import read_response
+from toolshape._plan.collector import Collector
+from toolshape._plan.plan import Plan
+from toolshape._plan.planning import plan_calls
+from toolshape._plan.resolve import Received, receive_arguments, refuse_cut, resolve_call
+from toolshape._records.calls import Call, Coercion, JsonObject, Strictness, WireCall
+from toolshape._records.errors import CallError, UsageError
+from toolshape._records.result import REFUSED
 from toolshape.trace._line import VERSION
 
 _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto"}
@@ -97,7 +97,9 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
         members = json.loads(line)
         version = members["version"]
         if version != VERSION:
-            raise UsageError(f"line {number} has version {version!r}, but this toolshape reads version {VERSION}")
+            raise UsageError(
+                f"line {number} has version {version!r}, but this toolshape reads version {VERSION}"
+            )
         return RecordedResponse(
             number=number,
             provider=members["provider"],
@@ -109,7 +111,11 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
             calls=tuple(members.get("calls", ())),
             outcome=tuple(members["outcome"]),
             error=members.get("error", ""),
-            stream=None if "stream" not in members else "ended" if members["stream_ended"] else "open",
+            stream=None
+            if "stream" not in members
+            else "ended"
+            if members["stream_ended"]
+            else "open",
             redact=tuple(members.get("redact", ())),
             notes=members.get("notes", {}),
             continues=members.get("continues", False),
@@ -204,7 +210,13 @@ def _plan_recorded(bound: Bound, entry: RecordedResponse) -> Plan:
     """
     bound_tools = bound_tools_of(bound)
     if entry.stream is None:
-        return Plan(plan_calls(bound.provider, read_response(bound_tools.reader, entry.response), bound_tools.handlers))
+        return Plan(
+            plan_calls(
+                bound.provider,
+                read_response(bound_tools.reader, entry.response),
+                bound_tools.handlers,
+            )
+        )
     collector = Collector(bound.provider, bound_tools.handlers, None, bound_tools.reader)
     for piece in entry.response:
         collector.feed(piece)
@@ -217,7 +229,9 @@ def _outcome_at(entry: RecordedResponse, position: int) -> JsonObject:
     return entry.outcome[position] if position < len(entry.outcome) else {}
 
 
-def _stages_of_call(bound: Bound, call: Call, error: CallError | None, result: JsonObject) -> Stages:
+def _stages_of_call(
+    bound: Bound, call: Call, error: CallError | None, result: JsonObject
+) -> Stages:
     handler = bound_tools_of(bound).handlers.find(call.wire_name)
     if handler is None or (error is not None and error.code in REFUSED):
         received = Received(None, (), error)
@@ -236,7 +250,9 @@ def _stages_of_call(bound: Bound, call: Call, error: CallError | None, result: J
     )
 
 
-def _stages_of_raw(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
+def _stages_of_raw(
+    bound: Bound, given: JsonObject, entry: RecordedResponse, position: int
+) -> Stages:
     """Return the stages of a call that was recorded without its response."""
     wire = WireCall(given["id"], given["wire_name"], given["arguments_raw"], None)
     call = resolve_call(bound.provider.name, bound_tools_of(bound).handlers, position, wire)
@@ -250,10 +266,15 @@ def _stages_of_raw(bound: Bound, given: JsonObject, entry: RecordedResponse, pos
     return _stages_of_call(bound, call, error, _outcome_at(entry, position))
 
 
-def _stages_of_canonical(bound: Bound, given: JsonObject, entry: RecordedResponse, position: int) -> Stages:
+def _stages_of_canonical(
+    bound: Bound, given: JsonObject, entry: RecordedResponse, position: int
+) -> Stages:
     """Return the stages of a call that was recorded in canonical form, without its hidden values."""
     name = given["wire_name"]
-    handler, validate = bound_tools_of(bound).handlers.find(name), canonical_validation(bound_tools_of(bound), name)
+    handler, validate = (
+        bound_tools_of(bound).handlers.find(name),
+        canonical_validation(bound_tools_of(bound), name),
+    )
     arguments = given.get("arguments")
     received = Received(None, (), None)
     if handler is None or validate is None:

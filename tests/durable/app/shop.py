@@ -52,8 +52,20 @@ tools = Registry([reserve, pay, mail])
 
 
 def call(number: int, name: str, arguments: str) -> dict[str, Any]:
-    return {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {
+        "id": f"call_{number}",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
 
 
-CALLS = [call(0, "reserve", '{"sku": "B-1"}'), call(1, "pay", '{"amount": 5}'), call(2, "mail", '{"to": "ann"}')]
-RESPONSE = {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": CALLS}}]}
+CALLS = [
+    call(0, "reserve", '{"sku": "B-1"}'),
+    call(1, "pay", '{"amount": 5}'),
+    call(2, "mail", '{"to": "ann"}'),
+]
+RESPONSE = {
+    "choices": [
+        {"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": CALLS}}
+    ]
+}

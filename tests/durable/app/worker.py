@@ -58,7 +58,12 @@ DBOS.run_step, DBOS.recv = fated_step, fated_recv  # type: ignore[method-assign,
 
 
 def main() -> None:
-    config: DBOSConfig = {"name": "shop", "system_database_url": URL, "executor_id": CASE, "log_level": "ERROR"}
+    config: DBOSConfig = {
+        "name": "shop",
+        "system_database_url": URL,
+        "executor_id": CASE,
+        "log_level": "ERROR",
+    }
     config["application_version"] = CASE  # so that no other case recovers it
     DBOS(config=config)
     DBOS.launch()

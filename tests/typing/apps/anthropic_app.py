@@ -19,7 +19,10 @@ def chat(client: Anthropic, messages: list[MessageParam]) -> None:
     bound = tools.bind("anthropic")
     while True:
         response = client.messages.create(
-            model="claude-sonnet-5", max_tokens=1024, messages=messages, **bound.request(choice="auto")
+            model="claude-sonnet-5",
+            max_tokens=1024,
+            messages=messages,
+            **bound.request(choice="auto"),
         )
         results = bound.dispatch(response)
         messages += results.turn

@@ -20,7 +20,9 @@ def chat(client: genai.Client, contents: list[types.ContentUnionDict]) -> str | 
     config = {**bound.request(choice="weather")["config"], "temperature": 0}
     while True:
         response = client.models.generate_content(
-            model="gemini-3", contents=contents, config=types.GenerateContentConfig.model_validate(config)
+            model="gemini-3",
+            contents=contents,
+            config=types.GenerateContentConfig.model_validate(config),
         )
         results = bound.dispatch(response)
         contents += results.turn

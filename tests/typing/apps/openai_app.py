@@ -19,7 +19,9 @@ tools = Registry([weather])
 def chat(client: OpenAI, messages: list[ChatCompletionMessageParam]) -> str | None:
     bound = tools.bind("openai")
     while True:
-        response = client.chat.completions.create(model="gpt-5", messages=messages, **bound.request(parallel=False))
+        response = client.chat.completions.create(
+            model="gpt-5", messages=messages, **bound.request(parallel=False)
+        )
         results = bound.dispatch(response)
         messages += results.turn
         if not results:
@@ -27,19 +29,25 @@ def chat(client: OpenAI, messages: list[ChatCompletionMessageParam]) -> str | No
 
 
 def chat_with_tools_alone(client: OpenAI, messages: list[ChatCompletionMessageParam]) -> None:
-    response = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools.export("openai"))
+    response = client.chat.completions.create(
+        model="gpt-5", messages=messages, tools=tools.export("openai")
+    )
     messages.extend(tools.dispatch(response).messages)
 
 
 async def chat_async(client: AsyncOpenAI, messages: list[ChatCompletionMessageParam]) -> None:
-    response = await client.chat.completions.create(model="gpt-5", messages=messages, tools=tools.export("openai"))
+    response = await client.chat.completions.create(
+        model="gpt-5", messages=messages, tools=tools.export("openai")
+    )
     messages += (await tools.adispatch(response, limit=4)).turn
 
 
 def stream(client: OpenAI, messages: list[ChatCompletionMessageParam]) -> None:
     bound = tools.bind("openai")
     collector = bound.collector()
-    for chunk in client.chat.completions.create(model="gpt-5", messages=messages, stream=True, tools=bound.export()):
+    for chunk in client.chat.completions.create(
+        model="gpt-5", messages=messages, stream=True, tools=bound.export()
+    ):
         collector.feed(chunk)
     messages += collector.plan().run().turn
 

@@ -5,14 +5,39 @@ from dataclasses import replace
 from toolshape._families.anthropic import messages, server
 from toolshape._families.anthropic.messages import write_calls, write_results
 from toolshape._families.anthropic.output import OUTPUT
-from toolshape._families.anthropic.responses import FINISHES, fold, read, recognises, text_delta
-from toolshape._families.anthropic.schema import DEFERRAL, DIALECT, KEY, KEYS, MOVED, STRICT, envelope, request
+from toolshape._families.anthropic.responses import (
+    FINISHES,
+    fold,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
+from toolshape._families.anthropic.schema import (
+    DEFERRAL,
+    DIALECT,
+    KEY,
+    KEYS,
+    MOVED,
+    STRICT,
+    envelope,
+    request,
+)
+from toolshape._families.wire.provider import (
+    Budget,
+    Codec,
+    Facts,
+    NameRule,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import limits, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import Budget, Codec, Facts, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
 
 ANTHROPIC = Provider(
     name="anthropic",
@@ -42,14 +67,28 @@ ANTHROPIC = Provider(
             *cited("recorded 400s, 2026", limits.at_most(optional=23, unions=15)),
         ),
         budget=Budget(
-            tools=20, optional=24, unions=16, evidence="structured outputs documentation, 2026-07; recorded 400s, 2026"
+            tools=20,
+            optional=24,
+            unions=16,
+            evidence="structured outputs documentation, 2026-07; recorded 400s, 2026",
         ),
         lenient=(structure.wrap_root, KEYS),
         strict=(structure.wrap_root, KEYS, *STRICT),
     ),
-    request=RequestForm(deferral=DEFERRAL, examples="input_examples", envelope=envelope, keywords=request),
-    codec=Codec(carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
+    request=RequestForm(
+        deferral=DEFERRAL, examples="input_examples", envelope=envelope, keywords=request
+    ),
+    codec=Codec(
+        carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results
+    ),
+    response=ResponseForm(
+        recognises=recognises,
+        read=read,
+        finishes=FINISHES,
+        fold=fold,
+        usage=usage,
+        text_delta=text_delta,
+    ),
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,
@@ -63,5 +102,7 @@ ANTHROPIC = Provider(
 DESCRIBED = (*ANTHROPIC.schema.lenient, everywhere(rewrites.say_instead(*MOVED)))
 PROVIDERS = (
     ANTHROPIC,
-    replace(ANTHROPIC, name="anthropic:described", schema=replace(ANTHROPIC.schema, lenient=DESCRIBED)),
+    replace(
+        ANTHROPIC, name="anthropic:described", schema=replace(ANTHROPIC.schema, lenient=DESCRIBED)
+    ),
 )

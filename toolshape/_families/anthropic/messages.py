@@ -3,23 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import (
-    File,
-    Image,
-    Part,
-    Text,
-    as_text,
-    by_media_type,
-    encoded,
-    file_name_in_url,
-    is_taken,
-    kind_of,
-    named,
-)
-from toolshape._results import Result
-from toolshape._wire.bodies import member
-from toolshape._wire.content import (
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.content import (
     arguments_object,
     as_result_parts,
     call_part,
@@ -33,7 +18,22 @@ from toolshape._wire.content import (
     with_id_at,
     write_blocks,
 )
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    encoded,
+    file_name_in_url,
+    is_taken,
+    kind_of,
+    named,
+)
+from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -47,7 +47,10 @@ from toolshape.messages import (
 
 
 def read(item: JsonObject, path: str) -> Message:
-    if item.get("role") not in ("user", "assistant", "system") or item.get("tool_calls") is not None:
+    if (
+        item.get("role") not in ("user", "assistant", "system")
+        or item.get("tool_calls") is not None
+    ):
         raise ValueError(
             f"these are another provider's messages: the role is {item.get('role')!r}, or calls are outside its content"
         )
@@ -55,7 +58,9 @@ def read(item: JsonObject, path: str) -> Message:
     if isinstance(content, str):
         parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []
     else:
-        parts = [_read_block(block, f"content[{at}]") for at, block in enumerate(content_list(content))]
+        parts = [
+            _read_block(block, f"content[{at}]") for at, block in enumerate(content_list(content))
+        ]
     role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
@@ -80,7 +85,9 @@ def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one re
         return TextPart(text=inner_text, raw=block, path=path)
     media = _read_media(block)
     return (
-        ProviderPart(kind=kind, raw=block, path=path) if media is None else MediaPart(media=media, raw=block, path=path)
+        ProviderPart(kind=kind, raw=block, path=path)
+        if media is None
+        else MediaPart(media=media, raw=block, path=path)
     )
 
 
@@ -94,7 +101,9 @@ def _document_text(block: JsonObject, kind: str) -> str:
     content = source.get("content")
     if isinstance(content, list):
         content = as_text(as_result_parts(_read_block(inner, "") for inner in content))
-    return search_result_text({"title": block.get("title"), "context": block.get("context"), "content": content})
+    return search_result_text(
+        {"title": block.get("title"), "context": block.get("context"), "content": content}
+    )
 
 
 def _read_media(block: JsonObject) -> Image | File | None:
@@ -102,7 +111,10 @@ def _read_media(block: JsonObject) -> Image | File | None:
     source = block.get("source")
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
         return None
-    media_type, name = str(source.get("media_type") or "image/png"), str(block.get("title") or "file")
+    media_type, name = (
+        str(source.get("media_type") or "image/png"),
+        str(block.get("title") or "file"),
+    )
     is_image, url = block["type"] == "image", source.get("url")
     if isinstance(url, str):
         return (
@@ -111,7 +123,11 @@ def _read_media(block: JsonObject) -> Image | File | None:
             else File(url=url, name=str(block.get("title") or file_name_in_url(url) or "file"))
         )
     try:
-        data = str(source["data"]).encode() if source.get("type") == "text" else decode_base64(source["data"])
+        data = (
+            str(source["data"]).encode()
+            if source.get("type") == "text"
+            else decode_base64(source["data"])
+        )
     except (KeyError, ValueError):
         return None
     return Image(data, media_type) if is_image else File(data, media_type, name)
@@ -120,12 +136,20 @@ def _read_media(block: JsonObject) -> Image | File | None:
 def _read_result(block: JsonObject, path: str) -> ToolResultPart:
     content = block.get("content")
     parts: tuple[Part, ...] = ()
-    if isinstance(content, list) and any(isinstance(inner, dict) and inner.get("type") != "text" for inner in content):
+    if isinstance(content, list) and any(
+        isinstance(inner, dict) and inner.get("type") != "text" for inner in content
+    ):
         parts = as_result_parts(_read_block(inner, "") for inner in content)
         content = as_text(parts)
     code = "tool_error" if block.get("is_error") else None
     return result_part(
-        block.get("tool_use_id"), "", content_as_text(content), code=code, parts=parts, raw=block, path=path
+        block.get("tool_use_id"),
+        "",
+        content_as_text(content),
+        code=code,
+        parts=parts,
+        raw=block,
+        path=path,
     )
 
 
@@ -141,9 +165,18 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write one message. In a user's message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
-    if len(message.parts) == 1 and isinstance(only_part := message.parts[0], TextPart) and only_part.raw is None:
+    if (
+        len(message.parts) == 1
+        and isinstance(only_part := message.parts[0], TextPart)
+        and only_part.raw is None
+    ):
         return [{"role": role, "content": only_part.text}]
-    return [{"role": role, "content": write_blocks(message, write_call_part, write_result_part, _write_part)}]
+    return [
+        {
+            "role": role,
+            "content": write_blocks(message, write_call_part, write_result_part, _write_part),
+        }
+    ]
 
 
 def _write_part(part: MessagePart) -> JsonObject:
@@ -152,7 +185,9 @@ def _write_part(part: MessagePart) -> JsonObject:
     return {"type": "text", "text": getattr(part, "text", "")}
 
 
-_MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"})
+_MEDIA_TYPES = frozenset(
+    {"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/*"}
+)
 
 
 def write_piece(part: Part) -> JsonObject:
@@ -168,7 +203,11 @@ def write_piece(part: Part) -> JsonObject:
     if isinstance(part, Image):
         return {"type": "image", "source": source}
     if part.media_type.startswith("text/") and part.data:  # a text document is sent as text
-        source = {"type": "text", "media_type": "text/plain", "data": part.data.decode(errors="replace")}
+        source = {
+            "type": "text",
+            "media_type": "text/plain",
+            "data": part.data.decode(errors="replace"),
+        }
     return {"type": "document", "source": source, "title": part.name}
 
 
@@ -181,7 +220,9 @@ def _write_system(messages: Sequence[Message]) -> JsonObject:
     parts = [part for message in messages for part in message.parts]
     if all(isinstance(part, TextPart) and not isinstance(part.raw, dict) for part in parts):
         return {"system": "\n\n".join(part.text for part in parts if isinstance(part, TextPart))}
-    return {"system": [part.raw if isinstance(part.raw, dict) else _write_part(part) for part in parts]}
+    return {
+        "system": [part.raw if isinstance(part.raw, dict) else _write_part(part) for part in parts]
+    }
 
 
 _IDS = r"[a-zA-Z0-9_-]+"
@@ -214,7 +255,9 @@ HISTORIES = Histories(
             "split_results",
         ),
         *history_rules(
-            "QwenLM/qwen-code#8164, 2026-07: the id of a call matches [a-zA-Z0-9_-]+", "call_id", pattern=_IDS
+            "QwenLM/qwen-code#8164, 2026-07: the id of a call matches [a-zA-Z0-9_-]+",
+            "call_id",
+            pattern=_IDS,
         ),
         *history_rules("BerriAI/litellm#23510, 2026-03", "duplicate_id", "duplicate_result"),
         *history_rules("earendil-works/pi#4071, 2026-05", "text_after_call"),
@@ -224,7 +267,10 @@ HISTORIES = Histories(
             "empty_message",
         ),
         *history_rules("a recorded 400, 2026: ^[a-zA-Z0-9_-]{1,128}$", "tool_name"),
-        *history_rules("anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22",
+            "malformed_arguments",
+        ),
         *history_rules(
             "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; a message that ended with pause_turn "
             "is sent back unchanged",
@@ -232,7 +278,10 @@ HISTORIES = Histories(
             models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
             pattern=r"(server|mcp)_tool_use|\w+_tool_result",
         ),
-        *history_rules("zed-industries/zed#33643, 2025-06; langchain-ai/langchain#35071, 2026-02", "trailing_space"),
+        *history_rules(
+            "zed-industries/zed#33643, 2025-06; langchain-ai/langchain#35071, 2026-02",
+            "trailing_space",
+        ),
         *history_rules(
             "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, 2026-09",
             "signed_prefix",
@@ -246,7 +295,9 @@ HISTORIES = Histories(
 
 
 def read_call(block: Any) -> WireCall:
-    return WireCall(member(block, "id") or "", member(block, "name") or "", member(block, "input"), block)
+    return WireCall(
+        member(block, "id") or "", member(block, "name") or "", member(block, "input"), block
+    )
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
@@ -256,7 +307,12 @@ def with_object_arguments(block: JsonObject) -> JsonObject:
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
+    return [
+        {
+            "role": "assistant",
+            "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls],
+        }
+    ]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
@@ -265,7 +321,8 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     The message must directly follow the assistant's message. The server answers any other form with a 400.
     """
     content = [
-        write_result(result.call.id, result.text, result.parts, is_error=result.error is not None) for result in results
+        write_result(result.call.id, result.text, result.parts, is_error=result.error is not None)
+        for result in results
     ]
     return [{"role": "user", "content": content}]
 

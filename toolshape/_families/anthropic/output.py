@@ -5,10 +5,10 @@ server constrains every answer (structured outputs documentation, 2026-09-26). I
 ``output_format`` without its beta header, the server refuses it.
 """
 
-from toolshape._calls import JsonObject
-from toolshape._wire.content import answer_text
-from toolshape._wire.provider import OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.content import answer_text
+from toolshape._families.wire.provider import OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -18,7 +18,11 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 def sent(body: JsonObject) -> SentOutput | None:
     form = as_object(as_object(body.get("output_config")).get("format"))
-    return SentOutput("output_config.format.schema", form.get("schema")) if form.get("type") == "json_schema" else None
+    return (
+        SentOutput("output_config.format.schema", form.get("schema"))
+        if form.get("type") == "json_schema"
+        else None
+    )
 
 
 OUTPUT = OutputForm(

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._wire.server import RequestProbe
+from toolshape._families.wire.server import RequestProbe
+from toolshape._records.calls import JsonObject
 
 _TOOL: JsonObject = {"name": "probe", "input_schema": {"type": "object", "properties": {}}}
 _BUDGET = {"type": "enabled", "budget_tokens": 1024}
@@ -21,12 +21,19 @@ def _with_call(given: Any) -> JsonObject:
 
 
 def _with_thinking(choice: str) -> JsonObject:
-    return {"tools": [_TOOL], "tool_choice": {"type": choice}, "thinking": _BUDGET, "max_tokens": 1025}
+    return {
+        "tools": [_TOOL],
+        "tool_choice": {"type": choice},
+        "thinking": _BUDGET,
+        "max_tokens": 1025,
+    }
 
 
 PROBES = (
     RequestProbe(_with_call("a"), _with_call({})),
-    RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}),
+    RequestProbe(
+        {"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}
+    ),
     RequestProbe(_with_thinking("any"), _with_thinking("auto")),
 )
 MODELS = ("claude-fable-5-1",)

@@ -6,12 +6,19 @@ The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import read_call, with_object_arguments
+from toolshape._families.wire.bodies import (
+    hold_unless_complete,
+    member,
+    release_held,
+    to_plain_json,
+)
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, total, usage_of
+from toolshape._records.calls import Finish, JsonObject
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_complete, member, release_held, to_plain_json
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def as_message(body: Any) -> Any:
@@ -53,7 +60,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
-        body.update({"x-blocks": {}, "x-calls": {}})  # some streams hold several responses: the last response counts
+        body.update(
+            {"x-blocks": {}, "x-calls": {}}
+        )  # some streams hold several responses: the last response counts
     # "x-blocks" maps the index in an event to a position in the content. "x-calls" maps a position in the content to a
     # position among the calls.
     content = body.setdefault("content", [])
@@ -75,6 +84,11 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if at in call_positions:
             return hold_unless_complete(body, call_positions[at], read_call(content[at]), text)
     elif kind == "message_delta":
+        # Counts are of the whole response so far, so the last ones count; ``None`` means that nothing is said.
+        counts = {
+            key: value for key, value in (event.get("usage") or {}).items() if value is not None
+        }
+        body["usage"] = {**(body.get("usage") or {}), **counts}
         body.update({key: value for key, value in event["delta"].items() if value is not None})
         return release_held(body, FINISHES.get(str(body.get("stop_reason")), "other"))
     elif kind == "error":
@@ -116,3 +130,19 @@ FINISHES: Mapping[str, Finish] = {
     "refusal": "refusal",
     "error": "error",
 }
+
+
+def usage(body: Any) -> Usage | None:
+    """Read Anthropic's usage: ``input_tokens`` leaves out what was read from the cache or written to it.
+
+    Source: the SDK's ``types/usage.py`` and the page on prompt caching, 2026-11-23.
+    """
+    node = member(body, "usage")
+    cached = count_at(node, "cache_read_input_tokens")
+    written = count_at(node, "cache_creation_input_tokens")
+    return usage_of(
+        total(count_at(node, "input_tokens"), cached, written),
+        count_at(node, "output_tokens"),
+        cached,
+        count_at(node, "output_tokens_details.thinking_tokens"),
+    )

@@ -5,20 +5,31 @@ The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages 
 
 import re
 
-from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Namespace, Spec
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.provider import Choice, Deferral, unsupported
+from toolshape._records.calls import ChoiceMode, JsonObject, JsonSchema, Namespace, Spec
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import Place, each
 from toolshape._schema.walk import everywhere
-from toolshape._wire.bodies import member
-from toolshape._wire.provider import Choice, Deferral, unsupported
 
 CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "required": "any", "none": "none"}
 # Structured outputs documentation, 2026-07. Bounds, lengths and recursion cause a 400; oneOf and prefixItems are not
 # documented, so toolshape does not send them.
-FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
+FORMATS = (
+    "date-time",
+    "time",
+    "date",
+    "duration",
+    "email",
+    "hostname",
+    "uri",
+    "ipv4",
+    "ipv6",
+    "uuid",
+)
 STRICT_KEYWORDS = (
     "additionalProperties", "anyOf", "const", "default", "description", "enum", "format", "items", "minItems",
     "pattern", "properties", "required", "title", "type",
@@ -34,7 +45,9 @@ STRICT = (
             rewrites.close_objects,
             rewrites.say_formats_but(*FORMATS),
             rewrites.say_instead("minItems", unless=lambda _, least: least in (0, 1)),
-            rewrites.say_instead("pattern", unless=lambda _, pattern: not _COMPLEX_PATTERN.search(pattern)),
+            rewrites.say_instead(
+                "pattern", unless=lambda _, pattern: not _COMPLEX_PATTERN.search(pattern)
+            ),
             rewrites.only_keywords(*STRICT_KEYWORDS),
         )
     ),
@@ -48,7 +61,11 @@ def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - the 
 
 def simple_pattern(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that a pattern has no lookaround, back reference, word boundary or large repetition."""
-    return "the pattern is too complex" if _COMPLEX_PATTERN.search(str(node.get("pattern", ""))) else None
+    return (
+        "the pattern is too complex"
+        if _COMPLEX_PATTERN.search(str(node.get("pattern", "")))
+        else None
+    )
 
 
 # n8n#30590 and claude-code#79418: the server checks only the property keys of the root.
@@ -86,7 +103,11 @@ _FORCED_EVIDENCE = "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Son
 
 def refuse_forced(choice: Choice) -> None:
     """Raise ``ExportError`` if the choice forces a tool call, and the model does not support forced calls."""
-    if (choice.names or choice.mode == "required") and choice.model and _NEVER_FORCED.search(choice.model):
+    if (
+        (choice.names or choice.mode == "required")
+        and choice.model
+        and _NEVER_FORCED.search(choice.model)
+    ):
         message = f"{choice.model} does not support a forced tool call: leave out choice="
         raise unsupported(choice, "choice", message, _FORCED_EVIDENCE)
 
@@ -100,12 +121,17 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
         return {"tools": tools}
-    tool_choice: JsonObject = {"type": CHOICES[choice.mode or ("required" if choice.names else "auto")]}
+    tool_choice: JsonObject = {
+        "type": CHOICES[choice.mode or ("required" if choice.names else "auto")]
+    }
     if len(choice.names) == 1:
         tool_choice = {"type": "tool", "name": choice.names[0]}
     if choice.parallel is not None and tool_choice["type"] != "none":
         tool_choice["disable_parallel_tool_use"] = not choice.parallel
-    return {"tools": list(choice.chosen) if len(choice.names) > 1 else tools, "tool_choice": tool_choice}
+    return {
+        "tools": list(choice.chosen) if len(choice.names) > 1 else tools,
+        "tool_choice": tool_choice,
+    }
 
 
 DIALECT = cited(

@@ -3,12 +3,16 @@
 import json
 from collections.abc import Iterator
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.anthropic.messages import write_call
 from toolshape._families.anthropic.probes import MODELS, PROBES
 from toolshape._families.anthropic.schema import CHOICES
-from toolshape._wire.request_checks import no_forced_call, required_fields, schemas_are_objects, unique_names
-from toolshape._wire.server import (
+from toolshape._families.wire.request_checks import (
+    no_forced_call,
+    required_fields,
+    schemas_are_objects,
+    unique_names,
+)
+from toolshape._families.wire.server import (
     Address,
     Completion,
     Endpoint,
@@ -21,7 +25,16 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, as_list, as_object, mode_for_word, request_id, split_text, strings_in
+from toolshape._families.wire.server_json import (
+    KEY,
+    as_list,
+    as_object,
+    mode_for_word,
+    request_id,
+    split_text,
+    strings_in,
+)
+from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
@@ -36,7 +49,9 @@ ADDRESS = Address(
     {"max_tokens": 1},
     "anthropic 2.14.0, 2026-11-25",
 )
-ENDPOINT = Endpoint(r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": KEY})
+ENDPOINT = Endpoint(
+    r".*/messages", "named-sse", variables={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": KEY}
+)
 
 
 def read_request(body: JsonObject) -> RequestRead:
@@ -62,7 +77,9 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(message for message in as_list(body.get("messages")) if isinstance(message, dict)),
+        messages=tuple(
+            message for message in as_list(body.get("messages")) if isinstance(message, dict)
+        ),
         native=len(entries) - len(tools),
         mode=mode_for_word(CHOICES, choice.get("type")),
         names=names,
@@ -105,12 +122,19 @@ def respond(said: Completion) -> JsonObject:
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
     """Split a message into its events: each block starts, arrives in pieces, and stops."""
     usage = {**body.get("usage", {}), "output_tokens": 1}
-    yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None, "usage": usage}}
+    yield {
+        "type": "message_start",
+        "message": {**body, "content": [], "stop_reason": None, "usage": usage},
+    }
     yield {"type": "ping"}
     for index, block in enumerate(body["content"]):
         started_block = {
             **block,
-            **{key: empty for key, empty in _STREAMED.get(block["type"], {}).items() if key in block},
+            **{
+                key: empty
+                for key, empty in _STREAMED.get(block["type"], {}).items()
+                if key in block
+            },
         }
         yield {"type": "content_block_start", "index": index, "content_block": started_block}
         for delta in _deltas(block):
@@ -141,7 +165,9 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
         return
     arguments = block["input"]
     yield {"type": "input_json_delta", "partial_json": ""}
-    for piece in split_text(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
+    for piece in split_text(
+        arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    ):
         yield {"type": "input_json_delta", "partial_json": piece}
 
 
@@ -184,9 +210,13 @@ WORDINGS: dict[str, Wording] = {
     "grammar": Wording(
         "Schema is too complex for compilation. Try reducing the number of tools or simplifying tool schemas."
     ),
-    "schema": Wording("tools.{number}.custom.input_schema: Input does not match the expected shape."),
+    "schema": Wording(
+        "tools.{number}.custom.input_schema: Input does not match the expected shape."
+    ),
     "unique_names": Wording("tools: Tool names must be unique."),
-    "name": Wording("tools.{number}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"),
+    "name": Wording(
+        "tools.{number}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
+    ),
     "strict_tools": Wording(
         "Too many strict tools ({given}). The maximum number of strict tools supported is {most}. Try reducing the number "
         "of tools marked as strict."
@@ -212,7 +242,9 @@ WORDINGS: dict[str, Wording] = {
         "corresponding `tool_use` block in the previous message."
     ),
     "choice": Wording('tool_choice: type "tool" and "any" are not supported for this model.'),
-    "forced_while_thinking": Wording("Thinking may not be enabled when tool_choice forces tool use."),
+    "forced_while_thinking": Wording(
+        "Thinking may not be enabled when tool_choice forces tool use."
+    ),
     "required_fields": Wording("{subject}: Field required"),
     "unknown_field": Wording("{subject}: Extra inputs are not permitted"),
 }
@@ -222,13 +254,15 @@ SERVER = Server(
     read_request=read_request,
     refuses=(
         *request_rules(
-            "anthropic 2.12.0 MessageCreateParams, 2026-11-22", required_fields("max_tokens", "messages", "model")
+            "anthropic 2.12.0 MessageCreateParams, 2026-11-22",
+            required_fields("max_tokens", "messages", "model"),
         ),
         *request_rules("a recorded 400; LibreChat#13162, 2026", unique_names),
         *request_rules("a recorded 400 of claude-sonnet-4-6, 2026", schemas_are_objects),
         *request_rules("dirac-run/dirac#57, 2026-04", entries_are_custom),
         *request_rules(
-            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive", no_forced_call(_thinks)
+            "mastra-ai/mastra#7507, 2025-09; llm-exe/llm-exe#721, 2026-08: not if adaptive",
+            no_forced_call(_thinks),
         ),
     ),
     fields=REQUEST_FIELDS,

@@ -5,18 +5,35 @@ from toolshape._families.anthropic import schema as anthropic_schema
 from toolshape._families.bedrock import messages, server
 from toolshape._families.bedrock.messages import write_calls, write_results
 from toolshape._families.bedrock.output import OUTPUT
-from toolshape._families.bedrock.responses import FINISHES, fold, read, recognises, text_delta
+from toolshape._families.bedrock.responses import (
+    FINISHES,
+    fold,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
 from toolshape._families.bedrock.schema import envelope, gather, request
+from toolshape._families.wire.provider import (
+    Codec,
+    Facts,
+    NameRule,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
-from toolshape._wire.provider import Codec, Facts, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
 
 BEDROCK = Provider(
     name="bedrock",
     family="bedrock",
     form="bedrock",
     names=NameRule(
-        pattern=r"[a-zA-Z0-9_-]+", longest=64, evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName"
+        pattern=r"[a-zA-Z0-9_-]+",
+        longest=64,
+        evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName",
     ),
     schema=SchemaRules(
         # Each model has different rules for keywords. According to the documentation, strict tools may use the same
@@ -27,8 +44,19 @@ BEDROCK = Provider(
         strict=ANTHROPIC.schema.strict,
     ),
     request=RequestForm(envelope=envelope, gather=gather, keywords=request),
-    codec=Codec(carries=frozenset({"image", "file", "video"}), write_calls=write_calls, write_results=write_results),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
+    codec=Codec(
+        carries=frozenset({"image", "file", "video"}),
+        write_calls=write_calls,
+        write_results=write_results,
+    ),
+    response=ResponseForm(
+        recognises=recognises,
+        read=read,
+        finishes=FINISHES,
+        fold=fold,
+        usage=usage,
+        text_delta=text_delta,
+    ),
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,

@@ -8,11 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
-from toolshape._results import Result
-from toolshape._wire.bodies import member, result_json
-from toolshape._wire.content import (
+from toolshape._families.wire.bodies import member, result_json
+from toolshape._families.wire.content import (
     arguments_object,
     as_result_parts,
     call_part,
@@ -26,7 +23,10 @@ from toolshape._wire.content import (
     with_id_at,
     write_blocks,
 )
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
+from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -41,8 +41,13 @@ from toolshape.messages import (
 
 def read(item: JsonObject, path: str) -> Message:
     if item.get("role") not in ("user", "assistant", "system"):
-        raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
-    parts = [_read_block(block, f"content[{at}]") for at, block in enumerate(content_list(item.get("content")))]
+        raise ValueError(
+            f"these are another provider's messages: there is no role {item.get('role')!r}"
+        )
+    parts = [
+        _read_block(block, f"content[{at}]")
+        for at, block in enumerate(content_list(item.get("content")))
+    ]
     role: Any = "assistant" if item.get("role") == "assistant" else "user"
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
@@ -51,18 +56,25 @@ def read(item: JsonObject, path: str) -> Message:
 
 def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
     if isinstance(block, dict) and block.get("type") is not None:
-        raise ValueError(f"these are another provider's messages: a block has the type {block['type']!r}")
+        raise ValueError(
+            f"these are another provider's messages: a block has the type {block['type']!r}"
+        )
     if not isinstance(block, dict) or not block:
         return ProviderPart(kind="", raw=block, path=path)
     if isinstance(block.get("text"), str):
         return TextPart(text=block["text"], raw=block, path=path)
-    if isinstance(tool_use := block.get("toolUse"), dict) and tool_use.get("type") != "server_tool_use":
+    if (
+        isinstance(tool_use := block.get("toolUse"), dict)
+        and tool_use.get("type") != "server_tool_use"
+    ):
         return call_part(read_call(block), path)
     if isinstance(result := block.get("toolResult"), dict):
         return _read_result(result, block, path)
     if isinstance(reasoning := block.get("reasoningContent"), dict):
         text = reasoning.get("reasoningText", {})
-        return ReasoningPart(text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path)
+        return ReasoningPart(
+            text=str(text.get("text", "")) if isinstance(text, dict) else "", raw=block, path=path
+        )
     if inner_text := _block_text(block):
         return TextPart(text=inner_text, raw=block, path=path)
     media = _read_media(block)
@@ -86,10 +98,18 @@ def _block_text(block: JsonObject) -> str:
     source = document.get("source")
     if not isinstance(source, dict) or not source.keys() & {"text", "content"}:
         return ""
-    return search_result_text({**document, "source": None, "content": source.get("text", source.get("content"))})
+    return search_result_text(
+        {**document, "source": None, "content": source.get("text", source.get("content"))}
+    )
 
 
-_IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+_IMAGES = {
+    "jpeg": "image/jpeg",
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "gif": "image/gif",
+    "webp": "image/webp",
+}
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _FILES = {
     "txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv", "pdf": "application/pdf",
@@ -148,7 +168,13 @@ def _read_result(result: JsonObject, block: JsonObject, path: str) -> ToolResult
         texts = [as_text(parts)]
     code = "tool_error" if result.get("status") == "error" else None
     is_text = None if len(content) != 1 else "text" in content[0]
-    fields: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": block, "path": path}
+    fields: JsonObject = {
+        "code": code,
+        "is_text": is_text,
+        "parts": parts,
+        "raw": block,
+        "path": path,
+    }
     return result_part(result.get("toolUseId"), "", "\n".join(map(str, texts)), **fields)
 
 
@@ -164,7 +190,12 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write one message; in a user message, results come first."""
     role = "assistant" if message.role == "assistant" else "user"
-    return [{"role": role, "content": write_blocks(message, write_call_part, write_result_part, _write_part)}]
+    return [
+        {
+            "role": role,
+            "content": write_blocks(message, write_call_part, write_result_part, _write_part),
+        }
+    ]
 
 
 def _write_part(part: MessagePart) -> JsonObject:
@@ -207,7 +238,10 @@ def read_system(request: JsonObject) -> list[Message]:
 def _write_system(messages: Sequence[Message]) -> JsonObject:
     parts = [part for message in messages for part in message.parts]
     return {
-        "system": [part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")} for part in parts]
+        "system": [
+            part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")}
+            for part in parts
+        ]
     }
 
 
@@ -242,12 +276,18 @@ HISTORIES = Histories(
             "late_result",
             "split_results",
         ),
-        *history_rules("langgenius/dify-official-plugins#765, 2025-04: no more results than calls", "orphan_result"),
+        *history_rules(
+            "langgenius/dify-official-plugins#765, 2025-04: no more results than calls",
+            "orphan_result",
+        ),
         *history_rules("BerriAI/litellm#20049, 2026-01", "duplicate_result", "duplicate_id"),
         *history_rules("aws-samples/bedrock-access-gateway#239, 2026-04", "tools_missing"),
         *history_rules("NousResearch/hermes-agent#63983, 2026-07", "blank_text", "empty_message"),
         *history_rules("evalstate/fast-agent#668, 2026-02", "text_after_call"),
-        *history_rules("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06", "empty_error"),
+        *history_rules(
+            "aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06",
+            "empty_error",
+        ),
         *history_rules("microsoft/semantic-kernel#10281, 2025-03", "same_role"),
         *history_rules(
             "langchain-ai/langchain#35071, 2026-02, about Claude: assumed to hold here",
@@ -255,9 +295,13 @@ HISTORIES = Histories(
             models=r"claude",
         ),
         *history_rules(
-            "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04", "first_is_assistant"
+            "elastic/kibana#246393, 2025-12; strands-agents/harness-sdk#2085, 2026-04",
+            "first_is_assistant",
         ),
-        *history_rules("botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22",
+            "malformed_arguments",
+        ),
     ),
 )
 
@@ -267,7 +311,12 @@ HISTORIES = Histories(
 
 def read_call(block: Any) -> WireCall:
     tool_use = member(block, "toolUse")
-    return WireCall(member(tool_use, "toolUseId") or "", member(tool_use, "name"), member(tool_use, "input"), block)
+    return WireCall(
+        member(tool_use, "toolUseId") or "",
+        member(tool_use, "name"),
+        member(tool_use, "input"),
+        block,
+    )
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
@@ -279,7 +328,12 @@ def with_object_arguments(block: JsonObject) -> JsonObject:
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    return [{"role": "assistant", "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
+    return [
+        {
+            "role": "assistant",
+            "content": [write_call(call.id, call.wire_name, call.arguments) for call in calls],
+        }
+    ]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
@@ -298,10 +352,14 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:
-    return write_result(part.id, result_text(part), stored_json(part), part.parts, is_error=part.code is not None)
+    return write_result(
+        part.id, result_text(part), stored_json(part), part.parts, is_error=part.code is not None
+    )
 
 
-def write_result(call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+def write_result(
+    call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool
+) -> JsonObject:
     """Write the block of a result. A ``json`` block holds only objects (haystack#3766); send other values as text."""
     # The server refuses a nested "__type" (bifrost#5762), so send a result that contains this key as text.
     is_object = isinstance(value, dict) and '"__type"' not in text

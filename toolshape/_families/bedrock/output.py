@@ -8,17 +8,22 @@ import contextlib
 import json
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._wire.content import answer_text
-from toolshape._wire.provider import NameRule, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.content import answer_text
+from toolshape._families.wire.provider import NameRule, OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    schema: JsonObject = {"schema": json.dumps(output.schema, separators=(",", ":")), "name": output.name}
+    schema: JsonObject = {
+        "schema": json.dumps(output.schema, separators=(",", ":")),
+        "name": output.name,
+    }
     if output.description:
         schema["description"] = output.description
-    return {"outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}}
+    return {
+        "outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
+    }
 
 
 def sent(body: JsonObject) -> SentOutput | None:
@@ -30,7 +35,9 @@ def sent(body: JsonObject) -> SentOutput | None:
     schema: Any = named_schema.get("schema")
     with contextlib.suppress(TypeError, ValueError):
         schema = json.loads(schema)
-    return SentOutput("outputConfig.textFormat.structure.jsonSchema.schema", schema, named_schema.get("name"))
+    return SentOutput(
+        "outputConfig.textFormat.structure.jsonSchema.schema", schema, named_schema.get("name")
+    )
 
 
 OUTPUT = OutputForm(

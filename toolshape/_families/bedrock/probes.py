@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._wire.server import RequestProbe
+from toolshape._families.wire.server import RequestProbe
+from toolshape._records.calls import JsonObject
 
-_TOOL: JsonObject = {"toolSpec": {"name": "probe", "inputSchema": {"json": {"type": "object", "properties": {}}}}}
+_TOOL: JsonObject = {
+    "toolSpec": {"name": "probe", "inputSchema": {"json": {"type": "object", "properties": {}}}}
+}
 _BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 
@@ -13,7 +15,10 @@ def _with_call(given: Any) -> JsonObject:
     result = {"toolUseId": "call00001", "content": [{"text": "ok"}]}
     messages = [
         {"role": "user", "content": [{"text": "Go."}]},
-        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "call00001", "name": "probe", "input": given}}]},
+        {
+            "role": "assistant",
+            "content": [{"toolUse": {"toolUseId": "call00001", "name": "probe", "input": given}}],
+        },
         {"role": "user", "content": [{"toolResult": result}]},
     ]
     return {"toolConfig": {"tools": [_TOOL]}, "messages": messages}

@@ -6,12 +6,14 @@ The types come from botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import read_call, with_object_arguments
+from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, release_held
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, total, usage_of
+from toolshape._records.calls import Finish, JsonObject
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_complete, make_room, member, release_held
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
@@ -67,13 +69,18 @@ def _is_call(block: Any) -> bool:
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. The input of a call is the text received so far, until the stop event for its block arrives."""
-    message = body.setdefault("output", {}).setdefault("message", {"role": "assistant", "content": []})
+    message = body.setdefault("output", {}).setdefault(
+        "message", {"role": "assistant", "content": []}
+    )
     content = message["content"]
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
     start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
+    body.update(event.get("metadata") or {})  # the counts, after the message has stopped
     if stop_reason := _stop_reason(event):
         body["stopReason"] = stop_reason
-    at = next((part.get("contentBlockIndex", 0) for part in (start, delta, stop) if part is not None), -1)
+    at = next(
+        (part.get("contentBlockIndex", 0) for part in (start, delta, stop) if part is not None), -1
+    )
     if at >= len(content):
         make_room(content, at, dict)
     if start is not None:
@@ -108,7 +115,12 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
         elif key == "citation":  # a request accepts no citation next to text
             continue
         elif isinstance(value, dict):
-            _join(block.setdefault(key, {}) if key != "reasoningContent" else _reasoning(block, value), value)
+            _join(
+                block.setdefault(key, {})
+                if key != "reasoningContent"
+                else _reasoning(block, value),
+                value,
+            )
         else:
             block[key] = value
 
@@ -122,7 +134,9 @@ def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
 def text_delta(event: JsonObject) -> TextDelta:
     """Return the text and the reasoning in a delta."""
     delta = (event.get("contentBlockDelta") or {}).get("delta") or {}
-    return TextDelta(delta.get("text") or "", (delta.get("reasoningContent") or {}).get("text") or "")
+    return TextDelta(
+        delta.get("text") or "", (delta.get("reasoningContent") or {}).get("text") or ""
+    )
 
 
 FINISHES: Mapping[str, Finish] = {
@@ -137,3 +151,15 @@ FINISHES: Mapping[str, Finish] = {
     "malformed_tool_use": "error",
     "error": "error",
 }
+
+
+def usage(body: Any) -> Usage | None:
+    """Read the usage of Bedrock's Converse: ``inputTokens`` leaves out what the cache holds (botocore's model)."""
+    node = member(body, "usage")
+    cached = count_at(node, "cacheReadInputTokens")
+    written = count_at(node, "cacheWriteInputTokens")
+    return usage_of(
+        total(count_at(node, "inputTokens"), cached, written),
+        count_at(node, "outputTokens"),
+        cached,
+    )

@@ -5,9 +5,9 @@ The types come from botocore 1.44.5, bedrock-runtime/2023-09-30, read on 2026-11
 
 import re
 
-from toolshape._calls import JsonObject, Spec
 from toolshape._families.anthropic import schema as anthropic_schema
-from toolshape._wire.provider import Choice, unsupported
+from toolshape._families.wire.provider import Choice, unsupported
+from toolshape._records.calls import JsonObject, Spec
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -27,7 +27,9 @@ def gather(tools: list[JsonObject]) -> list[JsonObject]:
 
 # toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5). This pattern matches the other models by name.
 # The name of an inference profile does not show its model.
-_NAMES_NO_TOOL = re.compile(r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohere|ai21|deepseek|qwen|openai)\.")
+_NAMES_NO_TOOL = re.compile(
+    r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohere|ai21|deepseek|qwen|openai)\."
+)
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -35,15 +37,21 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     anthropic_schema.refuse_forced(choice)
     if choice.mode == "none":
         raise unsupported(
-            choice, "choice", 'Bedrock does not support "none", and needs the tools: ask for no calls in the prompt'
+            choice,
+            "choice",
+            'Bedrock does not support "none", and needs the tools: ask for no calls in the prompt',
         )
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Bedrock has no switch for parallel calls: leave out parallel=")
+        raise unsupported(
+            choice, "parallel", "Bedrock has no switch for parallel calls: leave out parallel="
+        )
     config: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         if choice.model and _NAMES_NO_TOOL.search(choice.model):
             raise unsupported(
-                choice, "choice", f"{choice.model} cannot be forced to call one tool: ask for the call in the prompt"
+                choice,
+                "choice",
+                f"{choice.model} cannot be forced to call one tool: ask for the call in the prompt",
             )
         config["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.names or choice.mode is not None:

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterator
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.bedrock.messages import write_call
 from toolshape._families.bedrock.probes import MODELS, PROBES
-from toolshape._wire.request_checks import no_forced_call, no_foreign_keys, required_fields, schemas_are_objects
-from toolshape._wire.server import (
+from toolshape._families.wire.request_checks import (
+    no_forced_call,
+    no_foreign_keys,
+    required_fields,
+    schemas_are_objects,
+)
+from toolshape._families.wire.server import (
     Completion,
     Endpoint,
     ErrorReply,
@@ -19,7 +23,16 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import KEY, as_list, as_object, request_id, sent_calls, split_text, strings_in
+from toolshape._families.wire.server_json import (
+    KEY,
+    as_list,
+    as_object,
+    request_id,
+    sent_calls,
+    split_text,
+    strings_in,
+)
+from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
@@ -69,9 +82,17 @@ def read_request(body: JsonObject) -> RequestRead:
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(message for message in as_list(body.get("messages")) if isinstance(message, dict)),
+        messages=tuple(
+            message for message in as_list(body.get("messages")) if isinstance(message, dict)
+        ),
         native=native_count,
-        mode=None if names else "required" if "any" in choice else "auto" if "auto" in choice else None,
+        mode=None
+        if names
+        else "required"
+        if "any" in choice
+        else "auto"
+        if "auto" in choice
+        else None,
         names=names,
         is_strict=any(tool.is_strict for tool in tools),
     )
@@ -130,7 +151,9 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
             yield {"text": piece}
     elif "toolUse" in block:
         arguments = block["toolUse"]["input"]
-        for piece in split_text(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)):
+        for piece in split_text(
+            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        ):
             yield {"toolUse": {"input": piece}}
     elif "reasoningContent" in block:
         reasoning = block["reasoningContent"]
@@ -150,7 +173,9 @@ _TYPES = {
 def error(refusal: Refusal) -> ErrorReply:
     """Write the headers and the body of an error; the kind of the error is in a header."""
     kind = refusal.code or _TYPES.get(refusal.status, "InternalServerException")
-    return {"x-amzn-errortype": kind, "x-amzn-requestid": request_id(refusal.message)}, {"message": refusal.message}
+    return {"x-amzn-errortype": kind, "x-amzn-requestid": request_id(refusal.message)}, {
+        "message": refusal.message
+    }
 
 
 # botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` is in the URL.
@@ -178,7 +203,9 @@ WORDINGS: dict[str, Wording] = {
     "forced_while_thinking": Wording(
         "The model returned the following errors: Thinking may not be enabled when tool_choice forces tool use."
     ),
-    "tools_missing": Wording("The toolConfig field must be defined when using toolUse and toolResult content blocks."),
+    "tools_missing": Wording(
+        "The toolConfig field must be defined when using toolUse and toolResult content blocks."
+    ),
 }
 
 SERVER = Server(
@@ -196,9 +223,12 @@ SERVER = Server(
             ),
         ),
         *request_rules(
-            "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06", tools_are_some
+            "botocore 1.44.5 ToolConfiguration: at least one; Portkey-AI/gateway#1124, 2025-06",
+            tools_are_some,
         ),
-        *request_rules("can1357/oh-my-pi#341, 2026-03, about Claude Sonnet 4.6", no_forced_call(_thinks)),
+        *request_rules(
+            "can1357/oh-my-pi#341, 2026-03, about Claude Sonnet 4.6", no_forced_call(_thinks)
+        ),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,

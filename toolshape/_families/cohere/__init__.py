@@ -3,12 +3,21 @@
 from toolshape._families.cohere import server
 from toolshape._families.cohere.messages import HISTORIES, write_calls, write_results
 from toolshape._families.cohere.output import OUTPUT
-from toolshape._families.cohere.responses import FINISHES, fold, read, recognises, text_delta
+from toolshape._families.cohere.responses import FINISHES, fold, read, recognises, text_delta, usage
 from toolshape._families.cohere.schema import FORMATS, STRICT, STRICT_KEYWORDS, envelope, request
 from toolshape._families.openai import OPENAI
+from toolshape._families.wire.provider import (
+    Budget,
+    Codec,
+    Facts,
+    NameRule,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
-from toolshape._wire.provider import Budget, Codec, Facts, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
 
 COHERE = Provider(
     name="cohere",
@@ -31,11 +40,22 @@ COHERE = Provider(
         ),
         lenient=OPENAI.schema.lenient,
         strict=STRICT,
-        budget=Budget(properties=200, is_shared=True, evidence="Cohere's structured outputs documentation, 2025"),
+        budget=Budget(
+            properties=200,
+            is_shared=True,
+            evidence="Cohere's structured outputs documentation, 2025",
+        ),
     ),
     request=RequestForm(envelope=envelope, keywords=request),
     codec=Codec(write_calls=write_calls, write_results=write_results),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
+    response=ResponseForm(
+        recognises=recognises,
+        read=read,
+        finishes=FINISHES,
+        fold=fold,
+        usage=usage,
+        text_delta=text_delta,
+    ),
     histories=HISTORIES,
     server=server.SERVER,
     output=OUTPUT,

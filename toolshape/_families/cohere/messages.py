@@ -6,10 +6,10 @@ The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 
 from collections.abc import Sequence
 from functools import partial
 
-from toolshape._calls import WireCall, WireMessage
 from toolshape._families.cohere.schema import without_null
 from toolshape._families.openai import messages as openai_messages
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import WireCall, WireMessage
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
@@ -26,7 +26,9 @@ HISTORIES = Histories(
     key="messages",
     read=openai_messages.read,
     with_id=openai_messages.with_id,
-    write=lambda message: [without_null(written) for written in openai_messages.write(message, FORM)],
+    write=lambda message: [
+        without_null(written) for written in openai_messages.write(message, FORM)
+    ],
     input_kinds=frozenset({"image", "image_url"}),
     rules=(
         *history_rules(
@@ -37,6 +39,8 @@ HISTORIES = Histories(
             "duplicate_result",
             "late_result",
         ),
-        *history_rules("cohere 7.3.1 ToolCallV2: the id is required, 2026-11-22", "call_id", pattern=r"(?s).+"),
+        *history_rules(
+            "cohere 7.3.1 ToolCallV2: the id is required, 2026-11-22", "call_id", pattern=r"(?s).+"
+        ),
     ),
 )

@@ -1,9 +1,9 @@
 """Writes ``response_format`` for Cohere's v2 chat API, with the types of cohere 7.3.1 (read on 2026-11-25)."""
 
-from toolshape._calls import JsonObject
-from toolshape._wire.content import answer_text
-from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.content import answer_text
+from toolshape._families.wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:

@@ -6,12 +6,19 @@ The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
+from toolshape._families.wire.bodies import (
+    hold_unless_complete,
+    member,
+    release_held,
+    to_plain_json,
+)
+from toolshape._families.wire.provider import NO_TEXT, Completed, Read, TextDelta
+from toolshape._families.wire.usage import count_at, usage_of
+from toolshape._records.calls import Finish, JsonObject
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, copy_json
-from toolshape._wire.bodies import hold_unless_complete, member, release_held, to_plain_json
-from toolshape._wire.provider import NO_TEXT, Completed, Read, TextDelta
 
 
 def as_response(body: Any) -> Any:
@@ -21,7 +28,11 @@ def as_response(body: Any) -> Any:
     if is_ended and member(message, "role") == "assistant":
         return body
     response = None if is_ended else openai_bodies.as_completion(body)
-    return None if response is None or response is body else {"message": response["choices"][0]["message"]}
+    return (
+        None
+        if response is None or response is body
+        else {"message": response["choices"][0]["message"]}
+    )
 
 
 def recognises(body: Any) -> bool:
@@ -34,7 +45,11 @@ def read(body: Any) -> Read | None:
         return None
     message = member(body, "message")
     return openai_bodies.read(
-        {"choices": [{"message": to_plain_json(message), "finish_reason": member(body, "finish_reason")}]}
+        {
+            "choices": [
+                {"message": to_plain_json(message), "finish_reason": member(body, "finish_reason")}
+            ]
+        }
     )
 
 
@@ -58,9 +73,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         message["tool_calls"] = calls
         calls.append(started_call)
     elif kind == "tool-call-delta":
-        append_text(calls[at]["function"], "arguments", piece["tool_calls"]["function"]["arguments"])
+        append_text(
+            calls[at]["function"], "arguments", piece["tool_calls"]["function"]["arguments"]
+        )
     elif kind == "tool-call-end":
-        return hold_unless_complete(body, at, openai_messages.read_call(calls[at]), calls[at]["function"]["arguments"])
+        return hold_unless_complete(
+            body, at, openai_messages.read_call(calls[at]), calls[at]["function"]["arguments"]
+        )
     elif kind == "content-start":
         message.setdefault("content", []).append(dict(piece.get("content") or {}))
     elif kind == "content-delta" and message.get("content"):
@@ -69,6 +88,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             append_text(message["content"][-1], key, value)
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
+        body["usage"] = delta.get("usage")
         return release_held(body, FINISHES.get(str(body["finish_reason"]), "other"))
     return ()
 
@@ -78,8 +98,14 @@ def text_delta(event: JsonObject) -> TextDelta:
     piece = (event.get("delta") or {}).get("message") or {}
     if event.get("type") == "tool-plan-delta":
         return TextDelta(thinking=piece.get("tool_plan") or "")
-    content = piece.get("content") if event.get("type") in ("content-start", "content-delta") else None
-    return TextDelta(content.get("text") or "", content.get("thinking") or "") if isinstance(content, dict) else NO_TEXT
+    content = (
+        piece.get("content") if event.get("type") in ("content-start", "content-delta") else None
+    )
+    return (
+        TextDelta(content.get("text") or "", content.get("thinking") or "")
+        if isinstance(content, dict)
+        else NO_TEXT
+    )
 
 
 FINISHES: Mapping[str, Finish] = {
@@ -90,3 +116,13 @@ FINISHES: Mapping[str, Finish] = {
     "ERROR": "error",
     "TIMEOUT": "error",
 }
+
+
+def usage(body: Any) -> Usage | None:
+    """Read Cohere's usage: the tokens that the model read and wrote, not the billed units."""
+    node = member(body, "usage")
+    return usage_of(
+        count_at(node, "tokens.input_tokens"),
+        count_at(node, "tokens.output_tokens"),
+        count_at(node, "cached_tokens"),
+    )

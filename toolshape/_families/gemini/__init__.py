@@ -6,7 +6,7 @@ from toolshape._families.gemini import messages, server
 from toolshape._families.gemini.messages import write_calls, write_results
 from toolshape._families.gemini.output import OPENAPI_OUTPUT, OUTPUT
 from toolshape._families.gemini.probes import OPENAPI_PROBES
-from toolshape._families.gemini.responses import fold, read, recognises, text_delta
+from toolshape._families.gemini.responses import fold, read, recognises, text_delta, usage
 from toolshape._families.gemini.schema import (
     ACCEPTED,
     EVIDENCE,
@@ -21,12 +21,21 @@ from toolshape._families.gemini.schema import (
     upper_case_types,
     vertex_request,
 )
+from toolshape._families.wire.provider import (
+    Codec,
+    Facts,
+    Limit,
+    NameRule,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 from toolshape._schema import checks as rules
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import Rule
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import Codec, Facts, Limit, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
 
 GEMINI = Provider(
     name="gemini",
@@ -35,9 +44,14 @@ GEMINI = Provider(
     names=NameRule(pattern=r"[A-Za-z_][A-Za-z0-9_.:-]*", longest=64, evidence=EVIDENCE),
     schema=SchemaRules(
         refuses=(
-            *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
+            *cited(
+                "google-genai 3.3.0: the parameters must describe an object", rules.root_is_object
+            ),
             *cited("gcli2api#374, 2026-05", rules.references_alone, rules.references_resolve),
-            *cited("a recorded 400 of Vertex: required fields are not defined", rules.required_is_defined),
+            *cited(
+                "a recorded 400 of Vertex: required fields are not defined",
+                rules.required_is_defined,
+            ),
         ),
         lenient=JSON_SCHEMA,
         strict=JSON_SCHEMA,
@@ -49,7 +63,9 @@ GEMINI = Provider(
         keywords=request,
     ),
     codec=Codec(
-        carries=frozenset({"image", "file", "audio", "video"}), write_calls=write_calls, write_results=write_results
+        carries=frozenset({"image", "file", "audio", "video"}),
+        write_calls=write_calls,
+        write_results=write_results,
     ),
     response=ResponseForm(
         recognises=recognises,
@@ -58,16 +74,25 @@ GEMINI = Provider(
             "STOP": "stop",
             "MAX_TOKENS": "length",
             "CONTINUATION": "length",  # only with automatic_continuation off; otherwise the SDK requests the rest
-            **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"), "refusal"),
+            **dict.fromkeys(
+                ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
+                "refusal",
+            ),
             **dict.fromkeys(("ESCALATION", "MODEL_ARMOR", "PUP_LIMITED_DISABLED"), "refusal"),
             **dict.fromkeys(
-                ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"),
+                (
+                    "MALFORMED_FUNCTION_CALL",
+                    "UNEXPECTED_TOOL_CALL",
+                    "TOO_MANY_TOOL_CALLS",
+                    "MALFORMED_RESPONSE",
+                ),
                 "error",
             ),
             "MISSING_THOUGHT_SIGNATURE": "error",
             "ERROR": "error",
         },
         fold=fold,
+        usage=usage,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
@@ -88,7 +113,9 @@ GEMINI_OPENAPI = replace(
     schema=replace(
         GEMINI.schema,
         refuses=(
-            *cited("google-genai 3.3.0: the parameters must describe an object", rules.root_is_object),
+            *cited(
+                "google-genai 3.3.0: the parameters must describe an object", rules.root_is_object
+            ),
             *cited("zed#44875, 2026", rules.known_keywords(*ACCEPTED)),
             *cited("gemini-cli#3178, 2025", rules.known_formats(*OPENAPI_FORMATS)),
             *cited("gitlab-mcp#166 and LibreChat#6971, 2025", rules.one_type, rules.typed),
@@ -109,7 +136,9 @@ GEMINI_OPENAPI = replace(
 
 def _with_rule(provider: Provider, name: str, rule: Rule) -> Provider:
     passes = (*provider.schema.lenient, everywhere(rule))
-    return replace(provider, name=name, schema=replace(provider.schema, lenient=passes, strict=passes))
+    return replace(
+        provider, name=name, schema=replace(provider.schema, lenient=passes, strict=passes)
+    )
 
 
 PROVIDERS = (

@@ -7,12 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, file_name_in_url, is_taken
-from toolshape._results import Result
-from toolshape._schema.values import write_json
-from toolshape._wire.bodies import member, result_json, to_plain_json
-from toolshape._wire.content import (
+from toolshape._families.wire.bodies import member, result_json, to_plain_json
+from toolshape._families.wire.content import (
     arguments_object,
     call_part,
     content_list,
@@ -24,7 +20,21 @@ from toolshape._wire.content import (
     with_id_at,
     write_blocks,
 )
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    encoded,
+    file_name_in_url,
+    is_taken,
+)
+from toolshape._records.result import Result
+from toolshape._schema.values import write_json
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -50,9 +60,13 @@ def read(item: JsonObject, path: str) -> Message:
     raw_parts = item.get("parts")
     if raw_parts is None and item.get("content") is not None:
         raise ValueError("a Gemini message has 'parts', not 'content'")
-    entries = [raw_parts] if isinstance(raw_parts, (dict, str)) else content_list(raw_parts, "parts")
+    entries = (
+        [raw_parts] if isinstance(raw_parts, (dict, str)) else content_list(raw_parts, "parts")
+    )
     parts = [_read_part(entry, f"parts[{at}]") for at, entry in enumerate(entries)]
-    role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(str(item.get("role")), "user")
+    role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(
+        str(item.get("role")), "user"
+    )
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
@@ -79,7 +93,10 @@ def _read_part(part: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one retu
 
 
 def _read_media(part: JsonObject) -> Image | File | None:
-    data, file_data = _get_either(part, "inlineData", "inline_data"), _get_either(part, "fileData", "file_data")
+    data, file_data = (
+        _get_either(part, "inlineData", "inline_data"),
+        _get_either(part, "fileData", "file_data"),
+    )
     source = data if isinstance(data, dict) else file_data
     if not isinstance(source, dict):
         return None
@@ -111,7 +128,13 @@ def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResul
     media: list[Part] = [inner.media for inner in inner_parts if isinstance(inner, MediaPart)]
     parts = (*([Text(text)] if text else []), *media) if media else ()
     text = as_text(parts) if parts else text
-    fields: JsonObject = {"code": code, "is_text": is_text, "parts": parts, "raw": part, "path": path}
+    fields: JsonObject = {
+        "code": code,
+        "is_text": is_text,
+        "parts": parts,
+        "raw": part,
+        "path": path,
+    }
     return result_part(response.get("id"), response.get("name"), text, **fields)
 
 
@@ -133,7 +156,12 @@ def _write_unsigned(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write one message; in a user message, results come first."""
     role = "model" if message.role == "assistant" else "user"
-    return [{"role": role, "parts": write_blocks(message, write_call_part, write_result_part, _write_part)}]
+    return [
+        {
+            "role": role,
+            "parts": write_blocks(message, write_call_part, write_result_part, _write_part),
+        }
+    ]
 
 
 def _write_part(part: MessagePart) -> JsonObject:
@@ -161,14 +189,18 @@ def read_system(request: JsonObject) -> list[Message]:
             instruction = instruction.get("parts", [instruction] if "text" in instruction else [])
         if instruction:
             return read_system_prompt(
-                instruction if isinstance(instruction, (str, list)) else [instruction], "systemInstruction"
+                instruction if isinstance(instruction, (str, list)) else [instruction],
+                "systemInstruction",
             )
     return []
 
 
 def _write_system(messages: Sequence[Message]) -> JsonObject:
     parts = [part for message in messages for part in message.parts]
-    texts = [part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")} for part in parts]
+    texts = [
+        part.raw if isinstance(part.raw, dict) else {"text": getattr(part, "text", "")}
+        for part in parts
+    ]
     return {"config": {"systemInstruction": {"parts": texts}}}
 
 
@@ -207,9 +239,19 @@ HISTORIES = Histories(
             "split_results",
         ),
         *history_rules("continuedev/continue#11047, 2026-03", "call_placement"),
-        *history_rules("windmill-labs/windmill#7679, 2026-01", "missing_signature", models=r"gemini-([3-9]|\d\d)"),
-        *history_rules("maximhq/bifrost#4202, 2026-06: from Gemini 3 on", "media_in_result", models="gemini-[12]"),
-        *history_rules("google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "windmill-labs/windmill#7679, 2026-01",
+            "missing_signature",
+            models=r"gemini-([3-9]|\d\d)",
+        ),
+        *history_rules(
+            "maximhq/bifrost#4202, 2026-06: from Gemini 3 on",
+            "media_in_result",
+            models="gemini-[12]",
+        ),
+        *history_rules(
+            "google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"
+        ),
         *history_rules(
             "Portkey-AI/gateway#462, 2024-07; PublicAffairs/openai-gemini#38, 2025-02; microsoft/vscode-copilot-release#7693, "
             "2025-04: an empty text parameter",
@@ -226,7 +268,9 @@ VERTEX_HISTORIES = replace(
     rules=(
         *HISTORIES.rules,
         *history_rules(
-            "BerriAI/litellm#28324, 2026-05; gemini-3 took ids in 2026-02", "call_without_id", models="gemini-[12]"
+            "BerriAI/litellm#28324, 2026-05; gemini-3 took ids in 2026-02",
+            "call_without_id",
+            models="gemini-[12]",
         ),
     ),
 )
@@ -245,11 +289,18 @@ def function_call(part: Any) -> Any:
 def read_call(part: Any) -> WireCall:
     call = function_call(part)
     call_id = member(call, "id")
-    return WireCall("" if call_id is None else call_id, member(call, "name") or "", member(call, "args"), part)
+    return WireCall(
+        "" if call_id is None else call_id, member(call, "name") or "", member(call, "args"), part
+    )
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    return [{"role": "model", "parts": [write_call(call.id, call.wire_name, call.arguments) for call in calls]}]
+    return [
+        {
+            "role": "model",
+            "parts": [write_call(call.id, call.wire_name, call.arguments) for call in calls],
+        }
+    ]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
@@ -261,7 +312,11 @@ def _write_own_result(result: Result) -> JsonObject:
     call, is_error = result.call, result.error is not None
     output = result.text if _is_sent_as_text(result.text, is_error) else result_json(result)
     return write_result(
-        call.id if _has_own_id(call.raw) else "", call.wire_name, output, result.parts, is_error=is_error
+        call.id if _has_own_id(call.raw) else "",
+        call.wire_name,
+        output,
+        result.parts,
+        is_error=is_error,
     )
 
 
@@ -269,7 +324,9 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
     has_id = part.has_id if part.call_raw is None else _has_own_id(part.call_raw)
     text, is_error = result_text(part), part.code is not None
     output = text if _is_sent_as_text(text, is_error) else stored_json(part)
-    return write_result(part.id if has_id else "", part.wire_name, output, part.parts, is_error=is_error)
+    return write_result(
+        part.id if has_id else "", part.wire_name, output, part.parts, is_error=is_error
+    )
 
 
 def _has_own_id(call: Any) -> bool:
@@ -284,13 +341,19 @@ def _is_sent_as_text(text: str, is_error: bool) -> bool:
     return is_error or '"$ref"' in text
 
 
-def write_result(call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+def write_result(
+    call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool
+) -> JsonObject:
     """Write the part for a result, and omit an empty id. The output is JSON, or text for an error."""
     response: JsonObject = {"name": name, **({"id": call_id} if call_id else {})}
     key = "error" if is_error else "output"
     response["response"] = {key: output}
     types = HISTORIES.media_types
-    if media := [part for part in parts if not isinstance(part, Text) and is_taken(by_media_type(part), types)]:
+    if media := [
+        part
+        for part in parts
+        if not isinstance(part, Text) and is_taken(by_media_type(part), types)
+    ]:
         response["response"] = {key: as_text(tuple(part for part in parts if part not in media))}
         response["parts"] = [write_piece(part) for part in media]
     return {"functionResponse": response}

@@ -7,10 +7,16 @@ which the SDK does not add.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolshape._calls import JsonObject, WireMessage
-from toolshape._wire.bodies import member
-from toolshape._wire.provider import AnswerText, NotBesideTools, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.provider import (
+    AnswerText,
+    NotBesideTools,
+    OutputForm,
+    OutputSchema,
+    SentOutput,
+)
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject, WireMessage
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -42,7 +48,9 @@ def sent(body: JsonObject) -> SentOutput | None:
 
 # If a request has both a schema and tools, models before Gemini 3 refuse it with a 400; Gemini 3 accepts it
 # (alphaXiv/agents#3). All models can return the answer through a tool.
-BESIDE_TOOLS = NotBesideTools("googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07", r"gemini-[12]")
+BESIDE_TOOLS = NotBesideTools(
+    "googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07", r"gemini-[12]"
+)
 OUTPUT = OutputForm(
     keywords=keywords,
     sent=sent,
@@ -52,4 +60,6 @@ OUTPUT = OutputForm(
     not_beside_tools=BESIDE_TOOLS,
     evidence="GenerateContentConfig of google-genai 3.6.1, and ai.google.dev's structured output guide, 2026",
 )
-OPENAPI_OUTPUT = replace(OUTPUT, keywords=openapi_keywords, evidence="Schema of google-genai 3.6.1, 2026-11-25")
+OPENAPI_OUTPUT = replace(
+    OUTPUT, keywords=openapi_keywords, evidence="Schema of google-genai 3.6.1, 2026-11-25"
+)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from toolshape._calls import JsonObject
 from toolshape._families.gemini.messages import SKIPPED_SIGNATURE
-from toolshape._wire.server import RequestProbe
+from toolshape._families.wire.server import RequestProbe
+from toolshape._records.calls import JsonObject
 
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="
 _TOOL: JsonObject = {"name": "probe", "description": "A probe."}
@@ -22,9 +22,19 @@ def _tools(**parameters: JsonObject) -> JsonObject:
 
 
 def _called(given: Any, *before: JsonObject, signed: bool = True, **response: Any) -> JsonObject:
-    call: JsonObject = {"functionCall": {"name": "probe", "args": given}, **(_SIGNED if signed else {})}
+    call: JsonObject = {
+        "functionCall": {"name": "probe", "args": given},
+        **(_SIGNED if signed else {}),
+    }
     result = {"functionResponse": {"name": "probe", "response": {"result": "ok"}, **response}}
-    return {"contents": [*before, {"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}], **_tools()}
+    return {
+        "contents": [
+            *before,
+            {"role": "model", "parts": [call]},
+            {"role": "user", "parts": [result]},
+        ],
+        **_tools(),
+    }
 
 
 _MEDIA = [{"inlineData": {"mimeType": "image/png", "data": _PIXEL}}]
@@ -39,6 +49,9 @@ _COMMON = (
     RequestProbe(_called({}, _USER, id="call00001"), _called({}, _USER)),
     RequestProbe({"generationConfig": _ANSWER, **_tools()}, {"generationConfig": _ANSWER}),
 )
-PROBES = (RequestProbe(_tools(parametersJsonSchema=_LIST), _tools(parametersJsonSchema=_OBJECT)), *_COMMON)
+PROBES = (
+    RequestProbe(_tools(parametersJsonSchema=_LIST), _tools(parametersJsonSchema=_OBJECT)),
+    *_COMMON,
+)
 OPENAPI_PROBES = (RequestProbe(_tools(parameters=_LIST), _tools(parameters=_OBJECT)), *_COMMON)
 MODELS = ("gemini-2.5-flash", "gemini-3-pro")

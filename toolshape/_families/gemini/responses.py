@@ -7,18 +7,22 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._errors import ResponseError
 from toolshape._families.gemini.messages import function_call, read_call
+from toolshape._families.wire.bodies import make_room, member, to_plain_json
+from toolshape._families.wire.ids import is_plain_id, with_call_ids
+from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, total, usage_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import ResponseError
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, read_json, write_json
-from toolshape._wire.bodies import make_room, member, to_plain_json
-from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
     """Return a response unchanged; wrap a model's message or a call in a response; return ``None`` for other bodies."""
-    if isinstance(member(body, "candidates"), list) or isinstance(member(body, "promptFeedback"), dict):
+    if isinstance(member(body, "candidates"), list) or isinstance(
+        member(body, "promptFeedback"), dict
+    ):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
         return {"candidates": [{"content": body}]}
@@ -46,14 +50,24 @@ def read(body: Any) -> Reading | None:
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must be sent back in one message, because only the first part has the signature (js-genai#1275).
     assistant: list[JsonObject] = (
-        [{**to_plain_json(content), "role": "model"}] if content is not None and member(content, "parts") else []
+        [{**to_plain_json(content), "role": "model"}]
+        if content is not None and member(content, "parts")
+        else []
     )
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a missing id stays missing
+    if any(
+        call.id != "" and not is_plain_id(call.id) for call in calls
+    ):  # a missing id stays missing
         sent_parts, calls = with_call_ids(
-            assistant[0]["parts"], calls, lambda part: function_call(part) is not None, _with_id, leaves_out=True
+            assistant[0]["parts"],
+            calls,
+            lambda part: function_call(part) is not None,
+            _with_id,
+            leaves_out=True,
         )
         assistant = [{**assistant[0], "parts": sent_parts}]
-    return Reading(assistant, calls, None if finish is None else str(getattr(finish, "value", finish)))
+    return Reading(
+        assistant, calls, None if finish is None else str(getattr(finish, "value", finish))
+    )
 
 
 def _with_id(part: JsonObject, call_id: str) -> JsonObject:
@@ -66,6 +80,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     completed: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
+    if usage := event.get("usageMetadata") or event.get("usage_metadata"):
+        body["usageMetadata"] = usage
     if event.get("error"):
         candidate["finishReason"] = "ERROR"
     for event_candidate in event.get("candidates") or ():
@@ -90,7 +106,9 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     open_call = body.get("x-open")
     if open_call is None or call.get("name"):
         open_call = {**{key: value for key, value in part.items() if key != "function_call"}}
-        open_call["functionCall"] = {key: call[key] for key in ("id", "name", "args") if call.get(key) is not None}
+        open_call["functionCall"] = {
+            key: call[key] for key in ("id", "name", "args") if call.get(key) is not None
+        }
         parts.append(open_call)
         body["x-calls"] = body.get("x-calls", 0) + 1
     for piece in call.get("partialArgs") or ():
@@ -98,7 +116,9 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     body["x-open"] = open_call if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if "args" in open_call["functionCall"]:  # parse the arguments again, because ``read_json`` keeps numbers exact
+    if (
+        "args" in open_call["functionCall"]
+    ):  # parse the arguments again, because ``read_json`` keeps numbers exact
         open_call["functionCall"]["args"] = read_json(write_json(open_call["functionCall"]["args"]))
     return [(body["x-calls"] - 1, read_call(open_call))]
 
@@ -127,7 +147,9 @@ def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
         elif next_step is None:
             container[step] = value
         else:
-            container[step] = existing if existing is not None else [] if isinstance(next_step, int) else {}
+            container[step] = (
+                existing if existing is not None else [] if isinstance(next_step, int) else {}
+            )
             container = container[step]
 
 
@@ -139,3 +161,21 @@ def text_delta(event: JsonObject) -> TextDelta:
             for part in (candidate.get("content") or {}).get("parts") or ():
                 texts[bool(part.get("thought"))] += part.get("text") or ""
     return TextDelta(texts[False], texts[True])
+
+
+def usage(body: Any) -> Usage | None:
+    """Read Gemini's usage: the prompt holds what was cached, and the candidates leave out the thoughts.
+
+    Source: ``GenerateContentResponseUsageMetadata`` in google-genai, 2026-11-23.
+    """
+    node = member(body, "usageMetadata") or member(body, "usage_metadata")
+    thoughts = count_at(node, "thoughtsTokenCount", "thoughts_token_count")
+    return usage_of(
+        total(
+            count_at(node, "promptTokenCount", "prompt_token_count"),
+            count_at(node, "toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+        ),
+        total(count_at(node, "candidatesTokenCount", "candidates_token_count"), thoughts),
+        count_at(node, "cachedContentTokenCount", "cached_content_token_count"),
+        thoughts,
+    )

@@ -6,13 +6,13 @@ The types come from google-genai 3.3.0, read on 2026-11-20. The server's message
 import re
 from typing import Any
 
-from toolshape._calls import ChoiceMode, JsonObject, JsonSchema, Spec
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.provider import Choice, unsupported
+from toolshape._records.calls import ChoiceMode, JsonObject, JsonSchema, Spec
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.lens import MARKS, Change, Place, each
 from toolshape._schema.walk import everywhere
-from toolshape._wire.bodies import member
-from toolshape._wire.provider import Choice, unsupported
 
 MODES: dict[ChoiceMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 # FunctionDeclaration.parameters_json_schema restricts the names of properties to this pattern, and so does Schema.
@@ -28,7 +28,13 @@ JSON_SCHEMA = (
     structure.wrap_root,
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.inline_references,
-    everywhere(each(structure.drop_impossible_fields, structure.describe_constraints, structure.require_what_is_there)),
+    everywhere(
+        each(
+            structure.drop_impossible_fields,
+            structure.describe_constraints,
+            structure.require_what_is_there,
+        )
+    ),
     KEYS,
     everywhere(rewrites.all_of_merged_or_described),
     everywhere(rewrites.one_of_as_any_of),
@@ -47,7 +53,11 @@ def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     if "anyOf" not in node or not sibling_keywords:
         return None
     first_branch, *other_branches = node["anyOf"]
-    text = " ".join(schema["description"] for schema in (sibling_keywords, first_branch) if schema.get("description"))
+    text = " ".join(
+        schema["description"]
+        for schema in (sibling_keywords, first_branch)
+        if schema.get("description")
+    )
     first_branch = {**first_branch, **sibling_keywords, **({"description": text} if text else {})}
     return Change(node={"anyOf": [first_branch, *other_branches]})
 
@@ -74,7 +84,11 @@ OPENAPI = (
     structure.patterns_as_maps,  # first: the other passes do not enter patternProperties
     structure.inline_references,
     everywhere(
-        each(structure.drop_impossible_fields, structure.describe_impossible_enum, structure.require_what_is_there)
+        each(
+            structure.drop_impossible_fields,
+            structure.describe_impossible_enum,
+            structure.require_what_is_there,
+        )
     ),
     KEYS,
     everywhere(rewrites.const_as_enum),
@@ -94,7 +108,11 @@ OPENAPI = (
 
 def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
     """Write types in upper case, as in the protocol buffer; the SDK writes them the same way."""
-    return Change(node={**node, "type": node["type"].upper()}) if isinstance(node.get("type"), str) else None
+    return (
+        Change(node={**node, "type": node["type"].upper()})
+        if isinstance(node.get("type"), str)
+        else None
+    )
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a mode of the request
@@ -133,7 +151,9 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def _has_functions(entry: Any) -> bool:
-    return any(member(entry, key) is not None for key in ("functionDeclarations", "function_declarations"))
+    return any(
+        member(entry, key) is not None for key in ("functionDeclarations", "function_declarations")
+    )
 
 
 def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -144,7 +164,9 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     2026).
     """
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")
+        raise unsupported(
+            choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel="
+        )
     calling_config: JsonObject = {}
     if choice.names:
         calling_config = {"mode": "ANY", "allowedFunctionNames": list(choice.names)}
@@ -156,7 +178,9 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         # A tool choice needs functions: if a request has only Gemini's own tools, the server returns a 400
         # (laravel/ai#259, 2026-03).
         if calling_config["mode"] == "ANY":
-            raise unsupported(choice, "choice", "Gemini cannot be forced to call its own tools: leave out choice=")
+            raise unsupported(
+                choice, "choice", "Gemini cannot be forced to call its own tools: leave out choice="
+            )
         calling_config = {}
     config: JsonObject = {"tools": tools}
     if calling_config:

@@ -4,12 +4,11 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini.messages import write_call
 from toolshape._families.gemini.probes import MODELS, PROBES
 from toolshape._families.gemini.schema import MODES
-from toolshape._wire.request_checks import no_foreign_keys, required_fields
-from toolshape._wire.server import (
+from toolshape._families.wire.request_checks import no_foreign_keys, required_fields
+from toolshape._families.wire.server import (
     Address,
     Completion,
     Endpoint,
@@ -22,7 +21,7 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import (
+from toolshape._families.wire.server_json import (
     KEY,
     as_list,
     as_object,
@@ -32,6 +31,7 @@ from toolshape._wire.server_json import (
     split_text,
     strings_in,
 )
+from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
     "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "error": "MALFORMED_RESPONSE",
@@ -53,11 +53,14 @@ VERTEX_VARIABLES = {
     "GOOGLE_API_KEY": KEY,
     "GOOGLE_GENAI_USE_VERTEXAI": "true",
 }
+VERSIONS = ("v1", "v1alpha", "v1beta")
+"""The versions of the API that Google serves (google-genai 3.6.1 sends each of them; ai.google.dev, API versions)."""
 ENDPOINT = Endpoint(
     r".*/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent)",
     "sse",
     streaming_verb="streamGenerateContent",
     sse_query="alt=sse",
+    versions=VERSIONS,
     variables=VARIABLES,
 )
 
@@ -79,14 +82,20 @@ def read_request(body: JsonObject) -> RequestRead:
             path = f"tools[{at}].function_declarations[{number}]"
             tools.append(_read_declaration(as_object(declaration), path, number))
     config = as_object(_get_either(body, "toolConfig", "tool_config"))
-    calling_config = as_object(_get_either(config, "functionCallingConfig", "function_calling_config"))
+    calling_config = as_object(
+        _get_either(config, "functionCallingConfig", "function_calling_config")
+    )
     mode_word = str(calling_config.get("mode", "")).upper()
     mode = "auto" if mode_word == "VALIDATED" else mode_for_word(MODES, mode_word)
-    names = strings_in(as_list(_get_either(calling_config, "allowedFunctionNames", "allowed_function_names")))
+    names = strings_in(
+        as_list(_get_either(calling_config, "allowedFunctionNames", "allowed_function_names"))
+    )
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(content for content in as_list(body.get("contents")) if isinstance(content, dict)),
+        messages=tuple(
+            content for content in as_list(body.get("contents")) if isinstance(content, dict)
+        ),
         native=native_count,
         mode=None if names and mode == "required" else mode,
         names=names if mode == "required" else (),
@@ -121,7 +130,11 @@ def respond(said: Completion) -> JsonObject:
         part = write_call(call.id, call.wire_name, call.arguments)
         parts.append(part | {"thoughtSignature": _signature(call.id)} if at == 0 else part)
     finish = "MALFORMED_FUNCTION_CALL" if is_malformed else _FINISHES[said.finish]
-    candidate: JsonObject = {"content": {"parts": parts, "role": "model"}, "finishReason": finish, "index": 0}
+    candidate: JsonObject = {
+        "content": {"parts": parts, "role": "model"},
+        "finishReason": finish,
+        "index": 0,
+    }
     input_tokens, output_tokens = said.usage or (1, 1)
     counts = {
         "promptTokenCount": input_tokens,
@@ -153,7 +166,11 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     candidate = body["candidates"][0]
     parts: list[JsonObject] = []
     for part in as_object(candidate.get("content")).get("parts") or ():
-        parts += [{"text": piece} for piece in split_text(part["text"])] if part.keys() == {"text"} else [part]
+        parts += (
+            [{"text": piece} for piece in split_text(part["text"])]
+            if part.keys() == {"text"}
+            else [part]
+        )
     for part in parts[:-1]:
         yield {**base, "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
     last_candidate = {**candidate, "content": {"parts": parts[-1:], "role": "model"}}
@@ -179,7 +196,10 @@ def error(refusal: Refusal) -> ErrorReply:
 def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
     """Check that a request has functions if it configures function calling; Gemini's own tools do not count."""
     config = as_object(request.body.get("toolConfig", request.body.get("tool_config")))
-    if config.get("functionCallingConfig", config.get("function_calling_config")) is not None and not request.tools:
+    if (
+        config.get("functionCallingConfig", config.get("function_calling_config")) is not None
+        and not request.tools
+    ):
         path = "toolConfig.functionCallingConfig"
         yield RequestFault(path, "choice_without_tools", f"{path} needs functions", subject=path)
 
@@ -194,7 +214,9 @@ REQUEST_FIELDS = frozenset(
 
 _PLACE = "* GenerateContentRequest.{path}{properties}"
 WORDINGS: dict[str, Wording] = {
-    "entry_keys": Wording("Invalid JSON payload received. Unknown name \"{subject}\" at '{path}': Cannot find field."),
+    "entry_keys": Wording(
+        "Invalid JSON payload received. Unknown name \"{subject}\" at '{path}': Cannot find field."
+    ),
     "name": Wording(
         "* GenerateContentRequest.{path}: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
         "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
@@ -205,8 +227,12 @@ WORDINGS: dict[str, Wording] = {
     "required_is_defined": Wording(_PLACE + ".required: property is not defined"),
     "arrays_have_items": Wording(_PLACE + ".items: missing field."),
     "string_enums": Wording(_PLACE + ".enum: only allowed for STRING type"),
-    "formats": Wording(_PLACE + ".format: only 'enum' and 'date-time' are supported for STRING type"),
-    "typed": Wording(_PLACE + ".type: must be specified when not using one_of, any_of or all_of fields"),
+    "formats": Wording(
+        _PLACE + ".format: only 'enum' and 'date-time' are supported for STRING type"
+    ),
+    "typed": Wording(
+        _PLACE + ".type: must be specified when not using one_of, any_of or all_of fields"
+    ),
     "references_alone": Wording(
         "$ref was set alongside unsupported fields. If a schema node has $ref set, then only description and default can be "
         "set alongside it"
@@ -215,10 +241,18 @@ WORDINGS: dict[str, Wording] = {
         "Please ensure that the number of function response parts is equal to the number of function call parts of the "
         "function call turn."
     ),
-    "orphan_result": Wording("Please ensure that function response turn comes immediately after a function call turn."),
-    "missing_signature": Wording("Function call is missing a thought_signature in functionCall parts."),
-    "choice_without_tools": Wording("Function calling config is set without function_declarations."),
-    "unknown_field": Wording('Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'),
+    "orphan_result": Wording(
+        "Please ensure that function response turn comes immediately after a function call turn."
+    ),
+    "missing_signature": Wording(
+        "Function call is missing a thought_signature in functionCall parts."
+    ),
+    "choice_without_tools": Wording(
+        "Function calling config is set without function_declarations."
+    ),
+    "unknown_field": Wording(
+        'Invalid JSON payload received. Unknown name "{subject}": Cannot find field.'
+    ),
 }
 
 ADDRESS = Address(
@@ -243,16 +277,29 @@ SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
     refuses=(
-        *request_rules("google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")),
+        *request_rules(
+            "google-genai 3.4.0 generate_content, 2026-11-22", required_fields("contents")
+        ),
         *request_rules(
             "langchain-ai/langchainjs#9412, 2025-11; github/github-mcp-server#1385, 2025-11",
             no_foreign_keys(
                 lambda body: as_list(body.get("tools")),
                 "tools[{at}]",
-                *("type", "function", "name", "description", "parameters", "input_schema", "toolSpec"),
+                *(
+                    "type",
+                    "function",
+                    "name",
+                    "description",
+                    "parameters",
+                    "input_schema",
+                    "toolSpec",
+                ),
             ),
         ),
-        *request_rules("musistudio/claude-code-router#1207, 2026-02; laravel/ai#259, 2026-03", choice_has_functions),
+        *request_rules(
+            "musistudio/claude-code-router#1207, 2026-02; laravel/ai#259, 2026-03",
+            choice_has_functions,
+        ),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,

@@ -5,9 +5,23 @@ from toolshape._families.gemini import schema as gemini_schema
 from toolshape._families.gemini_interactions import messages, server
 from toolshape._families.gemini_interactions.messages import write_calls, write_results
 from toolshape._families.gemini_interactions.output import OUTPUT
-from toolshape._families.gemini_interactions.responses import FINISHES, fold, read, recognises, text_delta
+from toolshape._families.gemini_interactions.responses import (
+    FINISHES,
+    fold,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
 from toolshape._families.gemini_interactions.schema import envelope, request
-from toolshape._wire.provider import Codec, Facts, Provider, RequestForm, ResponseForm, SchemaRules
+from toolshape._families.wire.provider import (
+    Codec,
+    Facts,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 
 GEMINI_INTERACTIONS = Provider(
     name="gemini-interactions",
@@ -15,13 +29,24 @@ GEMINI_INTERACTIONS = Provider(
     form="gemini-interactions",
     names=GEMINI.names,
     schema=SchemaRules(
-        refuses=GEMINI.schema.refuses, lenient=gemini_schema.JSON_SCHEMA, strict=gemini_schema.JSON_SCHEMA
+        refuses=GEMINI.schema.refuses,
+        lenient=gemini_schema.JSON_SCHEMA,
+        strict=gemini_schema.JSON_SCHEMA,
     ),
     request=RequestForm(most_tools=GEMINI.request.most_tools, envelope=envelope, keywords=request),
     codec=Codec(
-        carries=frozenset({"image", "file", "audio", "video"}), write_calls=write_calls, write_results=write_results
+        carries=frozenset({"image", "file", "audio", "video"}),
+        write_calls=write_calls,
+        write_results=write_results,
     ),
-    response=ResponseForm(recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta),
+    response=ResponseForm(
+        recognises=recognises,
+        read=read,
+        finishes=FINISHES,
+        fold=fold,
+        usage=usage,
+        text_delta=text_delta,
+    ),
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,

@@ -3,12 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, encoded, file_name_in_url, kind_of
-from toolshape._results import Result
-from toolshape._schema.values import write_json
-from toolshape._wire.bodies import member
-from toolshape._wire.content import (
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.content import (
     arguments_object,
     as_result_parts,
     call_part,
@@ -19,7 +15,21 @@ from toolshape._wire.content import (
     result_text,
     with_id_at,
 )
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    encoded,
+    file_name_in_url,
+    kind_of,
+)
+from toolshape._records.result import Result
+from toolshape._schema.values import write_json
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -40,7 +50,9 @@ def read(item: JsonObject, path: str) -> Message:
         content = item.get("content")
         entries = content if isinstance(content, list) else [] if content is None else [content]
         parts = tuple(_read_piece(entry, f"content[{at}]") for at, entry in enumerate(entries))
-        return Message(role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path)
+        return Message(
+            role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path
+        )
     if kind == "function_call":
         part: MessagePart = call_part(read_call(item), "")
     elif kind == "function_result":
@@ -100,7 +112,13 @@ def _read_result(item: JsonObject) -> ToolResultPart:
         text = join_text(inner_parts, "tool") if is_text else as_text(parts)
     code = "tool_error" if item.get("is_error") else None
     return result_part(
-        item.get("call_id"), item.get("name"), text, code=code, is_text=is_text or None, parts=parts, raw=item
+        item.get("call_id"),
+        item.get("name"),
+        text,
+        code=code,
+        is_text=is_text or None,
+        parts=parts,
+        raw=item,
     )
 
 
@@ -137,7 +155,9 @@ def write(message: Message) -> list[WireMessage]:
 
 def _write_part(part: MessagePart) -> JsonObject:
     return (
-        write_piece(part.media) if isinstance(part, MediaPart) else {"type": "text", "text": getattr(part, "text", "")}
+        write_piece(part.media)
+        if isinstance(part, MediaPart)
+        else {"type": "text", "text": getattr(part, "text", "")}
     )
 
 
@@ -148,7 +168,11 @@ def write_piece(part: Part) -> JsonObject:
     part = by_media_type(part)
     kind = kind_of(part)
     location = {"uri": part.url} if part.url else {"data": encoded(part)}
-    return {"type": "document" if kind == "file" else kind, "mime_type": part.media_type, **location}
+    return {
+        "type": "document" if kind == "file" else kind,
+        "mime_type": part.media_type,
+        **location,
+    }
 
 
 def read_system(request: JsonObject) -> list[Message]:
@@ -157,7 +181,11 @@ def read_system(request: JsonObject) -> list[Message]:
 
 
 def _write_system(messages: Sequence[Message]) -> JsonObject:
-    return {"system_instruction": "\n\n".join(join_text(message.parts, "system") for message in messages)}
+    return {
+        "system_instruction": "\n\n".join(
+            join_text(message.parts, "system") for message in messages
+        )
+    }
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
@@ -194,7 +222,9 @@ HISTORIES = Histories(
 
 
 def read_call(step: Any) -> WireCall:
-    return WireCall(member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step)
+    return WireCall(
+        member(step, "id") or "", member(step, "name") or "", member(step, "arguments"), step
+    )
 
 
 def with_object_arguments(step: JsonObject) -> JsonObject:
@@ -210,7 +240,11 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         write_result(
-            result.call.id, result.call.wire_name, result.text, result.parts, is_error=result.error is not None
+            result.call.id,
+            result.call.wire_name,
+            result.text,
+            result.parts,
+            is_error=result.error is not None,
         )
         for result in results
     ]
@@ -221,7 +255,9 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
     return write_result(part.id, part.wire_name, result_text(part), part.parts, is_error=is_error)
 
 
-def write_result(call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
+def write_result(
+    call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool
+) -> JsonObject:
     """Write a result as a step, with the call's id and a flag for errors. Send a result without parts as text."""
     step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
     step["result"] = [write_piece(part) for part in parts] or text

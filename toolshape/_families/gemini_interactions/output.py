@@ -6,19 +6,27 @@ The types come from google-genai 3.6.1, read on 2026-11-25. If a request has an 
 
 from collections.abc import Sequence
 
-from toolshape._calls import JsonObject, WireMessage
-from toolshape._wire.content import visible_text
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.content import visible_text
+from toolshape._families.wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject, WireMessage
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    return {"response_format": {"type": "text", "mime_type": "application/json", "schema": output.schema}}
+    return {
+        "response_format": {
+            "type": "text",
+            "mime_type": "application/json",
+            "schema": output.schema,
+        }
+    }
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     """Return the text of all ``model_output`` steps."""
-    return AnswerText("".join(visible_text(step) for step in assistant if step.get("type") == "model_output"))
+    return AnswerText(
+        "".join(visible_text(step) for step in assistant if step.get("type") == "model_output")
+    )
 
 
 def sent(body: JsonObject) -> SentOutput | None:

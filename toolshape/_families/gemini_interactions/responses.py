@@ -6,12 +6,19 @@ The types come from google-genai 3.3.0, read on 2026-11-20.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.gemini_interactions.messages import read_call, with_object_arguments
+from toolshape._families.wire.bodies import (
+    hold_unless_complete,
+    member,
+    release_held,
+    to_plain_json,
+)
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, total, usage_of
+from toolshape._records.calls import Finish, JsonObject
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, as_json
-from toolshape._wire.bodies import hold_unless_complete, member, release_held, to_plain_json
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_interaction(body: Any) -> Any:
@@ -19,7 +26,10 @@ def as_interaction(body: Any) -> Any:
     if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
         return body
     steps = body if isinstance(body, list) else [body]
-    is_call = any(member(step, "type") == "function_call" and member(step, "call_id") is None for step in steps)
+    is_call = any(
+        member(step, "type") == "function_call" and member(step, "call_id") is None
+        for step in steps
+    )
     return {"steps": steps} if is_call else None
 
 
@@ -55,7 +65,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     if kind == "error":
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
-        body.update({key: value for key, value in event["interaction"].items() if key != "steps" or value})
+        body.update(
+            {key: value for key, value in event["interaction"].items() if key != "steps" or value}
+        )
         return release_held(body, FINISHES.get(str(body["status"]), "error"))
     elif kind == "step.start":
         step_positions[event.get("index")] = len(steps)
@@ -81,7 +93,9 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
     elif "signature" in delta:
         step["signature"] = delta["signature"]
     elif isinstance(delta.get("text"), str):
-        append_text(step.setdefault("content", [{"type": "text", "text": ""}])[-1], "text", delta["text"])
+        append_text(
+            step.setdefault("content", [{"type": "text", "text": ""}])[-1], "text", delta["text"]
+        )
     elif delta.get("type") == "thought_summary":
         step.setdefault("summary", []).append(delta.get("content"))
 
@@ -93,7 +107,10 @@ def text_delta(event: JsonObject) -> TextDelta:
         step = event.get("step") or {}
         blocks, summaries = step.get("content") or (), step.get("summary") or ()
         is_output = step.get("type") == "model_output"
-        return TextDelta("".join(map(_block_text, blocks)) if is_output else "", "".join(map(_block_text, summaries)))
+        return TextDelta(
+            "".join(map(_block_text, blocks)) if is_output else "",
+            "".join(map(_block_text, summaries)),
+        )
     delta = (event.get("delta") or {}) if kind == "step.delta" else {}
     thinking = _block_text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
     return TextDelta(delta.get("text") or "", thinking)
@@ -111,3 +128,14 @@ FINISHES: Mapping[str, Finish] = {
     "failed": "error",
     "cancelled": "error",
 }
+
+
+def usage(body: Any) -> Usage | None:
+    """Read the usage of an interaction: its output leaves out the thoughts where the total has them apart."""
+    node = member(body, "usage")
+    given, output = count_at(node, "total_input_tokens"), count_at(node, "total_output_tokens")
+    thoughts = count_at(node, "total_thought_tokens")
+    own_use = count_at(node, "total_tool_use_tokens")
+    if thoughts and total(given, own_use, output, thoughts) == count_at(node, "total_tokens"):
+        output = total(output, thoughts)
+    return usage_of(total(given, own_use), output, count_at(node, "total_cached_tokens"), thoughts)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from toolshape._calls import ChoiceMode, JsonObject, Spec
-from toolshape._wire.provider import Choice, unsupported
+from toolshape._families.wire.provider import Choice, unsupported
+from toolshape._records.calls import ChoiceMode, JsonObject, Spec
 
 CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "none": "none", "required": "any"}
 
@@ -19,7 +19,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict i
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel=")
+        raise unsupported(
+            choice, "parallel", "Gemini has no switch for parallel calls: leave out parallel="
+        )
     tool_choice: Any = None
     if choice.names:
         tool_choice = {"allowed_tools": {"mode": "any", "tools": list(choice.names)}}
@@ -28,5 +30,7 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.is_strict and tool_choice in (None, "auto"):
         tool_choice = "validated"
     return (
-        {"tools": tools} if tool_choice is None else {"tools": tools, "generation_config": {"tool_choice": tool_choice}}
+        {"tools": tools}
+        if tool_choice is None
+        else {"tools": tools, "generation_config": {"tool_choice": tool_choice}}
     )

@@ -5,13 +5,27 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from toolshape._calls import ChoiceMode, JsonObject
 from toolshape._families.gemini import server as gemini_server
 from toolshape._families.gemini_interactions.messages import write_call
 from toolshape._families.gemini_interactions.schema import CHOICES
 from toolshape._families.openai.server import read_function
-from toolshape._wire.server import Address, Completion, Endpoint, RequestProbe, RequestRead, Server
-from toolshape._wire.server_json import as_list, as_object, mode_for_word, sent_calls, split_text, strings_in
+from toolshape._families.wire.server import (
+    Address,
+    Completion,
+    Endpoint,
+    RequestProbe,
+    RequestRead,
+    Server,
+)
+from toolshape._families.wire.server_json import (
+    as_list,
+    as_object,
+    mode_for_word,
+    sent_calls,
+    split_text,
+    strings_in,
+)
+from toolshape._records.calls import ChoiceMode, JsonObject
 
 ADDRESS = Address(
     "https://generativelanguage.googleapis.com/v1beta/interactions",
@@ -20,7 +34,13 @@ ADDRESS = Address(
     {"generation_config": {"max_output_tokens": 1}},
     "google-genai 3.6.1, 2026-11-25",
 )
-ENDPOINT = Endpoint(r".*/interactions", "named-sse", event_key="event_type", variables=gemini_server.VARIABLES)
+ENDPOINT = Endpoint(
+    r".*/interactions",
+    "named-sse",
+    event_key="event_type",
+    versions=gemini_server.VERSIONS,
+    variables=gemini_server.VARIABLES,
+)
 
 
 def read_request(body: JsonObject) -> RequestRead:
@@ -34,7 +54,9 @@ def read_request(body: JsonObject) -> RequestRead:
     choice = as_object(body.get("generation_config")).get("tool_choice")
     allowed = as_object(as_object(choice).get("allowed_tools"))
     mode: ChoiceMode | None = (
-        "auto" if choice == "validated" else mode_for_word(CHOICES, allowed.get("mode") if allowed else choice)
+        "auto"
+        if choice == "validated"
+        else mode_for_word(CHOICES, allowed.get("mode") if allowed else choice)
     )
     names = strings_in(as_list(allowed.get("tools"))) if mode == "required" else ()
     steps = body.get("input")
@@ -91,7 +113,9 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     steps: list[JsonObject] = body.get("steps") or []
     for index, step in enumerate(steps):
         deltas: list[JsonObject] = list(_deltas(step))
-        bare_step: JsonObject = {key: value for key, value in step.items() if key not in _IN_PIECES or not deltas}
+        bare_step: JsonObject = {
+            key: value for key, value in step.items() if key not in _IN_PIECES or not deltas
+        }
         empty_arguments: JsonObject = {"arguments": {}} if deltas and "arguments" in step else {}
         yield {"event_type": "step.start", "index": index, "step": {**bare_step, **empty_arguments}}
         for delta in deltas:

@@ -6,9 +6,9 @@ from toolshape._families.mistral import server
 from toolshape._families.mistral.messages import HISTORIES, write_results
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._families.openai.output import OUTPUT
+from toolshape._families.wire.provider import Facts, NameRule, NotBesideTools
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
-from toolshape._wire.provider import Facts, NameRule, NotBesideTools
 
 MISTRAL = replace(
     openai_vendors.VENDOR,
@@ -25,7 +25,10 @@ MISTRAL = replace(
             *cited("pdf-reader-mcp#63, 2026", rules.bounds_are_numbers),
         ),
     ),
-    output=replace(OUTPUT, not_beside_tools=NotBesideTools("a 400 for both together: agno-agi/agno#2501, 2025-03", "")),
+    output=replace(
+        OUTPUT,
+        not_beside_tools=NotBesideTools("a 400 for both together: agno-agi/agno#2501, 2025-03", ""),
+    ),
     codec=replace(openai_vendors.VENDOR.codec, carries=frozenset(), write_results=write_results),
     histories=HISTORIES,
     server=server.SERVER,

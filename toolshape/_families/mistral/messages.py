@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from toolshape._families.openai import messages as openai_messages
-from toolshape._wire.histories import IN_ONE_MESSAGE, history_rules
+from toolshape._families.wire.histories import IN_ONE_MESSAGE, history_rules
 
 FORM = openai_messages.VendorForm(name_key="name")
 """Mistral needs as many results as calls, each with the name of its tool. There is no error flag."""
@@ -43,19 +43,30 @@ HISTORIES = replace(
             models=r"7b|8x7b|8x22b|codestral-22b",
         ),
         *history_rules("mistral-common 1.13.1, 2026-11-22", "tool_name"),
-        *history_rules("mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"),
+        *history_rules(
+            "mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"
+        ),
         *history_rules(
             "mistral-common 1.13.1 _validate_tool_calls_followed_by_tool_messages, 2026-11-23: calls of the first "
             "message are not expected to be answered",
             "call_placement",
         ),
         *history_rules(
-            "mistral-common 1.13.1 _validate_last_message, 2026-11-22", "last_is_assistant", pattern="prefix"
+            "mistral-common 1.13.1 _validate_last_message, 2026-11-22",
+            "last_is_assistant",
+            pattern="prefix",
         ),
         *history_rules(
-            "NousResearch/hermes-agent#20154, 2026-05; not seen again in aaif-goose/goose#5998", "user_after_result"
+            "NousResearch/hermes-agent#20154, 2026-05; not seen again in aaif-goose/goose#5998",
+            "user_after_result",
         ),
-        *history_rules("OpenMinis/OpenMinis#87, 2026-07", "refused_reasoning", pattern="reasoning_content|reasoning"),
-        *history_rules("mistral-common 1.13.1: no images in results before V15, 2026-11-22", "media_in_result"),
+        *history_rules(
+            "OpenMinis/OpenMinis#87, 2026-07",
+            "refused_reasoning",
+            pattern="reasoning_content|reasoning",
+        ),
+        *history_rules(
+            "mistral-common 1.13.1: no images in results before V15, 2026-11-22", "media_in_result"
+        ),
     ),
 )

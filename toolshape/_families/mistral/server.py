@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from toolshape._calls import JsonObject
 from toolshape._families.openai import probes as openai_probes
 from toolshape._families.openai import server as openai_server
-from toolshape._wire.request_checks import entry_keys, required_fields
-from toolshape._wire.server import ErrorReply, Refusal, RequestRead, Wording, request_rules
-from toolshape._wire.server_json import KEY, request_id
+from toolshape._families.wire.request_checks import entry_keys, required_fields
+from toolshape._families.wire.server import ErrorReply, Refusal, RequestRead, Wording, request_rules
+from toolshape._families.wire.server_json import KEY, request_id
+from toolshape._records.calls import JsonObject
 
 _UNPROCESSABLE = 422
 
@@ -23,9 +23,19 @@ def error(refusal: Refusal) -> ErrorReply:
     headers = {"mistral-correlation-id": request_id(refusal.message)}
     if refusal.status == _UNPROCESSABLE:
         location = ["body", *(refusal.param or "").split(".")]
-        return headers, {"detail": [{"type": refusal.code or "value_error", "loc": location, "msg": refusal.message}]}
+        return headers, {
+            "detail": [
+                {"type": refusal.code or "value_error", "loc": location, "msg": refusal.message}
+            ]
+        }
     kind = "invalid_request_error" if refusal.status < 500 else "internal_server_error"  # noqa: PLR2004 - HTTP status
-    body = {"object": "error", "message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code}
+    body = {
+        "object": "error",
+        "message": refusal.message,
+        "type": kind,
+        "param": refusal.param,
+        "code": refusal.code,
+    }
     return headers, body
 
 
@@ -45,8 +55,12 @@ WORDINGS: dict[str, Wording] = {
         "64."
     ),
     "call_id": Wording("Tool call id was {subject} but must be a-z, A-Z, 0-9, with a length of 9."),
-    "entry_keys": Wording("Extra inputs are not permitted", status=422, code="extra_forbidden", param="{path}"),
-    "unknown_field": Wording("Extra inputs are not permitted", status=422, code="extra_forbidden", param="{path}"),
+    "entry_keys": Wording(
+        "Extra inputs are not permitted", status=422, code="extra_forbidden", param="{path}"
+    ),
+    "unknown_field": Wording(
+        "Extra inputs are not permitted", status=422, code="extra_forbidden", param="{path}"
+    ),
     "unanswered_call": Wording("Not the same number of function calls and responses", code="3230"),
     "user_after_result": Wording("Unexpected role 'user' after role 'tool'", code="3230"),
 }
@@ -56,7 +70,10 @@ SERVER = replace(
     endpoint=openai_server.ENDPOINT._replace(variables={"MISTRAL_API_KEY": KEY}),
     read_request=read_request,
     refuses=(
-        *request_rules("mistralai 3.7.0 ChatCompletionRequest, 2026-11-22", required_fields("model", "messages")),
+        *request_rules(
+            "mistralai 3.7.0 ChatCompletionRequest, 2026-11-22",
+            required_fields("model", "messages"),
+        ),
         *request_rules(
             "a recorded 422: extra_forbidden at tools.0.function.required",
             entry_keys("function", "name", "description", "strict", "parameters"),

@@ -5,22 +5,43 @@ from dataclasses import replace
 from toolshape._families.ollama import messages, server
 from toolshape._families.ollama.messages import write_calls, write_results
 from toolshape._families.ollama.output import OUTPUT
-from toolshape._families.ollama.responses import fold, read, recognises, text_delta
-from toolshape._families.ollama.schema import CLIENT, SERVER, SERVER_KEYWORDS, client_keywords, envelope, request
+from toolshape._families.ollama.responses import fold, read, recognises, text_delta, usage
+from toolshape._families.ollama.schema import (
+    CLIENT,
+    SERVER,
+    SERVER_KEYWORDS,
+    client_keywords,
+    envelope,
+    request,
+)
 from toolshape._families.openai.left_calls import left_calls
+from toolshape._families.wire.provider import (
+    Codec,
+    Facts,
+    NameRule,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 from toolshape._schema import checks as rules
 from toolshape._schema.checks import cited
-from toolshape._wire.provider import Codec, Facts, NameRule, Provider, RequestForm, ResponseForm, SchemaRules
 
 OLLAMA = Provider(
     name="ollama",
     family="ollama",
     form="ollama",
-    names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; the server's source, 2026-08-21"),
+    names=NameRule(
+        pattern=r"(?s).+", longest=10_000, evidence="any name; the server's source, 2026-08-21"
+    ),
     schema=SchemaRules(
         refuses=(
             *cited("ollama 0.6.3 Tool", rules.root_is_object, client_keywords, is_refused=False),
-            *cited("the server's source, 2026-08-21", rules.known_keywords(*SERVER_KEYWORDS), is_refused=False),
+            *cited(
+                "the server's source, 2026-08-21",
+                rules.known_keywords(*SERVER_KEYWORDS),
+                is_refused=False,
+            ),
         ),
         lenient=CLIENT,
         strict=None,
@@ -32,6 +53,7 @@ OLLAMA = Provider(
         read=read,
         finishes={"stop": "stop", "length": "length", "error": "error"},
         fold=fold,
+        usage=usage,
         text_delta=text_delta,
         left_calls=left_calls,
     ),

@@ -6,13 +6,18 @@ The types come from ollama 0.6.3 and from the server's source of 2026-08-21, rea
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
-from toolshape._parts import Image, Part, Text, by_media_type, encoded
-from toolshape._results import Result
-from toolshape._wire.bodies import member
-from toolshape._wire.content import arguments_object, content_as_text, decode_base64, join_text
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.content import (
+    arguments_object,
+    content_as_text,
+    decode_base64,
+    join_text,
+)
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import Image, Part, Text, by_media_type, encoded
+from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -27,7 +32,9 @@ from toolshape.messages import (
 def read(item: JsonObject, path: str) -> Message:
     """Read a message in the form of Chat Completions, with ``images`` beside the text."""
     images = item.get("images")
-    message = openai_messages.read({key: value for key, value in item.items() if key != "images"}, path)
+    message = openai_messages.read(
+        {key: value for key, value in item.items() if key != "images"}, path
+    )
     parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, ToolResultPart):
@@ -35,7 +42,12 @@ def read(item: JsonObject, path: str) -> Message:
             media = [image.media for image in _read_images(images) if isinstance(image, MediaPart)]
             parts_with_images = (Text(text), *media) if media else ()
             part = ToolResultPart(  # noqa: PLW2901 - the same part, with its images
-                id=part.id, wire_name=part.wire_name, text=part.text, code=part.code, parts=parts_with_images, raw=item
+                id=part.id,
+                wire_name=part.wire_name,
+                text=part.text,
+                code=part.code,
+                parts=parts_with_images,
+                raw=item,
             )
         parts.append(part)
     if message.role != "tool":
@@ -63,7 +75,10 @@ _BEGINNINGS = ((b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF"
 
 def _image_type(content: bytes) -> str:
     """Return the media type of an image by its first bytes, because Ollama's messages do not state the type."""
-    return next((media_type for beginning, media_type in _BEGINNINGS if content.startswith(beginning)), "image/png")
+    return next(
+        (media_type for beginning, media_type in _BEGINNINGS if content.startswith(beginning)),
+        "image/png",
+    )
 
 
 def write_call(call_id: str, name: str, arguments: Any, **more: Any) -> JsonObject:
@@ -79,7 +94,9 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 def write(message: Message) -> list[WireMessage]:
     """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
-    messages: list[WireMessage] = [write_result_part(part) if part.raw is None else part.raw for part in results]
+    messages: list[WireMessage] = [
+        write_result_part(part) if part.raw is None else part.raw for part in results
+    ]
     other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if other_parts or not results:
         messages.append(_write_message(message.role, other_parts))
@@ -122,9 +139,14 @@ HISTORIES = Histories(
             models=r"[:-]cloud$",
         ),
         *history_rules(
-            "can1357/oh-my-pi#1000, 2026-05: models in the cloud", "refused_reasoning", models=r"[:-]cloud$"
+            "can1357/oh-my-pi#1000, 2026-05: models in the cloud",
+            "refused_reasoning",
+            models=r"[:-]cloud$",
         ),
-        *history_rules("ollama 0.6.3 Message.ToolCall: the arguments are an object, 2026-11-22", "malformed_arguments"),
+        *history_rules(
+            "ollama 0.6.3 Message.ToolCall: the arguments are an object, 2026-11-22",
+            "malformed_arguments",
+        ),
     ),
 )
 
@@ -152,7 +174,10 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     There is no error flag.
     """
     messages = openai_messages.write_results_as(_FORM, results)
-    return [_with_images(message, result.parts) for message, result in zip(messages, results, strict=True)]
+    return [
+        _with_images(message, result.parts)
+        for message, result in zip(messages, results, strict=True)
+    ]
 
 
 def write_result_part(part: ToolResultPart) -> WireMessage:

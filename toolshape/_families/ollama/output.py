@@ -4,10 +4,10 @@ The types come from ollama 0.6.3 and from the server's source, read on 2026-11-2
 grammar, as llama.cpp does.
 """
 
-from toolshape._calls import JsonObject
 from toolshape._families.openai.vendor_outputs import GRAMMAR_RULES
-from toolshape._wire.content import answer_text
-from toolshape._wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.content import answer_text
+from toolshape._families.wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
+from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -28,7 +28,8 @@ OUTPUT = OutputForm(
     schema=GRAMMAR_RULES,
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
-        "the grammar of the answer leaves no place for a call: ollama/ollama#8095, #13750, 2026-01", None
+        "the grammar of the answer leaves no place for a call: ollama/ollama#8095, #13750, 2026-01",
+        None,
     ),
     evidence="ChatRequest of ollama 0.6.3, and its structured outputs documentation, 2026-11-25",
 )

@@ -6,13 +6,15 @@ The types come from ollama 0.6.3 and from the server's source of 2026-08-21, rea
 from collections.abc import Iterable
 from typing import Any
 
-from toolshape._calls import JsonObject
 from toolshape._families.ollama.messages import read_call
 from toolshape._families.openai import responses as openai_bodies
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.ids import is_plain_id, with_call_ids
+from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, usage_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text
-from toolshape._wire.bodies import member, to_plain_json
-from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
@@ -23,7 +25,9 @@ def as_response(body: Any) -> Any:
         return {"message": body}
     function = member(body, "function")
     is_call = member(function, "name") is not None
-    return {"message": {"role": "assistant", "content": "", "tool_calls": [body]}} if is_call else None
+    return (
+        {"message": {"role": "assistant", "content": "", "tool_calls": [body]}} if is_call else None
+    )
 
 
 def recognises(body: Any) -> bool:
@@ -41,7 +45,9 @@ def read(body: Any) -> Reading | None:
     sent = openai_bodies.with_content(openai_bodies.as_assistant(to_plain_json(message)))
     if len(calls) < len(all_calls):
         sent = openai_bodies.without_strays(sent, all_calls)
-    if any(call.id != "" and not is_plain_id(call.id) for call in calls):  # a missing id stays missing
+    if any(
+        call.id != "" and not is_plain_id(call.id) for call in calls
+    ):  # a missing id stays missing
         items, calls = with_call_ids(
             to_plain_json(sent["tool_calls"]),
             calls,
@@ -76,3 +82,8 @@ def text_delta(event: JsonObject) -> TextDelta:
     """Return the text of a chunk's message."""
     piece = event.get("message") or {}
     return TextDelta(piece.get("content") or "", piece.get("thinking") or "")
+
+
+def usage(body: Any) -> Usage | None:
+    """Read Ollama's counts, which stand in the response itself."""
+    return usage_of(count_at(body, "prompt_eval_count"), count_at(body, "eval_count"))

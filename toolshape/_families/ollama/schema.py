@@ -3,14 +3,14 @@
 The types come from ollama 0.6.3 and from the server's source of 2026-08-21, read on 2026-11-22.
 """
 
-from toolshape._calls import JsonObject, JsonSchema, Spec
 from toolshape._families.openai import schema as openai_schema
+from toolshape._families.wire.provider import Choice, unsupported
+from toolshape._records.calls import JsonObject, JsonSchema, Spec
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.arrows import in_object
 from toolshape._schema.lens import MARKS, Change, Place
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import Choice, unsupported
 
 # The server's ToolProperty keeps these keywords and silently drops all others; it enforces none.
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
@@ -52,7 +52,9 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
 def client_keywords(node: JsonSchema, at: Place) -> str | None:
     """Check that a parameter has only the four keywords that the client keeps; the client silently drops all others."""
     properties = node.get("properties", {}).items() if at.is_root else ()
-    dropped = [(name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS]
+    dropped = [
+        (name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS
+    ]
     return f"the client drops {dropped[0][1]} of {dropped[0][0]!r}" if dropped else None
 
 
@@ -66,9 +68,13 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the tools of a request. Ollama has no tool_choice: "none" sends no tools, and no call can be forced."""
     if choice.parallel is False:
-        raise unsupported(choice, "parallel", "Ollama has no switch for parallel calls: leave out parallel=")
+        raise unsupported(
+            choice, "parallel", "Ollama has no switch for parallel calls: leave out parallel="
+        )
     if choice.mode == "required" or choice.names:
         raise unsupported(
-            choice, "choice", "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt"
+            choice,
+            "choice",
+            "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt",
         )
     return {} if choice.mode == "none" else {"tools": tools}

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from toolshape._calls import Finish, JsonObject
 from toolshape._families.ollama.messages import write_call
 from toolshape._families.openai import server as openai_server
-from toolshape._wire.request_checks import required_fields
-from toolshape._wire.server import (
+from toolshape._families.wire.request_checks import required_fields
+from toolshape._families.wire.server import (
     Address,
     Completion,
     Endpoint,
@@ -17,7 +16,8 @@ from toolshape._wire.server import (
     Server,
     request_rules,
 )
-from toolshape._wire.server_json import arguments_text, sent_calls, split_text
+from toolshape._families.wire.server_json import arguments_text, sent_calls, split_text
+from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {"length": "length"}
 
@@ -29,17 +29,22 @@ ADDRESS = Address(
     {"stream": False, "options": {"num_predict": 1}},
     "ollama 0.6.3, 2026-11-25",
 )
-ENDPOINT = Endpoint(r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_HOST": "{url}"}, http="httpx")
+ENDPOINT = Endpoint(
+    r".*/api/chat", "ndjson", streams=True, variables={"OLLAMA_HOST": "{url}"}, http="httpx"
+)
 
 
 def respond(said: Completion) -> JsonObject:
     """Write a response. If a call's arguments are not an object, the model's text becomes content instead of a call."""
     calls, _ = sent_calls(said)
-    malformed = [arguments_text(call) for call in said.calls if not isinstance(call.arguments, dict)]
+    malformed = [
+        arguments_text(call) for call in said.calls if not isinstance(call.arguments, dict)
+    ]
     message: JsonObject = {"role": "assistant", "content": "".join([said.text, *malformed])}
     if calls:
         message["tool_calls"] = [
-            write_call(call.id, call.wire_name, call.arguments, index=at) for at, call in enumerate(calls)
+            write_call(call.id, call.wire_name, call.arguments, index=at)
+            for at, call in enumerate(calls)
         ]
     input_tokens, output_tokens = said.usage or (1, 1)
     return {
@@ -63,9 +68,17 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
     message = body["message"]
     for key in ("thinking", "content"):
         for piece in split_text(message.get(key) or ""):
-            yield {**base, "message": {"role": "assistant", "content": "", key: piece}, "done": False}
+            yield {
+                **base,
+                "message": {"role": "assistant", "content": "", key: piece},
+                "done": False,
+            }
     for call in message.get("tool_calls") or ():
-        yield {**base, "message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": False}
+        yield {
+            **base,
+            "message": {"role": "assistant", "content": "", "tool_calls": [call]},
+            "done": False,
+        }
     yield {**body, "message": {"role": "assistant", "content": ""}}
 
 
@@ -74,7 +87,10 @@ def error(refusal: Refusal) -> ErrorReply:
     return {}, {"error": refusal.message}
 
 
-_TOOL = {"type": "function", "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}}}
+_TOOL = {
+    "type": "function",
+    "function": {"name": "probe", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 _USER = {"role": "user", "content": "Go."}
@@ -87,7 +103,10 @@ def _with_message(**more: str) -> JsonObject:
 def _with_call(given: Any) -> JsonObject:
     call = {"function": {"name": "probe", "arguments": given}}
     result = {"role": "tool", "tool_name": "probe", "content": "ok"}
-    return {"tools": [_TOOL], "messages": [_USER, {"role": "assistant", "tool_calls": [call]}, result]}
+    return {
+        "tools": [_TOOL],
+        "messages": [_USER, {"role": "assistant", "tool_calls": [call]}, result],
+    }
 
 
 SERVER = Server(

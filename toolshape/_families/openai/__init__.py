@@ -6,7 +6,7 @@ from toolshape._families.openai import messages, server
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.messages import write_calls, write_results
 from toolshape._families.openai.output import OUTPUT
-from toolshape._families.openai.responses import FINISHES, fold, read, recognises, text_delta
+from toolshape._families.openai.responses import FINISHES, fold, read, recognises, text_delta, usage
 from toolshape._families.openai.schema import (
     ACCEPTED,
     FORMATS,
@@ -20,12 +20,20 @@ from toolshape._families.openai.schema import (
     envelope,
     request,
 )
+from toolshape._families.wire.provider import (
+    Codec,
+    Facts,
+    Limit,
+    Provider,
+    RequestForm,
+    ResponseForm,
+    SchemaRules,
+)
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import limits, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import Codec, Facts, Limit, Provider, RequestForm, ResponseForm, SchemaRules
 
 OPENAI = Provider(
     name="openai",
@@ -54,10 +62,22 @@ OPENAI = Provider(
         lenient=(structure.wrap_root_and_add_items,),
         strict=STRICT,
     ),
-    request=RequestForm(most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"), envelope=envelope, keywords=request),
-    codec=Codec(carries=frozenset({"image", "file", "audio"}), write_calls=write_calls, write_results=write_results),
+    request=RequestForm(
+        most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"), envelope=envelope, keywords=request
+    ),
+    codec=Codec(
+        carries=frozenset({"image", "file", "audio"}),
+        write_calls=write_calls,
+        write_results=write_results,
+    ),
     response=ResponseForm(
-        recognises=recognises, read=read, finishes=FINISHES, fold=fold, text_delta=text_delta, left_calls=left_calls
+        recognises=recognises,
+        read=read,
+        finishes=FINISHES,
+        fold=fold,
+        usage=usage,
+        text_delta=text_delta,
+        left_calls=left_calls,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,
@@ -80,7 +100,9 @@ OLDER = replace(
             *OPENAI.schema.refuses_strict,
             *cited(
                 "Azure's page of 2025-01",
-                rules.known_keywords(*(key for key in STRICT_KEYWORDS if key not in MOVED), *ACCEPTED),
+                rules.known_keywords(
+                    *(key for key in STRICT_KEYWORDS if key not in MOVED), *ACCEPTED
+                ),
                 limits.sizes(properties=100, levels=5),
             ),
         ),

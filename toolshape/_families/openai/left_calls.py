@@ -1,8 +1,8 @@
 """Warns about calls that a server left in the text of a message."""
 
-from toolshape._calls import WireMessage
-from toolshape._results import ResponseWarning
-from toolshape._wire.content import visible_text
+from toolshape._families.wire.content import visible_text
+from toolshape._records.calls import WireMessage
+from toolshape._records.result import ResponseWarning
 
 
 def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ...]:

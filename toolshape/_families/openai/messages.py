@@ -9,23 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from toolshape._calls import JsonObject, WireCall, WireMessage, new_record
-from toolshape._parts import (
-    File,
-    Image,
-    Part,
-    Text,
-    as_text,
-    by_media_type,
-    data_url,
-    encoded,
-    is_taken,
-    kind_of,
-    named,
-)
-from toolshape._results import Result
-from toolshape._wire.bodies import member
-from toolshape._wire.content import (
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.content import (
     arguments_object,
     arguments_text,
     as_result_parts,
@@ -44,7 +29,22 @@ from toolshape._wire.content import (
     with_id_at,
     without_error_mark,
 )
-from toolshape._wire.histories import NULL, Histories, history_rules
+from toolshape._families.wire.histories import NULL, Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage, new_record
+from toolshape._records.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    data_url,
+    encoded,
+    is_taken,
+    kind_of,
+    named,
+)
+from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -72,7 +72,9 @@ def read(item: JsonObject, path: str) -> Message:
     """Convert a wire message to a ``Message``."""
     role = _ROLES.get(str(item.get("role")))
     if role is None:
-        raise ValueError(f"these are another provider's messages: there is no role {item.get('role')!r}")
+        raise ValueError(
+            f"these are another provider's messages: there is no role {item.get('role')!r}"
+        )
     if role == "tool":
         return Message(role="tool", parts=(_read_result(item),), raw=item, path=path)
     parts = [
@@ -89,14 +91,22 @@ def _read_other_members(item: JsonObject) -> list[MessagePart]:
 
     Some gateways send every key, even without a value.
     """
-    keys = [key for key in item if key not in _READ and key not in _REASONING and not is_empty(item[key])]
+    keys = [
+        key
+        for key in item
+        if key not in _READ and key not in _REASONING and not is_empty(item[key])
+    ]
     return [_read_member(key, item[key]) for key in keys]
 
 
 def _read_member(key: str, value: Any) -> MessagePart:
     """Read a member. Refusals and transcripts of audio become the assistant's text; others become provider parts."""
     text = (
-        value if key == "refusal" else value.get("transcript") if isinstance(value, dict) and key == "audio" else None
+        value
+        if key == "refusal"
+        else value.get("transcript")
+        if isinstance(value, dict) and key == "audio"
+        else None
     )
     if isinstance(text, str) and text:
         return TextPart(text=text, raw={key: value}, path=key)
@@ -116,14 +126,20 @@ def _read_calls(item: JsonObject) -> list[MessagePart]:
             if isinstance(call, dict)
         ]
         return [
-            part if part.id or part.wire_name else ProviderPart(kind="tool_calls", raw={}, path=part.path)
+            part
+            if part.id or part.wire_name
+            else ProviderPart(kind="tool_calls", raw={}, path=part.path)
             for part in parts
         ]
     legacy_call = item.get("function_call")
     if not isinstance(legacy_call, dict) or not legacy_call.get("name"):
         return []
     name, arguments = str(legacy_call["name"]), legacy_call.get("arguments")
-    return [ToolCallPart(id="", wire_name=name, arguments_raw=arguments, raw=legacy_call, path="function_call")]
+    return [
+        ToolCallPart(
+            id="", wire_name=name, arguments_raw=arguments, raw=legacy_call, path="function_call"
+        )
+    ]
 
 
 def _read_reasoning(item: JsonObject) -> Iterable[MessagePart]:
@@ -131,14 +147,19 @@ def _read_reasoning(item: JsonObject) -> Iterable[MessagePart]:
     members = {key: item[key] for key in _REASONING if item.get(key)}
     if not members:
         return ()
-    texts = [value if isinstance(value, str) else content_as_text(value) for value in members.values()]
+    texts = [
+        value if isinstance(value, str) else content_as_text(value) for value in members.values()
+    ]
     return [ReasoningPart(text=texts[0], raw=members, path=next(iter(members)))]
 
 
 def _read_content(content: Any) -> list[MessagePart]:
     if isinstance(content, str):
         return [TextPart(text=content, path="content")] if content else []
-    return [_read_piece(entry, f"content[{position}]") for position, entry in enumerate(content_list(content))]
+    return [
+        _read_piece(entry, f"content[{position}]")
+        for position, entry in enumerate(content_list(content))
+    ]
 
 
 def _read_piece(piece: Any, path: str) -> MessagePart:
@@ -151,8 +172,13 @@ def _read_piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=piece["text"], raw=piece, path=path)
     if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
         return TextPart(text=piece["refusal"], raw=piece, path=path)
-    if kind in ("thinking", "reasoning"):  # Mistral writes a list of text parts, Cohere a single string
-        return ReasoningPart(text=content_as_text(piece.get("thinking", piece.get("text"))), raw=piece, path=path)
+    if kind in (
+        "thinking",
+        "reasoning",
+    ):  # Mistral writes a list of text parts, Cohere a single string
+        return ReasoningPart(
+            text=content_as_text(piece.get("thinking", piece.get("text"))), raw=piece, path=path
+        )
     media = read_media(piece)
     if media is not None:
         return MediaPart(media=media, raw=piece, path=path)
@@ -167,7 +193,11 @@ def read_media(piece: JsonObject) -> Image | File | None:
         return None
 
 
-_URLS = {"image_url": ("image", ""), "audio_url": ("file", "audio/mpeg"), "video_url": ("file", "video/mp4")}
+_URLS = {
+    "image_url": ("image", ""),
+    "audio_url": ("file", "audio/mpeg"),
+    "video_url": ("file", "video/mp4"),
+}
 """The content parts that hold a URL, with their kind of media and default media type. OpenAI has only ``image_url``."""
 
 
@@ -175,14 +205,22 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
     if kind in _URLS:
         source, (family, media_type) = piece.get(kind), _URLS[kind]
         return media_from_url(
-            str(source["url"] if isinstance(source, dict) else source), kind=family, media_type=media_type
+            str(source["url"] if isinstance(source, dict) else source),
+            kind=family,
+            media_type=media_type,
         )
     if kind == "input_audio":
         source = piece["input_audio"]
         if isinstance(source, dict):
             return audio_file(source["data"], str(source.get("format") or "wav"))
-        is_url = str(source).startswith(("data:", "http://", "https://"))  # Mistral writes a URL, or base64
-        return media_from_url(source, kind="file", media_type="audio/mpeg") if is_url else audio_file(source, "mp3")
+        is_url = str(source).startswith(
+            ("data:", "http://", "https://")
+        )  # Mistral writes a URL, or base64
+        return (
+            media_from_url(source, kind="file", media_type="audio/mpeg")
+            if is_url
+            else audio_file(source, "mp3")
+        )
     if kind == "file" and isinstance(piece.get("file"), dict):
         file = piece["file"]
         if not isinstance(file.get("file_data"), str):
@@ -192,7 +230,9 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
             return File(decode_base64(file["file_data"]), name=name)
         return media_from_url(file["file_data"], name=name, kind="file")
     if kind == "document_url" and isinstance(piece.get("document_url"), str):  # Mistral
-        return media_from_url(piece["document_url"], name=str(piece.get("document_name") or ""), kind="file")
+        return media_from_url(
+            piece["document_url"], name=str(piece.get("document_name") or ""), kind="file"
+        )
     return None
 
 
@@ -211,7 +251,9 @@ def _read_result(item: JsonObject) -> ToolResultPart:
     media: list[Part] = []
     if isinstance(content, list):
         pieces = [_read_piece(entry, "") for entry in content]
-        is_document = any(isinstance(inner, ProviderPart) and inner.kind == "document" for inner in pieces)
+        is_document = any(
+            isinstance(inner, ProviderPart) and inner.kind == "document" for inner in pieces
+        )
         if not is_document and any(not isinstance(inner, TextPart) for inner in pieces):
             media = list(as_result_parts(pieces))
     text, code = split_error_mark(as_text(tuple(media)) if media else _result_text(content))
@@ -232,12 +274,20 @@ def _result_text(content: Any) -> str:
     if not isinstance(content, list):
         return content_as_text(content)
     documents = [
-        block.get("document", {}) for block in content if isinstance(block, dict) and block.get("type") == "document"
+        block.get("document", {})
+        for block in content
+        if isinstance(block, dict) and block.get("type") == "document"
     ]
     if not documents:
-        return content_as_text([block for block in content if not isinstance(block, dict) or "text" in block])
-    data = [document.get("data") if isinstance(document, dict) else document for document in documents]
-    return "\n".join(datum if isinstance(datum, str) else json.dumps(datum, ensure_ascii=False) for datum in data)
+        return content_as_text(
+            [block for block in content if not isinstance(block, dict) or "text" in block]
+        )
+    data = [
+        document.get("data") if isinstance(document, dict) else document for document in documents
+    ]
+    return "\n".join(
+        datum if isinstance(datum, str) else json.dumps(datum, ensure_ascii=False) for datum in data
+    )
 
 
 class VendorForm(NamedTuple):
@@ -275,7 +325,9 @@ def _write_results(results: list[ToolResultPart], form: VendorForm) -> list[Wire
         if part.raw is not None:
             messages.append(part.raw)
         elif _is_legacy(part.call_raw):
-            messages.append(_write_legacy_result(part.wire_name, add_error_mark(result_text(part), part.code)))
+            messages.append(
+                _write_legacy_result(part.wire_name, add_error_mark(result_text(part), part.code))
+            )
         else:
             messages.append(write_result_part(part, form))
         if part.raw is None and part.parts and form.shows_media:
@@ -316,7 +368,11 @@ _SAID_BESIDE = ("refusal", "audio")
 def _is_content(part: MessagePart) -> bool:
     if isinstance(part, (TextPart, MediaPart)):
         return part.path not in _SAID_BESIDE or part.raw is None
-    return isinstance(part, (ReasoningPart, ProviderPart)) and isinstance(part.raw, dict) and "type" in part.raw
+    return (
+        isinstance(part, (ReasoningPart, ProviderPart))
+        and isinstance(part.raw, dict)
+        and "type" in part.raw
+    )
 
 
 def _write_content(pieces: list[MessagePart], role: str) -> Any:
@@ -342,16 +398,23 @@ def media_piece(part: MessagePart) -> JsonObject:
     if isinstance(media, Image):
         return {"type": "image_url", "image_url": {"url": data_url(media)}}
     if kind == "audio" and media.data:
-        return {"type": "input_audio", "input_audio": {"data": encoded(media), "format": audio_format(media)}}
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": encoded(media), "format": audio_format(media)},
+        }
     if kind == "video":
         return {"type": "video_url", "video_url": {"url": data_url(media)}}
     return {"type": "file", "file": {"filename": media.name, "file_data": data_url(media)}}
 
 
 PAIRING = (
-    *history_rules("openai/openai-agents-python#1061, 2025-08", "unanswered_call", "open_turn", "late_result"),
     *history_rules(
-        "openai/openai-agents-python#1061, 2025-08: a result answers a call", "orphan_result", "duplicate_result"
+        "openai/openai-agents-python#1061, 2025-08", "unanswered_call", "open_turn", "late_result"
+    ),
+    *history_rules(
+        "openai/openai-agents-python#1061, 2025-08: a result answers a call",
+        "orphan_result",
+        "duplicate_result",
     ),
 )
 _NAMES = history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name")
@@ -362,7 +425,9 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     """Return a call or a result with another id; ``None`` for the forms of 2023, which have names instead of ids."""
     if raw.get("role") == "function" or raw.keys() <= {"name", "arguments"}:
         return None
-    return with_id_at(raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id)
+    return with_id_at(
+        raw, "id" if "function" in raw or "custom" in raw else "tool_call_id", call_id
+    )
 
 
 HISTORIES = Histories(
@@ -376,18 +441,28 @@ HISTORIES = Histories(
     media_types=_FILES | {"image/jpeg", "image/png", "image/gif", "image/webp"},
     rules=(
         *PAIRING,
-        *history_rules("anomalyco/opencode#12653, 2026-02: at most 40 characters", "call_id", pattern=r"(?s).{1,40}"),
+        *history_rules(
+            "anomalyco/opencode#12653, 2026-02: at most 40 characters",
+            "call_id",
+            pattern=r"(?s).{1,40}",
+        ),
         *history_rules(
             "run-llama/llama_index#17555, 2025-01; vercel/ai#13744, 2026-04: null, and no calls",
             "empty_message",
             pattern=NULL,
         ),
-        *history_rules("OpenHands/OpenHands#7700, 2025; openai/openai-openapi#523, 2026-02", "media_in_result"),
+        *history_rules(
+            "OpenHands/OpenHands#7700, 2025; openai/openai-openapi#523, 2026-02", "media_in_result"
+        ),
         *_NAMES,
     ),
 )
-_HAS_ID = history_rules("openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+")
-VENDOR_HISTORIES = replace(HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES))
+_HAS_ID = history_rules(
+    "openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+"
+)
+VENDOR_HISTORIES = replace(
+    HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES)
+)
 """The form of other vendors' histories.
 
 Only OpenAI refuses long ids, and images in results. Other vendors accepted both in 2026.
@@ -409,7 +484,10 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    tool_calls = [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
+    tool_calls = [
+        write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False))
+        for call in calls
+    ]
     return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
 
 
@@ -418,9 +496,16 @@ def read_call(call: Any) -> WireCall:
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: free text, for a tool that toolshape does not run
         custom = member(call, "custom")
-        return WireCall(normalise_id(member(call, "id")), member(custom, "name") or "", member(custom, "input"), call)
+        return WireCall(
+            normalise_id(member(call, "id")),
+            member(custom, "name") or "",
+            member(custom, "input"),
+            call,
+        )
     call_id = normalise_id(member(call, "id"))
-    return new_record(WireCall, (call_id, member(function, "name") or "", member(function, "arguments"), call))
+    return new_record(
+        WireCall, (call_id, member(function, "name") or "", member(function, "arguments"), call)
+    )
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
@@ -458,7 +543,10 @@ def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMe
         has_id = member(call.raw, "id") not in (None, "")
         messages.append(
             as_vendor_message(
-                form, write_result(call.id, add_error_mark(result.text, code)), call.wire_name, has_id=has_id
+                form,
+                write_result(call.id, add_error_mark(result.text, code)),
+                call.wire_name,
+                has_id=has_id,
             )
         )
     return messages
@@ -467,11 +555,21 @@ def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMe
 def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
     """Write the message for a stored result, in the vendor's form."""
     message = write_result(part.id, add_error_mark(result_text(part), part.code))
-    has_id = part.has_id and bool(part.id) if part.call_raw is None else member(part.call_raw, "id") not in (None, "")
-    return message if form is OPENAI_FORM else as_vendor_message(form, message, part.wire_name, has_id=has_id)
+    has_id = (
+        part.has_id and bool(part.id)
+        if part.call_raw is None
+        else member(part.call_raw, "id") not in (None, "")
+    )
+    return (
+        message
+        if form is OPENAI_FORM
+        else as_vendor_message(form, message, part.wire_name, has_id=has_id)
+    )
 
 
-def as_vendor_message(form: VendorForm, message: WireMessage, name: str, *, has_id: bool) -> WireMessage:
+def as_vendor_message(
+    form: VendorForm, message: WireMessage, name: str, *, has_id: bool
+) -> WireMessage:
     """Return the message for a result in the vendor's form; ``has_id``: the call's id came from the model."""
     name_field = {form.name_key: name} if form.name_key else {}
     if has_id or form.sends_made_up_ids:
@@ -489,7 +587,9 @@ def _media_content(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonO
     media = [part for part in parts if not isinstance(part, Text)]
     if not media:
         return []
-    content: list[JsonObject] = [{"type": "text", "text": f"From the result of {name} ({call_id}):"}]
+    content: list[JsonObject] = [
+        {"type": "text", "text": f"From the result of {name} ({call_id}):"}
+    ]
     types = HISTORIES.media_types
     for part in map(by_media_type, media):
         if not isinstance(part, Image) and not part.data:

@@ -6,11 +6,11 @@ The types come from openai 3.57.0, read on 2026-11-25. The server refuses a ``st
 
 from collections.abc import Sequence
 
-from toolshape._calls import JsonObject, WireMessage
 from toolshape._families.openai.schema import NAMES
-from toolshape._wire.content import visible_text
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.content import visible_text
+from toolshape._families.wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject, WireMessage
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -40,11 +40,15 @@ def sent(body: JsonObject) -> SentOutput | None:
     response_format = as_object(body.get("response_format"))
     if response_format.get("type") != "json_schema":
         return None
-    return read_named_schema(as_object(response_format.get("json_schema")), "response_format.json_schema")
+    return read_named_schema(
+        as_object(response_format.get("json_schema")), "response_format.json_schema"
+    )
 
 
 def read_named_schema(named: JsonObject, path: str) -> SentOutput:
-    return SentOutput(f"{path}.schema", named.get("schema"), named.get("name"), named.get("strict") is True)
+    return SentOutput(
+        f"{path}.schema", named.get("schema"), named.get("name"), named.get("strict") is True
+    )
 
 
 OUTPUT = OutputForm(

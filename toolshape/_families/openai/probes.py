@@ -6,8 +6,8 @@ The addresses are the defaults of the vendors' SDKs and documentation, read on 2
 import re
 from typing import Any
 
-from toolshape._calls import JsonObject
-from toolshape._wire.server import Address, RequestProbe
+from toolshape._families.wire.server import Address, RequestProbe
+from toolshape._records.calls import JsonObject
 
 _ENTRY: JsonObject = {
     "type": "function",
@@ -20,7 +20,12 @@ _RESULT = {"role": "tool", "tool_call_id": "call00001", "content": "ok"}
 def _conversation(*calls: JsonObject) -> list[JsonObject]:
     answers = [_RESULT] if calls else []
     user_message = {"role": "user", "content": "Go."}
-    return [user_message, {"role": "assistant", "content": "Well.", "tool_calls": list(calls)}, *answers, user_message]
+    return [
+        user_message,
+        {"role": "assistant", "content": "Well.", "tool_calls": list(calls)},
+        *answers,
+        user_message,
+    ]
 
 
 def _with_choice(name: str) -> JsonObject:
@@ -33,13 +38,22 @@ _REQUIRED = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
 _STRICT = {**_ENTRY, "function": {**_ENTRY["function"], "strict": False}}
 KEY_TOO_MUCH = RequestProbe({"tools": [_STRICT]}, {"tools": [_ENTRY]})
 # Content and messages for the probes below: an image, a question and an answer.
-_MEDIA = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="}}]
+_MEDIA = [
+    {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAA="},
+    }
+]
 _USER = {"role": "user", "content": "Go."}
 _ANSWER = {"role": "assistant", "content": "Done."}
 
 
 def _with_result(content: Any) -> JsonObject:
-    messages = [_USER, {"role": "assistant", "tool_calls": [_CALL]}, {**_RESULT, "content": content}]
+    messages = [
+        _USER,
+        {"role": "assistant", "tool_calls": [_CALL]},
+        {**_RESULT, "content": content},
+    ]
     return {"tools": [_ENTRY], "messages": messages}
 
 
@@ -54,17 +68,29 @@ PROBES = (
     KEY_TOO_MUCH,
     RequestProbe(_with_result(_MEDIA), _with_result("ok")),
     RequestProbe(
-        {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}, {"messages": [_USER, _ANSWER, _USER]}
+        {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]},
+        {"messages": [_USER, _ANSWER, _USER]},
     ),
     RequestProbe(
         {"messages": [_USER, _ANSWER, {"role": "system", "content": "Go."}, _USER]},
         {"messages": [_USER, _ANSWER, _USER]},
     ),
     RequestProbe(
-        {"tools": [_ENTRY], "messages": [{"role": "assistant", "tool_calls": [_CALL]}, _RESULT]}, _with_result("ok")
+        {"tools": [_ENTRY], "messages": [{"role": "assistant", "tool_calls": [_CALL]}, _RESULT]},
+        _with_result("ok"),
     ),
-    RequestProbe({"tools": [_ENTRY], "tool_choice": "required"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
-    RequestProbe({"response_format": {"type": "json_schema", "json_schema": {"name": "probe", "schema": {}}}}, {}),
+    RequestProbe(
+        {"tools": [_ENTRY], "tool_choice": "required"}, {"tools": [_ENTRY], "tool_choice": "auto"}
+    ),
+    RequestProbe(
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "probe", "schema": {}},
+            }
+        },
+        {},
+    ),
 )
 _BEARER = {"authorization": "Bearer {key}"}
 _SHORT = {"max_tokens": 1}
@@ -72,11 +98,19 @@ _SHORT = {"max_tokens": 1}
 
 def address_of_chat(url: str, *keys: str, **smallest: int) -> Address:
     """Return the address of an API that has the form of Chat Completions."""
-    return Address(f"{url}/chat/completions", _BEARER if keys else {}, keys, smallest or _SHORT, "read on 2026-11-25")
+    return Address(
+        f"{url}/chat/completions",
+        _BEARER if keys else {},
+        keys,
+        smallest or _SHORT,
+        "read on 2026-11-25",
+    )
 
 
 # OpenAI's reasoning models refuse max_tokens, and need some tokens for their reasoning.
-OPENAI_ADDRESS = address_of_chat("https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16)
+OPENAI_ADDRESS = address_of_chat(
+    "https://api.openai.com/v1", "OPENAI_API_KEY", max_completion_tokens=16
+)
 
 
 def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
@@ -87,7 +121,9 @@ def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
         "temperature": 0,
         "max_tokens": 512,
     }
-    return {**body, "stream": True, "stream_options": {"include_usage": True}} if is_streamed else body
+    return (
+        {**body, "stream": True, "stream_options": {"include_usage": True}} if is_streamed else body
+    )
 
 
 def has_usage(given: str) -> bool:

@@ -6,15 +6,17 @@ The types come from openai 3.51.0, read on 2026-11-20. The server's messages are
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolshape._calls import EARLY, Finish, JsonObject, WireCall, WireMessage
-from toolshape._errors import ResponseError
 from toolshape._families.openai.messages import read as read_message
 from toolshape._families.openai.messages import read_call
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.content import is_empty
+from toolshape._families.wire.ids import is_plain_id, with_call_ids
+from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, total, usage_of
+from toolshape._records.calls import EARLY, Finish, JsonObject, WireCall, WireMessage
+from toolshape._records.errors import ResponseError
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, is_whole
-from toolshape._wire.bodies import member, to_plain_json
-from toolshape._wire.content import is_empty
-from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Read, Reading, TextDelta
 from toolshape.messages import ReasoningPart, TextPart
 
 _NOTHING_CUT = frozenset[int]()
@@ -25,10 +27,22 @@ def as_completion(body: Any) -> Any:
     if isinstance(member(body, "choices"), list):
         return body
     is_plain = isinstance(member(body, "content"), str) or member(body, "function_call") is not None
-    if member(body, "role") == "assistant" and (is_plain or isinstance(member(body, "tool_calls"), list)):
+    if member(body, "role") == "assistant" and (
+        is_plain or isinstance(member(body, "tool_calls"), list)
+    ):
         return {"choices": [{"message": body}]}
     if member(member(body, "function") or member(body, "custom"), "name") is not None:
-        return {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [to_plain_json(body)]}}]}
+        return {
+            "choices": [
+                {
+                    "message": {
+                        "role": "assistant",
+                        "content": None,
+                        "tool_calls": [to_plain_json(body)],
+                    }
+                }
+            ]
+        }
     return None
 
 
@@ -52,7 +66,12 @@ def read(body: Any) -> Read | None:
             else:
                 content = message["content"] if "content" in message else None  # noqa: SIM401 - get takes three times as long
                 is_usual = content is None or type(content) is str
-                if calls and is_usual and "function_call" not in message and message["role"] == "assistant":
+                if (
+                    calls
+                    and is_usual
+                    and "function_call" not in message
+                    and message["role"] == "assistant"
+                ):
                     return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
@@ -73,8 +92,12 @@ def _read_any(body: Any) -> Reading | None:
     finish, legacy_call = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: ignore the call, and do not send it back.
     calls = [call for call in listed_calls if not is_stray(call)]
-    if not calls and legacy_call is not None and member(legacy_call, "name"):  # some servers send an empty name
-        calls = [WireCall("", member(legacy_call, "name"), member(legacy_call, "arguments"), legacy_call)]
+    if (
+        not calls and legacy_call is not None and member(legacy_call, "name")
+    ):  # some servers send an empty name
+        calls = [
+            WireCall("", member(legacy_call, "name"), member(legacy_call, "arguments"), legacy_call)
+        ]
     assistant = as_assistant(_sendable_message(message))
     if len(calls) < len(listed_calls):
         assistant = without_strays(assistant, listed_calls)
@@ -101,10 +124,16 @@ def with_content(message: WireMessage) -> WireMessage:
         return message
     if not isinstance(content, list):
         replacement: Any = (
-            [content] if isinstance(content, dict) and content else None if is_empty(content) else str(content)
+            [content]
+            if isinstance(content, dict) and content
+            else None
+            if is_empty(content)
+            else str(content)
         )
         return with_content({**message, "content": replacement})
-    kept_blocks = [block for block in content if member(block, "type") not in ("tool_use", "tool_result")]
+    kept_blocks = [
+        block for block in content if member(block, "type") not in ("tool_use", "tool_result")
+    ]
     return message if len(kept_blocks) == len(content) else {**message, "content": kept_blocks}
 
 
@@ -115,9 +144,15 @@ def is_stray(call: WireCall) -> bool:
 
 def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessage:
     """Return the message without its stray calls, and without the list of calls if no other call remains."""
-    real_calls = [item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)]
+    real_calls = [
+        item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)
+    ]
     other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
     return {**other_fields, "tool_calls": real_calls} if real_calls else other_fields
+
+
+_COUNTS = ("usage", "x_groq")
+"""The keys of an event that hold token counts."""
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
@@ -126,12 +161,15 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     Fragments of several calls may alternate: if the text of a call is not whole when the next call begins, the earlier
     call may continue.
     """
-    choice = body.setdefault("choices", [{"index": 0, "message": {"role": "assistant", "content": None}}])[0]
+    choice = body.setdefault(
+        "choices", [{"index": 0, "message": {"role": "assistant", "content": None}}]
+    )[0]
     call_positions: dict[Any, int] = body.setdefault("x-places", {})
     calls = choice["message"].get("tool_calls", [])
     call_count, finish = len(calls), None
     if event.get("error") and not event.get("choices"):
         choice["finish_reason"] = "error"
+    body.update({key: event[key] for key in _COUNTS if event.get(key)})  # the last event counts
     for event_choice in event.get("choices") or ():
         if event_choice.get("index", 0) != 0:
             continue
@@ -158,10 +196,17 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
     """Return the calls of a response that has ended. If the response ended early, return only complete calls."""
-    calls, legacy_call = list(map(read_call, message.get("tool_calls") or ())), message.get("function_call")
+    calls, legacy_call = (
+        list(map(read_call, message.get("tool_calls") or ())),
+        message.get("function_call"),
+    )
     if not calls and isinstance(legacy_call, dict) and legacy_call.get("name"):
         calls = [WireCall("", legacy_call["name"], legacy_call["arguments"], legacy_call)]
-    return [(position, call) for position, call in enumerate(calls) if finish not in EARLY or is_whole(call.arguments)]
+    return [
+        (position, call)
+        for position, call in enumerate(calls)
+        if finish not in EARLY or is_whole(call.arguments)
+    ]
 
 
 _WHOLE = ("role", "id", "name", "type")
@@ -169,10 +214,14 @@ _WHOLE = ("role", "id", "name", "type")
 
 def _join_field(message: WireMessage, key: str, value: Any) -> None:
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
-        append_text(message, key, value)  # before ``existing`` refers to the text, or append_text would copy it
+        append_text(
+            message, key, value
+        )  # before ``existing`` refers to the text, or append_text would copy it
         return
     existing = message.get(key)
-    if value is None or key in _WHOLE:  # some gateways send "role": "" with each chunk after the first
+    if (
+        value is None or key in _WHOLE
+    ):  # some gateways send "role": "" with each chunk after the first
         message[key] = existing if existing is not None and value in (None, "") else value
     elif key == "function_call" and isinstance(value, dict):  # the legacy form
         if not isinstance(existing, dict):
@@ -198,8 +247,15 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     id_key = ("id", part.get("id")) if part.get("id") else None
     position = places.get(id_key, places.get(index, -1) if index is not None else -1)
     known_name = calls[position]["function"]["name"] if position >= 0 else ""
-    is_new_id = position >= 0 and part.get("id") and calls[position].get("id") and part["id"] != calls[position]["id"]
-    is_other = function.get("name") and (is_new_id or (known_name and function["name"] != known_name))
+    is_new_id = (
+        position >= 0
+        and part.get("id")
+        and calls[position].get("id")
+        and part["id"] != calls[position]["id"]
+    )
+    is_other = function.get("name") and (
+        is_new_id or (known_name and function["name"] != known_name)
+    )
     if position < 0 and index is None and calls and not part.get("id") and not function.get("name"):
         position = len(calls) - 1
     if position < 0 and not part.get("id") and not function.get("name"):
@@ -209,10 +265,15 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         if id_key is not None:
             places[id_key] = len(calls)
         other_fields = {
-            key: value for key, value in part.items() if key not in ("index", "function") and value is not None
+            key: value
+            for key, value in part.items()
+            if key not in ("index", "function") and value is not None
         }
         arguments = function.get("arguments")
-        started_function = {"name": function.get("name") or "", "arguments": "" if arguments is None else arguments}
+        started_function = {
+            "name": function.get("name") or "",
+            "arguments": "" if arguments is None else arguments,
+        }
         calls.append({"type": "function", **other_fields, "function": started_function})
         return
     call = calls[position]
@@ -220,7 +281,9 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     if index is not None:  # later fragments with this index and no id belong to this call
         places[index] = position
     call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
-    if isinstance(function.get("arguments"), str) and isinstance(call["function"]["arguments"], str):
+    if isinstance(function.get("arguments"), str) and isinstance(
+        call["function"]["arguments"], str
+    ):
         append_text(call["function"], "arguments", function["arguments"])
 
 
@@ -243,7 +306,9 @@ def text_delta(event: JsonObject) -> TextDelta:
             continue
         delta = event_choice.get("delta") or event_choice.get("message") or {}
         fields = {key: value for key, value in delta.items() if value and key not in _WITHOUT_TEXT}
-        if fields.keys() == {"content"} and isinstance(fields["content"], str):  # nearly every event
+        if fields.keys() == {"content"} and isinstance(
+            fields["content"], str
+        ):  # nearly every event
             text += fields["content"]
             continue
         parts = read_message({"role": "assistant", **fields}, "").parts if fields else ()
@@ -264,3 +329,25 @@ FINISHES: Mapping[str, Finish] = {
     "model_length": "length",  # Mistral
     "error": "error",
 }
+
+
+def usage(body: Any) -> Usage | None:
+    """Read the usage in the form of OpenAI's Chat Completions, and of the vendors that follow it.
+
+    DeepSeek and Moonshot count the cached tokens at places of their own. xAI's output tokens leave out the reasoning,
+    which only the total shows (its API reference, 2026-11-23; xai_sdk's proto says the same).
+    """
+    node = member(body, "usage") or member(member(body, "x_groq"), "usage")
+    prompt, completion = count_at(node, "prompt_tokens"), count_at(node, "completion_tokens")
+    reasoning = count_at(node, "completion_tokens_details.reasoning_tokens", "reasoning_tokens")
+    apart = total(prompt, completion, reasoning)
+    if reasoning and apart == count_at(node, "total_tokens"):
+        completion = total(completion, reasoning)
+    cached = count_at(
+        node,
+        "prompt_tokens_details.cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cached_tokens",
+        "cached_prompt_text_tokens",
+    )
+    return usage_of(prompt, completion, cached, reasoning)

@@ -6,16 +6,18 @@ The types come from openai 3.51.0, read on 2026-11-20. The server's messages are
 import re
 from typing import Any
 
-from toolshape._calls import JsonObject, Spec
+from toolshape._families.wire.provider import Choice, NameRule
+from toolshape._records.calls import JsonObject, Spec
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import each
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import Choice, NameRule
 
-_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # constrained decoding uses automata, which cannot look around
+_LOOKS_AROUND = re.compile(
+    r"\(\?<?[=!]"
+)  # constrained decoding uses automata, which cannot look around
 # Sources: OpenAI's Structured Outputs guide (Feb and Aug 2026) and the rejections cited below. OpenAI rejected
 # "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026, so toolshape moves it into the description. On
 # lengths, see coder/mux#1220, 2025-12; on uniqueItems, see mastra#23321, 2026-09.
@@ -35,7 +37,9 @@ OBJECTS = (
         each(
             rewrites.say_default,
             rewrites.say_formats_but(*FORMATS),
-            rewrites.say_instead("pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern)),
+            rewrites.say_instead(
+                "pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern)
+            ),
             rewrites.only_keywords(*STRICT_KEYWORDS),
             rewrites.lone_references,
         )
@@ -55,7 +59,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if len(choice.names) > 1:
         allowed_tools = {"mode": "required", "tools": [_function(name) for name in choice.names]}
-        return _request_body(tools, {"type": "allowed_tools", "allowed_tools": allowed_tools}, choice)
+        return _request_body(
+            tools, {"type": "allowed_tools", "allowed_tools": allowed_tools}, choice
+        )
     return _request_body(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
 
 

@@ -4,16 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import ChoiceMode, Finish, JsonObject
 from toolshape._families.openai import probes
 from toolshape._families.openai.messages import write_call
-from toolshape._wire.request_checks import (
+from toolshape._families.wire.request_checks import (
     choice_has_tools,
     chosen_tools_exist,
     required_fields,
     tools_not_empty,
 )
-from toolshape._wire.server import (
+from toolshape._families.wire.server import (
     Completion,
     Endpoint,
     ErrorReply,
@@ -25,7 +24,7 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import (
+from toolshape._families.wire.server_json import (
     KEY,
     arguments_text,
     as_list,
@@ -35,6 +34,7 @@ from toolshape._wire.server_json import (
     split_text,
     strings_in,
 )
+from toolshape._records.calls import ChoiceMode, Finish, JsonObject
 
 FINISHES: dict[Finish, str] = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
@@ -44,7 +44,10 @@ CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "none": "none", "required": "r
 
 VARIABLES = {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": KEY}
 ENDPOINT = Endpoint(
-    r"(?:.*/deployments/(?P<model>[^/]+)|.*)/chat/completions", "sse", is_done=True, variables=VARIABLES
+    r"(?:.*/deployments/(?P<model>[^/]+)|.*)/chat/completions",
+    "sse",
+    is_done=True,
+    variables=VARIABLES,
 )
 
 
@@ -81,13 +84,17 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         allowed_tools = as_object(choice.get("allowed_tools"))
         mode = mode_for_word(words, allowed_tools.get("mode"))
         chosen_tools = as_list(allowed_tools.get("tools")) if allowed_tools else [choice]
-        chosen_names = strings_in(as_object(as_object(tool).get("function")).get("name") for tool in chosen_tools)
+        chosen_names = strings_in(
+            as_object(as_object(tool).get("function")).get("name") for tool in chosen_tools
+        )
         names = chosen_names if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
     return RequestRead(
         body=body,
         tools=tuple(tools),
-        messages=tuple(message for message in as_list(body.get("messages")) if isinstance(message, dict)),
+        messages=tuple(
+            message for message in as_list(body.get("messages")) if isinstance(message, dict)
+        ),
         native=len(entries) - len(tools),
         mode=None if names else mode,
         names=names,
@@ -97,7 +104,9 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
     )
 
 
-def read_counted_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
+def read_counted_request(
+    body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES
+) -> RequestRead:
     """Read a request for a server whose streams always report the token counts, even if the request does not ask."""
     return read_request(body, words)._replace(wants_usage=True)
 
@@ -107,18 +116,39 @@ def usage(said: Completion) -> JsonObject:
     if said.usage is None:
         return {}
     prompt, completion = said.usage
-    return {"usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}}
+    return {
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+        }
+    }
 
 
 def respond(said: Completion) -> JsonObject:
     """Write a completion."""
-    message: JsonObject = {"role": "assistant", "content": said.text or (None if said.calls else "")}
+    message: JsonObject = {
+        "role": "assistant",
+        "content": said.text or (None if said.calls else ""),
+    }
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
     if said.calls:
-        message["tool_calls"] = [write_call(call.id, call.wire_name, arguments_text(call)) for call in said.calls]
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": FINISHES[said.finish]}
-    base = {"id": f"chatcmpl-{said.id}", "object": "chat.completion", "created": 1, "model": said.model}
+        message["tool_calls"] = [
+            write_call(call.id, call.wire_name, arguments_text(call)) for call in said.calls
+        ]
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": FINISHES[said.finish],
+    }
+    base = {
+        "id": f"chatcmpl-{said.id}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": said.model,
+    }
     return {**base, "choices": [choice], **usage(said)}
 
 
@@ -142,10 +172,15 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
     message = choice["message"]
 
     def chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:
-        return {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
+        return {
+            **base,
+            "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
+        }
 
     streamed_keys = [key for key in _STREAMED if isinstance(message.get(key), str)]
-    other_fields = {key: value for key, value in message.items() if key not in (*streamed_keys, "tool_calls")}
+    other_fields = {
+        key: value for key, value in message.items() if key not in (*streamed_keys, "tool_calls")
+    }
     yield chunk({**other_fields, **dict.fromkeys(streamed_keys, "")})
     for key in streamed_keys:
         for piece in split_text(message[key]):
@@ -157,7 +192,11 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
             continue
         arguments: Any = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
-        started_call = {**call, "index": index, "function": {**function, **({"arguments": ""} if text else {})}}
+        started_call = {
+            **call,
+            "index": index,
+            "function": {**function, **({"arguments": ""} if text else {})},
+        }
         yield chunk({"tool_calls": [started_call]})
         for piece in split_text(text):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
@@ -177,7 +216,12 @@ def error(refusal: Refusal) -> ErrorReply:
     """Write the headers and the body of an error, as OpenAI and similar vendors do."""
     error_type = "server_error" if refusal.status >= 500 else "invalid_request_error"  # noqa: PLR2004 - an HTTP status
     error_type, code = _TYPES.get(refusal.status, (error_type, None))
-    body = {"message": refusal.message, "type": error_type, "param": refusal.param, "code": refusal.code or code}
+    body = {
+        "message": refusal.message,
+        "type": error_type,
+        "param": refusal.param,
+        "code": refusal.code or code,
+    }
     return {"x-request-id": request_id(refusal.message)}, {"error": body}
 
 
@@ -202,9 +246,12 @@ def _schema_wording(message: str) -> Wording:
 
 
 WORDINGS: dict[str, Wording] = {
-    "closed": _schema_wording(_IN + "'additionalProperties' is required to be supplied and to be false."),
+    "closed": _schema_wording(
+        _IN + "'additionalProperties' is required to be supplied and to be false."
+    ),
     "all_required": _schema_wording(
-        _IN + "'required' is required to be supplied and to be an array including every key in properties. "
+        _IN
+        + "'required' is required to be supplied and to be an array including every key in properties. "
         "Missing '{subject}'."
     ),
     "root_has_properties": _schema_wording(_IN + "object schema missing properties."),
@@ -216,7 +263,8 @@ WORDINGS: dict[str, Wording] = {
         _SCHEMA + "schema must be a JSON Schema of 'type: \"object\"', got 'type: {given}'."
     ),
     "root_without_combinators": _schema_wording(
-        _SCHEMA + "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+        _SCHEMA
+        + "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
     ),
     "name": Wording(
         "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
@@ -255,7 +303,9 @@ def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
     """Return the wordings for the answer's schema: the wordings for a tool's schema, but with a different beginning."""
     return {
         f"output:{rule}": Wording(
-            wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "), code=code, param=param
+            wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "),
+            code=code,
+            param=param,
         )
         for rule, wording in WORDINGS.items()
         if wording.message.startswith(_SCHEMA)
@@ -267,7 +317,9 @@ def entries_have_types(request: RequestRead) -> Iterator[RequestFault]:
     for number, entry in enumerate(as_list(request.body.get("tools"))):
         if "type" not in as_object(entry):
             path = f"tools[{number}].type"
-            yield RequestFault(path, "entry_type", "the entry has no type", number=number, subject=path)
+            yield RequestFault(
+                path, "entry_type", "the entry has no type", number=number, subject=path
+            )
 
 
 def calls_not_empty(request: RequestRead) -> Iterator[RequestFault]:
@@ -275,7 +327,9 @@ def calls_not_empty(request: RequestRead) -> Iterator[RequestFault]:
     for number, message in enumerate(as_list(request.body.get("messages"))):
         if as_object(message).get("tool_calls") == []:
             path = f"messages[{number}].tool_calls"
-            yield RequestFault(path, "empty_array", "the list of calls is empty: leave it out", subject=path)
+            yield RequestFault(
+                path, "empty_array", "the list of calls is empty: leave it out", subject=path
+            )
 
 
 def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
@@ -298,9 +352,13 @@ REQUEST_RULES = (
         "RageAgainstThePixel/OpenAI-DotNet#479, 2025; writer/writer-framework#1013, 2025-07",
         choice_has_tools("tool_choice"),
     ),
-    *request_rules("vLLM, which checks as OpenAI does (sgl-project/sglang#28862, 2026-06)", chosen_tools_exist),
+    *request_rules(
+        "vLLM, which checks as OpenAI does (sgl-project/sglang#28862, 2026-06)", chosen_tools_exist
+    ),
     *request_rules("openai/openai-cookbook#1248, 2024", entries_have_types),
-    *request_rules("openai/openai-node#1341, 2025-02; home-assistant/core#118577, 2024", calls_not_empty),
+    *request_rules(
+        "openai/openai-node#1341, 2025-02; home-assistant/core#118577, 2024", calls_not_empty
+    ),
     *request_rules("continuedev/continue#11645, 2026", calls_have_names),
 )
 _EMPTY = "Invalid '{subject}': empty array. Expected an array with minimum length 1, but got an empty array instead."
@@ -316,7 +374,9 @@ REQUEST_WORDINGS = {
         param="tool_choice",
     ),
     "entry_type": Wording(
-        "Missing required parameter: '{subject}'.", code="missing_required_parameter", param="{subject}"
+        "Missing required parameter: '{subject}'.",
+        code="missing_required_parameter",
+        param="{subject}",
     ),
 }
 
@@ -324,7 +384,9 @@ SERVER = Server(
     endpoint=ENDPOINT,
     read_request=read_request,
     refuses=(
-        *request_rules("openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")),
+        *request_rules(
+            "openai 3.54.0 CompletionCreateParams, 2026-11-22", required_fields("model", "messages")
+        ),
         *REQUEST_RULES,
     ),
     fields=REQUEST_FIELDS,

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.schema import MINIMAL, STRICT, STRICT_KEYWORDS
+from toolshape._families.wire.provider import NotBesideTools, SchemaRules
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import limits, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
-from toolshape._wire.provider import NotBesideTools, SchemaRules
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrap_root_and_add_items,), strict=STRICT)
 """The rules for vendors that document no dialect: schemas have OpenAI's strict form, which is the narrowest.
@@ -57,7 +57,10 @@ FIREWORKS = replace(
 )
 # xAI constrains every answer. A missing additionalProperties means false (xAI's documentation, 2026).
 XAI = replace(
-    OUTPUT, schema=STRICT_BY_FLAG, is_always_strict=True, evidence="xAI's structured outputs documentation, 2026"
+    OUTPUT,
+    schema=STRICT_BY_FLAG,
+    is_always_strict=True,
+    evidence="xAI's structured outputs documentation, 2026",
 )
 # At Cerebras, the schema is only a hint without the flag ``strict``. With the flag, a schema may have at most 5,000
 # characters, and no recursion, patterns, formats or bounds on arrays.
@@ -71,7 +74,9 @@ CEREBRAS = replace(
             rules.all_required,
             rules.typed,
             rules.no_recursion,
-            rules.known_keywords(*(key for key in STRICT_KEYWORDS if key not in _NOT_AT_CEREBRAS), "title", "default"),
+            rules.known_keywords(
+                *(key for key in STRICT_KEYWORDS if key not in _NOT_AT_CEREBRAS), "title", "default"
+            ),
             limits.sizes(properties=500, levels=10, characters=5_000, choices=500),
         ),
         lenient=STRICT_BY_FLAG.lenient,
@@ -95,7 +100,10 @@ VLLM = replace(
 )
 GRAMMAR_RULES = SchemaRules(
     refuses_strict=cited(
-        "ggml-org/llama.cpp#19051 and ollama/ollama#8063, 2026", rules.typed, rules.closed, is_refused=False
+        "ggml-org/llama.cpp#19051 and ollama/ollama#8063, 2026",
+        rules.typed,
+        rules.closed,
+        is_refused=False,
     ),
     lenient=MINIMAL,
     strict=MINIMAL,
@@ -109,7 +117,8 @@ LLAMA_CPP = replace(
     schema=GRAMMAR_RULES,
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
-        "the grammar of the answer leaves no place for a call: llama.cpp's documentation, 2026-11-25", None
+        "the grammar of the answer leaves no place for a call: llama.cpp's documentation, 2026-11-25",
+        None,
     ),
     evidence="the server's documentation of response_format, 2026-11-25",
 )

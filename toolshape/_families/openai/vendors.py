@@ -4,19 +4,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from toolshape._calls import JsonObject
 from toolshape._families.openai import OLDER, OPENAI, messages, probes
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
-from toolshape._families.openai.server import ENDPOINT, REQUEST_RULES, SERVER, VARIABLES, VENDOR_SERVER, WORDINGS
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
-from toolshape._schema.checks import cited
-from toolshape._schema.walk import everywhere
-from toolshape._wire.histories import Histories, HistoryRule, history_rules
-from toolshape._wire.provider import Budget, Choice, Limit, unsupported
-from toolshape._wire.request_checks import (
+from toolshape._families.openai.server import (
+    ENDPOINT,
+    REQUEST_RULES,
+    SERVER,
+    VARIABLES,
+    VENDOR_SERVER,
+    WORDINGS,
+)
+from toolshape._families.wire.histories import Histories, HistoryRule, history_rules
+from toolshape._families.wire.provider import Budget, Choice, Limit, unsupported
+from toolshape._families.wire.request_checks import (
     choice_has_tools,
     chosen_tools_exist,
     no_forced_call,
@@ -24,8 +25,20 @@ from toolshape._wire.request_checks import (
     tools_not_empty,
     unique_names,
 )
-from toolshape._wire.server import Endpoint, RequestFault, RequestRead, Wording, request_rules
-from toolshape._wire.server_json import KEY, as_object
+from toolshape._families.wire.server import (
+    Endpoint,
+    RequestFault,
+    RequestRead,
+    Wording,
+    request_rules,
+)
+from toolshape._families.wire.server_json import KEY, as_object
+from toolshape._records.calls import JsonObject
+from toolshape._schema import checks as rules
+from toolshape._schema import constrained as structure
+from toolshape._schema import rewrites
+from toolshape._schema.checks import cited
+from toolshape._schema.walk import everywhere
 
 _FACTS = OPENAI.facts
 
@@ -37,7 +50,9 @@ def _endpoint_for_openai_sdk(**variables: str) -> Endpoint:
 
 def _endpoint_for_own_sdk(name: str, path: str = "") -> Endpoint:
     """Return the endpoint of a vendor that has a separate SDK, which uses httpx."""
-    return ENDPOINT._replace(variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx")
+    return ENDPOINT._replace(
+        variables={f"{name}_BASE_URL": f"{{url}}{path}", f"{name}_API_KEY": KEY}, http="httpx"
+    )
 
 
 # The vendors' strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. The vendors do
@@ -45,7 +60,9 @@ def _endpoint_for_own_sdk(name: str, path: str = "") -> Endpoint:
 VENDOR = replace(
     OPENAI,
     schema=replace(OPENAI.schema, refuses_strict=(), is_strict_by_auto=False),
-    request=replace(OPENAI.request, keywords=openai_schema.request_without_subsets, most_tools=None),
+    request=replace(
+        OPENAI.request, keywords=openai_schema.request_without_subsets, most_tools=None
+    ),
     histories=messages.VENDOR_HISTORIES,
     server=VENDOR_SERVER,
 )
@@ -55,7 +72,9 @@ def _histories(*rules: HistoryRule) -> Histories:
     return replace(messages.VENDOR_HISTORIES, rules=(*messages.VENDOR_HISTORIES.rules, *rules))
 
 
-_NO_STRICT = replace(VENDOR, schema=replace(VENDOR.schema, strict=None), facts=_FACTS._replace(strict="none"))
+_NO_STRICT = replace(
+    VENDOR, schema=replace(VENDOR.schema, strict=None), facts=_FACTS._replace(strict="none")
+)
 
 
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -63,7 +82,9 @@ def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.is_strict and choice.parallel is True:
         message = "Azure does not support parallel strict calls: use strict=False"
         raise unsupported(choice, "parallel", message, "Azure's page of 2025-01")
-    return openai_schema.request(tools, choice._replace(parallel=False) if choice.is_strict else choice)
+    return openai_schema.request(
+        tools, choice._replace(parallel=False) if choice.is_strict else choice
+    )
 
 
 AZURE = replace(
@@ -81,7 +102,9 @@ AZURE = replace(
             }
         ),
         refuses=(
-            *request_rules("the URL of an Azure request holds the model", required_fields("messages")),
+            *request_rules(
+                "the URL of an Azure request holds the model", required_fields("messages")
+            ),
             *REQUEST_RULES,
         ),
     ),
@@ -95,7 +118,9 @@ AZURE = replace(
 # spells $defs differently, so toolshape inlines references.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(
-    key for key in openai_schema.STRICT_KEYWORDS if key not in ("$ref", "$defs", "minItems", "maxItems")
+    key
+    for key in openai_schema.STRICT_KEYWORDS
+    if key not in ("$ref", "$defs", "minItems", "maxItems")
 )
 _DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|reasoner)")
 
@@ -108,7 +133,11 @@ def _deepseek_thinks(request: RequestRead) -> bool:
 def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
     """Check that the request holds no schema for the answer."""
     if as_object(request.body.get("response_format")).get("type") == "json_schema":
-        yield RequestFault("response_format", "no_response_format", "this provider accepts no schema for the answer")
+        yield RequestFault(
+            "response_format",
+            "no_response_format",
+            "this provider accepts no schema for the answer",
+        )
 
 
 DEEPSEEK = replace(
@@ -154,13 +183,17 @@ DEEPSEEK = replace(
         refuses=(
             *request_rules("a recorded 400: tool names must be unique", unique_names),
             *request_rules("runebookai/tome#87, 2025-07", tools_not_empty),
-            *request_rules("a recorded 400 of deepseek-v4-flash, 2026", no_forced_call(_deepseek_thinks)),
+            *request_rules(
+                "a recorded 400 of deepseek-v4-flash, 2026", no_forced_call(_deepseek_thinks)
+            ),
             *request_rules("UKGovernmentBEIS/inspect_ai#4916, 2026-08", no_schema_of_answers),
         ),
         wordings={
             "root_is_object": WORDINGS["root_is_object"],
             "unique_names": WORDINGS["unique_names"],
-            "no_response_format": Wording("This response_format type is unavailable now", code="invalid_request_error"),
+            "no_response_format": Wording(
+                "This response_format type is unavailable now", code="invalid_request_error"
+            ),
             "forced_while_thinking": Wording(
                 "Thinking mode does not support this tool_choice", code="invalid_request_error"
             ),
@@ -178,7 +211,9 @@ GROQ = replace(
     output=outputs.GROQ,
     request=replace(VENDOR.request, most_tools=Limit(128, "types of groq 1.7.0")),
     histories=_histories(
-        *history_rules("SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content")
+        *history_rules(
+            "SimonSchubert/Kai#265, 2026-05", "refused_reasoning", pattern="reasoning_content"
+        )
     ),
     server=replace(
         VENDOR_SERVER,
@@ -236,7 +271,9 @@ FIREWORKS = replace(
     output=outputs.FIREWORKS,
     server=replace(
         VENDOR_SERVER,
-        address=probes.address_of_chat("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+        address=probes.address_of_chat(
+            "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"
+        ),
         endpoint=_endpoint_for_own_sdk("FIREWORKS", "/v1"),
     ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
@@ -246,7 +283,9 @@ CEREBRAS = replace(
     name="cerebras",
     output=outputs.CEREBRAS,
     histories=_histories(
-        *history_rules("QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content")
+        *history_rules(
+            "QwenLM/qwen-code#11045, 2026-09", "refused_reasoning", pattern="reasoning_content"
+        )
     ),
     server=replace(
         VENDOR_SERVER,
@@ -319,4 +358,16 @@ MOONSHOT = replace(
     ),
 )
 
-PROVIDERS = (AZURE, DEEPSEEK, GROQ, XAI, OPENROUTER, TOGETHER, FIREWORKS, CEREBRAS, VLLM, LLAMA_CPP, MOONSHOT)
+PROVIDERS = (
+    AZURE,
+    DEEPSEEK,
+    GROQ,
+    XAI,
+    OPENROUTER,
+    TOGETHER,
+    FIREWORKS,
+    CEREBRAS,
+    VLLM,
+    LLAMA_CPP,
+    MOONSHOT,
+)

@@ -6,7 +6,7 @@ from toolshape._families.openai import OLDER, OPENAI
 from toolshape._families.openai_responses import messages, server
 from toolshape._families.openai_responses.messages import write_calls, write_results
 from toolshape._families.openai_responses.output import OUTPUT
-from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta
+from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta, usage
 from toolshape._families.openai_responses.schema import (
     envelope,
     is_deferred,
@@ -15,8 +15,8 @@ from toolshape._families.openai_responses.schema import (
     native_conflict,
     request,
 )
-from toolshape._wire.bodies import member
-from toolshape._wire.provider import Deferral, Facts
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.provider import Deferral, Facts
 
 OPENAI_RESPONSES = replace(
     OPENAI,
@@ -40,7 +40,10 @@ OPENAI_RESPONSES = replace(
         ),
     ),
     codec=replace(
-        OPENAI.codec, carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results
+        OPENAI.codec,
+        carries=frozenset({"image", "file"}),
+        write_calls=write_calls,
+        write_results=write_results,
     ),
     response=replace(
         OPENAI.response,
@@ -54,6 +57,7 @@ OPENAI_RESPONSES = replace(
             "cancelled": "error",
         },
         fold=fold,
+        usage=usage,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,
@@ -71,7 +75,13 @@ PROVIDERS = (
     replace(
         OPENAI_RESPONSES,
         name="openai-responses:minimal",
-        schema=replace(OPENAI_RESPONSES.schema, strict=OLDER.schema.strict, refuses_strict=OLDER.schema.refuses_strict),
-        request=replace(OPENAI_RESPONSES.request, longest_description=OLDER.request.longest_description),
+        schema=replace(
+            OPENAI_RESPONSES.schema,
+            strict=OLDER.schema.strict,
+            refuses_strict=OLDER.schema.refuses_strict,
+        ),
+        request=replace(
+            OPENAI_RESPONSES.request, longest_description=OLDER.request.longest_description
+        ),
     ),
 )

@@ -4,12 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
-from toolshape._parts import File, Image, Part, Text, as_text, by_media_type, data_url, file_name_in_url, kind_of, named
-from toolshape._results import Result
-from toolshape._wire.bodies import member, to_plain_json
-from toolshape._wire.content import (
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.content import (
     arguments_text,
     as_result_parts,
     call_part,
@@ -24,7 +21,21 @@ from toolshape._wire.content import (
     with_id_at,
     without_error_mark,
 )
-from toolshape._wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    data_url,
+    file_name_in_url,
+    kind_of,
+    named,
+)
+from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -45,7 +56,9 @@ def read(item: JsonObject, path: str) -> Message:
     """Read an item as a message with one part; an item of type "message" may have several parts."""
     kind = str(item.get("type", "message" if "role" in item else ""))
     if item.get("tool_calls") is not None or item.get("role") == "tool":
-        raise ValueError("these are another provider's messages: this API has no tool_calls and no role 'tool'")
+        raise ValueError(
+            "these are another provider's messages: this API has no tool_calls and no role 'tool'"
+        )
     if kind == "message":
         return _read_message(item, path)
     role: Any = "assistant"
@@ -54,7 +67,9 @@ def read(item: JsonObject, path: str) -> Message:
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
     elif kind == "reasoning":
-        part = ReasoningPart(text=content_as_text(item.get("summary") or item.get("content") or ""), raw=item)
+        part = ReasoningPart(
+            text=content_as_text(item.get("summary") or item.get("content") or ""), raw=item
+        )
     else:
         part = ProviderPart(kind=kind, raw=item)
     return Message(role=role, parts=(part,), raw=item, path=path)
@@ -62,11 +77,19 @@ def read(item: JsonObject, path: str) -> Message:
 
 def _read_message(item: JsonObject, path: str) -> Message:
     content = item.get("content")
-    parts: list[MessagePart] = [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
+    parts: list[MessagePart] = (
+        [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
+    )
     if isinstance(content, list):
         parts = [_piece(entry, f"content[{at}]") for at, entry in enumerate(content)]
     role_name = item.get("role")
-    role: Any = "system" if role_name == "developer" else role_name if role_name in ("system", "assistant") else "user"
+    role: Any = (
+        "system"
+        if role_name == "developer"
+        else role_name
+        if role_name in ("system", "assistant")
+        else "user"
+    )
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
@@ -86,7 +109,9 @@ def _piece(piece: Any, path: str) -> MessagePart:
     elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
         media = openai_messages.read_media(piece)
     return (
-        ProviderPart(kind=kind, raw=piece, path=path) if media is None else MediaPart(media=media, raw=piece, path=path)
+        ProviderPart(kind=kind, raw=piece, path=path)
+        if media is None
+        else MediaPart(media=media, raw=piece, path=path)
     )
 
 
@@ -112,9 +137,15 @@ def _result(item: JsonObject) -> ToolResultPart:
     parts: tuple[Part, ...] = ()
     if isinstance(output, list):
         inner_parts = [_piece(entry, "") for entry in output]
-        parts = () if all(isinstance(part, TextPart) for part in inner_parts) else as_result_parts(inner_parts)
+        parts = (
+            ()
+            if all(isinstance(part, TextPart) for part in inner_parts)
+            else as_result_parts(inner_parts)
+        )
     text, code = split_error_mark(as_text(parts) if parts else content_as_text(output))
-    return result_part(item.get("call_id"), "", text, code=code, parts=without_error_mark(parts), raw=item)
+    return result_part(
+        item.get("call_id"), "", text, code=code, parts=without_error_mark(parts), raw=item
+    )
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
@@ -156,11 +187,20 @@ def _write_contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage
         len(parts) == 1 or role == "assistant"
     ):
         return [{"role": role, "content": join_text(parts, role)}]
-    return [{"role": role, "content": [part.raw if part.raw is not None else _write_part(part) for part in parts]}]
+    return [
+        {
+            "role": role,
+            "content": [part.raw if part.raw is not None else _write_part(part) for part in parts],
+        }
+    ]
 
 
 def _write_part(part: MessagePart) -> JsonObject:
-    return write_piece(part.media) if isinstance(part, MediaPart) else write_piece(Text(getattr(part, "text", "")))
+    return (
+        write_piece(part.media)
+        if isinstance(part, MediaPart)
+        else write_piece(Text(getattr(part, "text", "")))
+    )
 
 
 def write_piece(part: Part) -> JsonObject:
@@ -202,14 +242,20 @@ HISTORIES = Histories(
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     # openai 3.54.0 ResponseInputContentParam has no audio. Since 2026-02-24, files may be documents of any kind.
-    media_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}),
+    media_types=frozenset(
+        {"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}
+    ),
     opaque_keys=frozenset({"encrypted_content"}),
     item_ids={"function_call": "fc", "reasoning": "rs"},
     continued_by=frozenset({"previous_response_id", "conversation", "item_reference"}),
     rules=(
         *history_rules("livekit/agents#5092, 2026-03", "unanswered_call", "open_turn"),
         *history_rules("continuedev/continue#9542, 2026-01", "orphan_result", "duplicate_result"),
-        *history_rules("RooCodeInc/Roo-Code#10763, 2026-01: at most 64 characters", "call_id", pattern=r"(?s).{1,64}"),
+        *history_rules(
+            "RooCodeInc/Roo-Code#10763, 2026-01: at most 64 characters",
+            "call_id",
+            pattern=r"(?s).{1,64}",
+        ),
         *history_rules(
             "nodetool-ai/nodetool#4252, 2026-07; editor-code-assistant/eca#465, 2026-05",
             "item_id",
@@ -235,7 +281,10 @@ def read_call(item: Any) -> WireCall:
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    return [write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False)) for call in calls]
+    return [
+        write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False))
+        for call in calls
+    ]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
@@ -255,14 +304,18 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
     return write_result(part.id, result_text(part), part.code, part.parts, part.call_raw)
 
 
-def write_result(call_id: str, text: str, code: str | None, parts: tuple[Part, ...], call: Any) -> JsonObject:
+def write_result(
+    call_id: str, text: str, code: str | None, parts: tuple[Part, ...], call: Any
+) -> JsonObject:
     """Write the item that answers a call item; there is no error flag.
 
     If a program called the tool, the call names this program as its ``caller``, and the item must name it as well.
     Otherwise, the program cannot continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833,
     2026-07).
     """
-    output = [write_piece(part) for part in _mark_parts(parts, code)] or openai_messages.add_error_mark(text, code)
+    output = [
+        write_piece(part) for part in _mark_parts(parts, code)
+    ] or openai_messages.add_error_mark(text, code)
     kind, caller = str(member(call, "type") or "function_call"), member(call, "caller")
     item = {"type": f"{kind}_output", "call_id": call_id, "output": output}
     return item if caller is None else {**item, "caller": to_plain_json(caller)}

@@ -6,22 +6,28 @@ documentation does not say what the server does without it.
 
 from collections.abc import Sequence
 
-from toolshape._calls import JsonObject, WireMessage
 from toolshape._families.openai.output import named_schema, read_named_schema
 from toolshape._families.openai.schema import NAMES
-from toolshape._wire.bodies import member
-from toolshape._wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
-from toolshape._wire.server_json import as_object
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
+from toolshape._families.wire.server_json import as_object
+from toolshape._records.calls import JsonObject, WireMessage
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    return {"text": {"format": {"type": "json_schema", "strict": output.is_strict, **named_schema(output)}}}
+    return {
+        "text": {
+            "format": {"type": "json_schema", "strict": output.is_strict, **named_schema(output)}
+        }
+    }
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     """Return the text of the messages in the final-answer phase, and of the messages without a phase."""
     messages = [
-        item for item in assistant if item.get("type") == "message" and item.get("phase") in (None, "final_answer")
+        item
+        for item in assistant
+        if item.get("type") == "message" and item.get("phase") in (None, "final_answer")
     ]
     pieces = [piece for item in messages for piece in item.get("content") or ()]
     texts = [member(piece, "text") for piece in pieces if member(piece, "type") == "output_text"]

@@ -1,7 +1,7 @@
 """Requests that the Responses API refuses because of one rule, each with a twin that the API accepts."""
 
-from toolshape._calls import JsonObject
-from toolshape._wire.server import RequestProbe
+from toolshape._families.wire.server import RequestProbe
+from toolshape._records.calls import JsonObject
 
 _TOOL: JsonObject = {
     "type": "function",
@@ -16,13 +16,21 @@ _THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
 
 
 def _with_call(**more: str) -> JsonObject:
-    call = {"type": "function_call", "call_id": "call00001", "name": "probe", "arguments": "{}", **more}
+    call = {
+        "type": "function_call",
+        "call_id": "call00001",
+        "name": "probe",
+        "arguments": "{}",
+        **more,
+    }
     result = {"type": "function_call_output", "call_id": "call00001", "output": "ok"}
     return {"tools": [_TOOL], "input": [_USER, call, result]}
 
 
 PROBES = (
-    RequestProbe({"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}),
+    RequestProbe(
+        {"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}
+    ),
     RequestProbe({"tools": [_DEFERRED]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe({"tools": [_TOOL, _SEARCH]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe(_with_call(id="call00001"), _with_call()),

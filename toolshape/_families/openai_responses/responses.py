@@ -6,12 +6,14 @@ The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject
 from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
+from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, to_plain_json
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
+from toolshape._families.wire.usage import count_at, usage_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.result import Usage
 from toolshape._schema.values import append_text
-from toolshape._wire.bodies import hold_unless_complete, make_room, member, to_plain_json
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import NO_TEXT, Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
@@ -19,7 +21,11 @@ def as_response(body: Any) -> Any:
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
     items = body if isinstance(body, list) else [body]
-    return {"output": items} if any(_is_call(item) and member(item, "call_id") for item in items) else None
+    return (
+        {"output": items}
+        if any(_is_call(item) and member(item, "call_id") for item in items)
+        else None
+    )
 
 
 def _is_call(item: Any) -> bool:
@@ -42,10 +48,19 @@ def read(body: Any) -> Reading | None:
     reason = member(member(body, "incomplete_details"), "reason")
     # A request needs a type or a role in each item.
     items = [item for item in to_plain_json(output) if "type" in item or "role" in item]
-    sent_items = [{key: value for key, value in item.items() if key != "parsed_arguments"} for item in items]
-    sent_items = [{**item, "role": "assistant"} if item.get("type") == "message" else item for item in sent_items]
-    sent_items, calls = with_call_ids(sent_items, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id})
-    cut_positions = frozenset(at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete")
+    sent_items = [
+        {key: value for key, value in item.items() if key != "parsed_arguments"} for item in items
+    ]
+    sent_items = [
+        {**item, "role": "assistant"} if item.get("type") == "message" else item
+        for item in sent_items
+    ]
+    sent_items, calls = with_call_ids(
+        sent_items, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id}
+    )
+    cut_positions = frozenset(
+        at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete"
+    )
     return Reading(sent_items, calls, reason or member(body, "status"), cut_positions)
 
 
@@ -61,7 +76,11 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             received_output if _count_calls(received_output) >= _count_calls(output) else output
         )  # An event with fewer calls must not drop earlier calls.
         body.update({**event["response"], "output": whole_output})
-        return list(enumerate(map(read_call, filter(_is_call, whole_output)))) if kind == "response.completed" else ()
+        return (
+            list(enumerate(map(read_call, filter(_is_call, whole_output))))
+            if kind == "response.completed"
+            else ()
+        )
     if kind == "error":
         body["status"] = "failed"
     at = event.get("output_index", len(output) - 1)
@@ -79,7 +98,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         _begin_part(output[at], event)
     if kind in _TEXT_KEYS and 0 <= at < len(output):
         _join_text(output[at], event, *_TEXT_KEYS[kind])
-    if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(output):
+    if kind.endswith((".arguments.delta", "_arguments.delta", "_input.delta")) and 0 <= at < len(
+        output
+    ):
         key = ARGUMENTS.get(output[at].get("type", ""), "arguments")
         output[at].setdefault(key, "")
         append_text(output[at], key, event.get("delta", ""))
@@ -131,3 +152,14 @@ def text_delta(event: JsonObject) -> TextDelta:
         return TextDelta(delta)
     is_thinking = kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
     return TextDelta(thinking=delta) if is_thinking else NO_TEXT
+
+
+def usage(body: Any) -> Usage | None:
+    """Read the usage in the form of OpenAI's Responses; its totals hold the cached tokens and the reasoning."""
+    node = member(body, "usage")
+    return usage_of(
+        count_at(node, "input_tokens"),
+        count_at(node, "output_tokens"),
+        count_at(node, "input_tokens_details.cached_tokens"),
+        count_at(node, "output_tokens_details.reasoning_tokens"),
+    )

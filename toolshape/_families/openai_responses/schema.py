@@ -6,10 +6,10 @@ The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names
 from collections.abc import Collection
 from typing import Any
 
-from toolshape._calls import JsonObject, Namespace, Spec
 from toolshape._families.openai import schema as openai_schema
-from toolshape._wire.bodies import member
-from toolshape._wire.provider import Choice
+from toolshape._families.wire.bodies import member
+from toolshape._families.wire.provider import Choice
+from toolshape._records.calls import JsonObject, Namespace, Spec
 
 
 def native_conflict(native: Any, names: Collection[str]) -> str:
@@ -18,15 +18,18 @@ def native_conflict(native: Any, names: Collection[str]) -> str:
     if member(native, "type") == "namespace":
         for tool in member(native, "tools") or ():
             if member(tool, "name") in names:
-                return (
-                    f"a call of {member(tool, 'name')!r} in that namespace would run your tool of this name: rename one"
-                )
+                return f"a call of {member(tool, 'name')!r} in that namespace would run your tool of this name: rename one"
     return ""
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
     """Write an entry, always with ``strict``: by default, the server makes the schema strict itself (chatlas#255)."""
-    tool: JsonObject = {"type": "function", "name": spec.name, "parameters": spec.parameters, "strict": strict}
+    tool: JsonObject = {
+        "type": "function",
+        "name": spec.name,
+        "parameters": spec.parameters,
+        "strict": strict,
+    }
     if spec.description:
         tool["description"] = spec.description
     return tool
@@ -40,7 +43,12 @@ def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
     function = {**entry, "defer_loading": True}
     if not isinstance(where, Namespace):
         return function
-    return {"type": "namespace", "name": where.name, "description": where.description, "tools": [function]}
+    return {
+        "type": "namespace",
+        "name": where.name,
+        "description": where.description,
+        "tools": [function],
+    }
 
 
 def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
@@ -48,7 +56,9 @@ def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
     groups: dict[str, JsonObject] = {}
     merged: list[JsonObject] = []
     for entry in entries:
-        group = groups.setdefault(entry["name"], entry) if entry.get("type") == "namespace" else entry
+        group = (
+            groups.setdefault(entry["name"], entry) if entry.get("type") == "namespace" else entry
+        )
         if group is entry:
             merged.append(entry)
         else:

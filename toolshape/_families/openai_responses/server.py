@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from toolshape._calls import JsonObject
 from toolshape._families.openai import server as openai
 from toolshape._families.openai_responses.messages import write_call
 from toolshape._families.openai_responses.probes import PROBES
-from toolshape._wire.server import (
+from toolshape._families.wire.server import (
     Address,
     Completion,
     Endpoint,
@@ -18,7 +17,14 @@ from toolshape._wire.server import (
     Wording,
     request_rules,
 )
-from toolshape._wire.server_json import arguments_text, as_list, as_object, split_text, strings_in
+from toolshape._families.wire.server_json import (
+    arguments_text,
+    as_list,
+    as_object,
+    split_text,
+    strings_in,
+)
+from toolshape._records.calls import JsonObject
 
 ADDRESS = Address(
     "https://api.openai.com/v1/responses",
@@ -39,12 +45,16 @@ def read_request(body: JsonObject) -> RequestRead:
     tools = list(_functions(entries, "tools"))
     items = body.get("input")
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else as_list(items)
-    chat_request = openai.read_request({**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))})
+    chat_request = openai.read_request(
+        {**body, "tools": [], "tool_choice": _as_chat(body.get("tool_choice"))}
+    )
     return chat_request._replace(
         body=body,
         tools=tuple(tools),
         messages=tuple(message for message in messages if isinstance(message, dict)),
-        native=sum(as_object(entry).get("type") not in ("function", "namespace") for entry in entries),
+        native=sum(
+            as_object(entry).get("type") not in ("function", "namespace") for entry in entries
+        ),
         is_strict=any(tool.is_strict for tool in tools),
         wants_usage=True,
     )
@@ -61,13 +71,20 @@ def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
 
 def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
     """Check that deferred tools and the search that finds them are sent together."""
-    has_search = any(as_object(entry).get("type") == "tool_search" for entry in as_list(request.body.get("tools")))
+    has_search = any(
+        as_object(entry).get("type") == "tool_search"
+        for entry in as_list(request.body.get("tools"))
+    )
     deferred = [tool for tool in request.tools if tool.entry.get("defer_loading") is True]
     if deferred and not has_search:
         message = "a deferred tool needs tool_search in the same request"
-        yield RequestFault(f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name))
+        yield RequestFault(
+            f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name)
+        )
     elif has_search and not deferred:
-        yield RequestFault("tools", "tool_search", "tool_search needs a deferred tool in the same request")
+        yield RequestFault(
+            "tools", "tool_search", "tool_search needs a deferred tool in the same request"
+        )
 
 
 def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
@@ -75,7 +92,9 @@ def functions_have_names(request: RequestRead) -> Iterator[RequestFault]:
     for tool in request.tools:
         if tool.name is None:
             path = f"{tool.path}.name"
-            yield RequestFault(path, "required_fields", f"{path} is required", number=tool.number, subject=path)
+            yield RequestFault(
+                path, "required_fields", f"{path} is required", number=tool.number, subject=path
+            )
 
 
 def _as_chat(choice: Any) -> Any:
@@ -83,7 +102,9 @@ def _as_chat(choice: Any) -> Any:
         return choice
     entries = as_list(choice.get("tools")) or [choice]
     names = strings_in(
-        as_object(entry).get("name") for entry in entries if as_object(entry).get("type") in ("function", "custom")
+        as_object(entry).get("name")
+        for entry in entries
+        if as_object(entry).get("type") in ("function", "custom")
     )
     functions = [{"function": {"name": name}} for name in names]
     return {"allowed_tools": {"mode": choice.get("mode", "required"), "tools": functions}}
@@ -96,9 +117,12 @@ def respond(said: Completion) -> JsonObject:
     output: list[JsonObject] = []
     if said.text:
         content = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
-        output.append({"id": f"msg_{seed}", "type": "message", "role": "assistant", "content": [content]})
+        output.append(
+            {"id": f"msg_{seed}", "type": "message", "role": "assistant", "content": [content]}
+        )
     output += [
-        {"id": f"fc_{call.id}", **write_call(call.id, call.wire_name, arguments_text(call))} for call in said.calls
+        {"id": f"fc_{call.id}", **write_call(call.id, call.wire_name, arguments_text(call))}
+        for call in said.calls
     ]
     for at, item in enumerate(output):
         item["status"] = "incomplete" if is_cut and at == len(output) - 1 else "completed"
@@ -150,7 +174,11 @@ def _events(body: JsonObject) -> Iterator[JsonObject]:
         location = {"output_index": index, "item_id": item.get("id")}
         kind = item["type"]
         empty_fields = _BEFORE.get(kind, {})
-        started_item = {**item, **empty_fields, **({"status": "in_progress"} if "status" in item else {})}
+        started_item = {
+            **item,
+            **empty_fields,
+            **({"status": "in_progress"} if "status" in item else {}),
+        }
         yield {"type": "response.output_item.added", "output_index": index, "item": started_item}
         if kind == "function_call":
             yield from _call_events(item, location)
@@ -177,7 +205,12 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
         part_location = {**place, "content_index": index}
         yield {"type": "response.content_part.added", **part_location, "part": {**content, key: ""}}
         for piece in split_text(content[key]):
-            yield {"type": f"response.{name}.delta", **part_location, "delta": piece, **extra_fields}
+            yield {
+                "type": f"response.{name}.delta",
+                **part_location,
+                "delta": piece,
+                **extra_fields,
+            }
         yield {"type": f"response.{name}.done", **part_location, key: content[key], **extra_fields}
         yield {"type": "response.content_part.done", **part_location, "part": content}
 
@@ -201,18 +234,25 @@ WORDINGS: dict[str, Wording] = {
     **openai.WORDINGS,
     **openai.output_wordings("text.format.schema", "invalid_json_schema"),
     **dict.fromkeys(
-        ("unanswered_call", "open_turn"), Wording("No tool output found for function call {subject}.", param="input")
+        ("unanswered_call", "open_turn"),
+        Wording("No tool output found for function call {subject}.", param="input"),
     ),
     "deferral": Wording(
-        "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", param="tools"
+        "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.",
+        param="tools",
     ),
     "tool_search": Wording(
-        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.", param="tools"
+        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
+        param="tools",
     ),
     "required_fields": Wording(
-        "Missing required parameter: '{subject}'.", code="missing_required_parameter", param="{subject}"
+        "Missing required parameter: '{subject}'.",
+        code="missing_required_parameter",
+        param="{subject}",
     ),
-    "orphan_result": Wording("No tool call found for function call output with call_id {subject}.", param="input"),
+    "orphan_result": Wording(
+        "No tool call found for function call output with call_id {subject}.", param="input"
+    ),
     "call_id": Wording(
         "Invalid '{path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length "
         "{given} instead.",
@@ -226,8 +266,13 @@ SERVER = replace(
     endpoint=ENDPOINT,
     read_request=read_request,
     refuses=(
-        *request_rules("justrach/codegraff#746 and Wei-Shaw/sub2api#5942, 2026; read 2026-11-23", deferral_and_search),
-        *request_rules("microsoft/autogen#6935, 2025-08; GCWing/OpenBitFun#806, 2026-05", functions_have_names),
+        *request_rules(
+            "justrach/codegraff#746 and Wei-Shaw/sub2api#5942, 2026; read 2026-11-23",
+            deferral_and_search,
+        ),
+        *request_rules(
+            "microsoft/autogen#6935, 2025-08; GCWing/OpenBitFun#806, 2026-05", functions_have_names
+        ),
     ),
     fields=REQUEST_FIELDS,
     respond=respond,

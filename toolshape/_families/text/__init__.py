@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from toolshape._calls import JsonSchema, Loss, WireCall, WireMessage
 from toolshape._families import huggingface
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import schema as openai_schema
@@ -12,10 +11,11 @@ from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.responses import form_of
 from toolshape._families.text.values import admits_texts_and_others
+from toolshape._families.wire.ids import generated_id, id_seed
+from toolshape._families.wire.provider import Facts, NameRule, Provider
+from toolshape._records.calls import JsonSchema, Loss, WireCall, WireMessage
 from toolshape._schema.lens import PATH, Lens
 from toolshape._schema.references import resolver
-from toolshape._wire.ids import generated_id, id_seed
-from toolshape._wire.provider import Facts, NameRule, Provider
 
 FAMILY = "text"
 
@@ -26,7 +26,12 @@ def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
     resolve = resolver(schema)
     closing_mark = text_format.layout.parameter.partition("{value}")[2].strip()
     losses = [
-        Loss(path="", keyword="type", kind="narrowed", note=f"a string that holds {closing_mark} cannot be written")
+        Loss(
+            path="",
+            keyword="type",
+            kind="narrowed",
+            note=f"a string that holds {closing_mark} cannot be written",
+        )
     ]
     losses += [
         Loss(
@@ -45,7 +50,9 @@ def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[Wir
     """Write each call with its arguments as an object, and with an id if the chat template or the format needs one."""
     if text_format.id_form:
         calls = [
-            call._replace(id=call.id or text_format.id_form.format(name=call.wire_name, number=number))
+            call._replace(
+                id=call.id or text_format.id_form.format(name=call.wire_name, number=number)
+            )
             for number, call in enumerate(calls)
         ]
     elif text_format.needs_ids:

@@ -72,7 +72,9 @@ def _read_value(text: str, at: int, quote: str) -> tuple[Any, int]:
     return as_json(word_match[0].strip()), word_match.end()
 
 
-def _read_items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
+def _read_items(
+    text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]
+) -> tuple[list[Any], int]:
     """Return the items between brackets, and the position after the closing bracket; a trailing comma is allowed."""
     items: list[Any] = []
     at = _skip_blank(text, at + 1)
@@ -97,7 +99,10 @@ def _read_pair(text: str, at: int, quote: str) -> tuple[tuple[str, Any], int]:
         if half_quoted_match is None
         else (half_quoted_match["string"], half_quoted_match.end())
     )
-    return (key_match["word"].strip() if key_match["string"] is None else key_match["string"], value), end
+    return (
+        key_match["word"].strip() if key_match["string"] is None else key_match["string"],
+        value,
+    ), end
 
 
 def write_braces(value: Any, quote: str, write: Callable[[Any], str]) -> str:

@@ -17,7 +17,9 @@ _ARGUMENTS = ("arguments", "parameters", "args")
 _IDS = ("id", "tool_call_id", "call_id")
 
 
-def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -> tuple[TextCall, ...]:
+def calls_in(
+    text_format: TextFormat, fields: Fields, *, is_cut: bool = False
+) -> tuple[TextCall, ...]:
     """Return the calls in the fields, or ``()`` if the fields are not a call, for example because a name is missing."""
     calls: list[TextCall] = []
     is_bare = ("bare", "") in fields
@@ -28,7 +30,13 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
             calls += _calls_of_python(text)
         elif field == "name":
             written_name = text.strip()
-            calls.append(TextCall(_name_in(text_format, written_name), [], written_name if text_format.id_form else ""))
+            calls.append(
+                TextCall(
+                    _name_in(text_format, written_name),
+                    [],
+                    written_name if text_format.id_form else "",
+                )
+            )
         elif calls:
             calls[-1] = _add_field(text_format, calls[-1], field, text, is_cut=is_cut)
     if any(not call.name for call in calls):
@@ -39,7 +47,9 @@ def calls_in(text_format: TextFormat, fields: Fields, *, is_cut: bool = False) -
     return tuple(calls_with_objects)
 
 
-def _add_field(text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool) -> TextCall:
+def _add_field(
+    text_format: TextFormat, call: TextCall, field: str, text: str, *, is_cut: bool
+) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
     Each parameter is a pair of a key and a value. Until the value arrives, the pair holds a function in its place. This
@@ -50,10 +60,14 @@ def _add_field(text_format: TextFormat, call: TextCall, field: str, text: str, *
     if field == "arguments":
         return call._replace(arguments=text)
     if field == "braces":
-        return call._replace(arguments=_read_or_keep(partial(read_braces, quote=text_format.quote), text))
+        return call._replace(
+            arguments=_read_or_keep(partial(read_braces, quote=text_format.quote), text)
+        )
     if field == "elements":
         return call._replace(
-            arguments=_read_or_keep(partial(read_elements, mark=text_format.tag_mark, is_cut=is_cut), text)
+            arguments=_read_or_keep(
+                partial(read_elements, mark=text_format.tag_mark, is_cut=is_cut), text
+            )
         )
     if field == "key":
         call.arguments.append((_decode_entities(text_format, text.strip().strip("\"'")), _keep))
@@ -100,7 +114,11 @@ def _to_object(arguments: Any) -> Any:
 def _name_in(text_format: TextFormat, text: str) -> str:
     """Return the tool's name from the text that names a call."""
     text = text.strip("\"'")
-    match = re.fullmatch(text_format.name_pattern, text, re.DOTALL) if text_format.name_pattern else None
+    match = (
+        re.fullmatch(text_format.name_pattern, text, re.DOTALL)
+        if text_format.name_pattern
+        else None
+    )
     return _decode_entities(text_format, text if match is None else match["name"])
 
 
@@ -117,7 +135,9 @@ def _strip_line_ends(text: str) -> str:
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def _calls_of_json(text_format: TextFormat, text: str, *, is_cut: bool, is_bare: bool) -> Sequence[TextCall]:
+def _calls_of_json(
+    text_format: TextFormat, text: str, *, is_cut: bool, is_bare: bool
+) -> Sequence[TextCall]:
     try:
         value = read_json(text)
     except (ValueError, RecursionError):
@@ -125,14 +145,19 @@ def _calls_of_json(text_format: TextFormat, text: str, *, is_cut: bool, is_bare:
     items = value if isinstance(value, list) else [value]
     calls = [_call_of_object(item, is_bare=is_bare) for item in items]
     if not calls or None in calls:
-        return [TextCall(*pair) for item in items for pair in item.items()] if _are_by_name(text_format, items) else ()
+        return (
+            [TextCall(*pair) for item in items for pair in item.items()]
+            if _are_by_name(text_format, items)
+            else ()
+        )
     return [call for call in calls if call is not None]
 
 
 def _are_by_name(text_format: TextFormat, items: Sequence[Any]) -> bool:
     """Return whether the format uses the tool's name as the only key of a call, and every item has this form."""
     return text_format.is_keyed_by_name and all(
-        isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict) for item in items
+        isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict)
+        for item in items
     )
 
 
@@ -161,7 +186,9 @@ _NAME_AS_KEY = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)+)"\s*:\s*')
 _BEFORE_ARGUMENTS = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
-def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool) -> Sequence[TextCall]:
+def _calls_of_malformed_json(
+    text_format: TextFormat, text: str, *, is_cut: bool
+) -> Sequence[TextCall]:
     """Return the call in JSON that cannot be parsed, with the arguments as the model wrote them.
 
     toolshape answers this call as malformed or cut off, so the model can write the call again. In a list, the objects
@@ -185,7 +212,9 @@ def _calls_of_malformed_json(text_format: TextFormat, text: str, *, is_cut: bool
             calls.append(parsed_call)
             continue
         arguments = part[before_arguments.end() :] if before_arguments is not None else part
-        calls.append(TextCall(name_match[1], arguments.rstrip().removesuffix("," if is_cut else "")))
+        calls.append(
+            TextCall(name_match[1], arguments.rstrip().removesuffix("," if is_cut else ""))
+        )
     return calls
 
 
@@ -240,12 +269,18 @@ def _parse_python(text: str) -> ast.expr:
         return ast.parse(repaired, mode="eval").body
 
 
-_STRING_OR_ZEROS = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?<![\w.])0+(?=[0-9])", re.DOTALL)
+_STRING_OR_ZEROS = re.compile(
+    r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?<![\w.])0+(?=[0-9])", re.DOTALL
+)
 _CONTROLS = {"\n": "\\n", "\r": "\\r", "\0": "\\0"}
 
 
 def _repair(match: re.Match[str]) -> str:
-    return "" if match[0].startswith("0") else re.sub("[\n\r\0]", lambda control: _CONTROLS[control[0]], match[0])
+    return (
+        ""
+        if match[0].startswith("0")
+        else re.sub("[\n\r\0]", lambda control: _CONTROLS[control[0]], match[0])
+    )
 
 
 def _call_of_node(node: ast.expr) -> TextCall:
@@ -276,7 +311,10 @@ def _read_literal(node: ast.expr) -> Any:
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         return [_read_literal(item) for item in node.elts]
     elif isinstance(node, ast.Dict):
-        return {_read_key(key): _read_literal(item) for key, item in zip(node.keys, node.values, strict=True)}
+        return {
+            _read_key(key): _read_literal(item)
+            for key, item in zip(node.keys, node.values, strict=True)
+        }
     elif isinstance(node, ast.Name) and node.id in _JSON_NAMES:
         return _JSON_NAMES[node.id]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):

@@ -77,4 +77,6 @@ def write_content(value: Any, mark: str, write: Callable[[Any], str]) -> str:
         value = value.items()
     else:
         return write(value)
-    return "".join(f"{mark}<{key}>{write_content(item, mark, write)}{mark}</{key}>" for key, item in value)
+    return "".join(
+        f"{mark}<{key}>{write_content(item, mark, write)}{mark}</{key}>" for key, item in value
+    )

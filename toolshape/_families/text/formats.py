@@ -52,7 +52,9 @@ HERMES = TextFormat(
     ),
     evidence=f"templates of Qwen2.5, Qwen3, Hermes 3 and Granite 4; vLLM's hermes_tool_parser, {_READ}",
     openings=(("<tool_call>", _json_steps("</tool_call>")),),
-    bare=(("{", _BARE_JSON),),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues)
+    bare=(
+        ("{", _BARE_JSON),
+    ),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues)
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
     reasoning=_THINK,
     layout=Layout(call=f"<tool_call>\n{_OBJECT}\n</tool_call>", between="\n"),
@@ -76,13 +78,23 @@ def _parameter_steps(
     """
     kind_steps: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
     next_tags = followers if is_special else tuple(f"\n{follower}" for follower in followers)
-    value_step = TextUntil((closing, *next_tags), "value", only_before=(*followers, *ends), leaves=next_tags)
-    return (Mark(opening), TextUntil((key_end,), "key", excludes="\n"), *kind_steps, value_step, Blank())
+    value_step = TextUntil(
+        (closing, *next_tags), "value", only_before=(*followers, *ends), leaves=next_tags
+    )
+    return (
+        Mark(opening),
+        TextUntil((key_end,), "key", excludes="\n"),
+        *kind_steps,
+        value_step,
+        Blank(),
+    )
 
 
 def _function_steps(end: str) -> Steps:
     """Return the steps for a call in ``function`` tags after ``<function=``; ``end`` is the mark that ends the call."""
-    parameter_steps = _parameter_steps("<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,))
+    parameter_steps = _parameter_steps(
+        "<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,)
+    )
     return (
         TextUntil((">",), "name", excludes="\n< "),
         Blank(),
@@ -157,7 +169,16 @@ LLAMA3_JSON = TextFormat(
     evidence=f"templates of Llama 3.1 to 3.3; vLLM's llama_tool_parser; vllm#16214, {_READ}",
     openings=(
         ("<|python_tag|>", (*_json_steps(), _FURTHER_JSON)),
-        ("<|python_start|>", (Blank(), JsonValue("json"), Blank(), _FURTHER_JSON, Optional((Mark("<|python_end|>"),)))),
+        (
+            "<|python_start|>",
+            (
+                Blank(),
+                JsonValue("json"),
+                Blank(),
+                _FURTHER_JSON,
+                Optional((Mark("<|python_end|>"),)),
+            ),
+        ),
     ),
     bare=(("{", (JsonValue("json"), Blank(), Optional((Mark(";"),)))),),
     quiet=("<|eot_id|>", "<|eom_id|>", "<|eot|>"),
@@ -169,7 +190,12 @@ PYTHONIC = TextFormat(
     name="pythonic",
     models=(r"llama-4", r"llama-3\.2-[13]b", r"toolace", r"gemma-3-"),
     evidence=f"templates of Llama 4 and ToolACE; vLLM's pythonic_tool_parser, {_READ}",
-    openings=(("<|python_start|>", (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|python_end|>"),)))),),
+    openings=(
+        (
+            "<|python_start|>",
+            (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|python_end|>"),))),
+        ),
+    ),
     bare=(("[", (PythonCalls("python"),)),),
     quiet=("<|eot_id|>", "<|eot|>", "<end_of_turn>"),
     layout=Layout(
@@ -188,7 +214,10 @@ LFM2 = TextFormat(
     models=(r"lfm2",),
     evidence=f"template of LFM2; vLLM's lfm2_tool_parser, {_READ}",
     openings=(
-        ("<|tool_call_start|>", (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|tool_call_end|>"),)))),
+        (
+            "<|tool_call_start|>",
+            (Blank(), PythonCalls("python"), Blank(), Optional((Mark("<|tool_call_end|>"),))),
+        ),
     ),
     bare=(("[", (PythonCalls("python"),)),),
     quiet=("<|tool_call_end|>", "</think>", "<|im_end|>"),
@@ -206,7 +235,13 @@ LFM2 = TextFormat(
 
 MISTRAL_OLD = TextFormat(
     name="mistral_old",
-    models=(r"mistral-7b-instruct-v0\.3", r"mistral-nemo", r"mistral-large-2407", r"mistral-small-3\.[01]", r"mixtral"),
+    models=(
+        r"mistral-7b-instruct-v0\.3",
+        r"mistral-nemo",
+        r"mistral-large-2407",
+        r"mistral-small-3\.[01]",
+        r"mixtral",
+    ),
     evidence=f"templates of Mistral Nemo and 7B v0.3; vLLM's parser/mistral.py, {_READ}",
     openings=(("[TOOL_CALLS]", _json_steps()),),
     bare=(("[", _BARE_JSON),),
@@ -236,9 +271,17 @@ MISTRAL = TextFormat(
                             "",
                             (
                                 TextUntil(
-                                    ("[ARGS]", "[CALL_ID]", "{"), "name", excludes="\n", leaves=("[CALL_ID]", "{")
+                                    ("[ARGS]", "[CALL_ID]", "{"),
+                                    "name",
+                                    excludes="\n",
+                                    leaves=("[CALL_ID]", "{"),
                                 ),
-                                Optional((Mark("[CALL_ID]"), TextUntil(("[ARGS]",), "id", excludes="\n{"))),
+                                Optional(
+                                    (
+                                        Mark("[CALL_ID]"),
+                                        TextUntil(("[ARGS]",), "id", excludes="\n{"),
+                                    )
+                                ),
                                 Blank(),
                                 JsonValue("arguments"),
                             ),
@@ -254,8 +297,14 @@ MISTRAL = TextFormat(
     needs_ids=True,
 )
 
-_CALLS, _CALLS_END = "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<\uff5ctool\u2581calls\u2581end\uff5c>"
-_CALL, _CALL_END = "<\uff5ctool\u2581call\u2581begin\uff5c>", "<\uff5ctool\u2581call\u2581end\uff5c>"
+_CALLS, _CALLS_END = (
+    "<\uff5ctool\u2581calls\u2581begin\uff5c>",
+    "<\uff5ctool\u2581calls\u2581end\uff5c>",
+)
+_CALL, _CALL_END = (
+    "<\uff5ctool\u2581call\u2581begin\uff5c>",
+    "<\uff5ctool\u2581call\u2581end\uff5c>",
+)
 _SEPARATOR, _END = "<\uff5ctool\u2581sep\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"
 _DEEPSEEK_QUIET = (_CALLS, _CALLS_END, _CALL_END, "</think>", _END)
 
@@ -308,7 +357,9 @@ DEEPSEEK_V31 = TextFormat(
     ),
     quiet=_DEEPSEEK_QUIET,
     reasoning=_THINK,
-    layout=Layout(before=_CALLS, call=f"{_CALL}{{name}}{_SEPARATOR}{{arguments}}{_CALL_END}", after=_CALLS_END),
+    layout=Layout(
+        before=_CALLS, call=f"{_CALL}{{name}}{_SEPARATOR}{{arguments}}{_CALL_END}", after=_CALLS_END
+    ),
 )
 
 
@@ -351,11 +402,17 @@ DEEPSEEK_V32 = TextFormat(
     openings=(
         (
             f"<{_DSML}invoke name=",
-            _invoke_steps(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>", prefix=_DSML, is_special=True),
+            _invoke_steps(
+                f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>", prefix=_DSML, is_special=True
+            ),
         ),
     ),
     quiet=(
-        *(f"<{end}{_DSML}{section}>" for section in ("function_calls", "tool_calls") for end in ("", "/")),
+        *(
+            f"<{end}{_DSML}{section}>"
+            for section in ("function_calls", "tool_calls")
+            for end in ("", "/")
+        ),
         "</think>",
         _END,
     ),
@@ -377,7 +434,12 @@ DEEPSEEK_V41 = replace(
     name="deepseek_v41",
     models=(r"deepseek-v4\.1",),
     evidence=f"vLLM's parser/deepseek_v41.py, {_READ_SOURCES}",
-    openings=((f"<{_DSML} invoke name=", _invoke_steps(f"</{_DSML} calls>", prefix=f"{_DSML} ", is_special=True)),),
+    openings=(
+        (
+            f"<{_DSML} invoke name=",
+            _invoke_steps(f"</{_DSML} calls>", prefix=f"{_DSML} ", is_special=True),
+        ),
+    ),
     quiet=(f"<{_DSML} calls>", f"</{_DSML} calls>", "</think>", _END),
     layout=Layout(
         before=f"<{_DSML} calls>\n",
@@ -436,9 +498,14 @@ STEP3 = TextFormat(
     name="step3",
     models=(r"^step-?3(?!\.)",),
     evidence=f"vLLM's step3_tool_parser, {_READ_SOURCES}",
-    openings=(("<steptml:invoke name=", _invoke_steps("<\uff5ctool_call_end\uff5c>", prefix="steptml:")),),
+    openings=(
+        ("<steptml:invoke name=", _invoke_steps("<\uff5ctool_call_end\uff5c>", prefix="steptml:")),
+    ),
     quiet=(
-        *(f"<\uff5c{mark}\uff5c>" for mark in ("tool_calls_begin", "tool_calls_end", "tool_call_end", "tool_sep")),
+        *(
+            f"<\uff5c{mark}\uff5c>"
+            for mark in ("tool_calls_begin", "tool_calls_end", "tool_call_end", "tool_sep")
+        ),
         "<\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>",
         "<\uff5ctool_call_begin\uff5c>",
         "</think>",
@@ -484,7 +551,10 @@ MUSE = TextFormat(
         "<|eom|>",
         "<|eot|>",
     ),
-    reasoning=(("to=self<|message|>", "<|eom|>"), ("<|start|>assistant to=self<|message|>", "<|eom|>")),
+    reasoning=(
+        ("to=self<|message|>", "<|eom|>"),
+        ("<|start|>assistant to=self<|message|>", "<|eom|>"),
+    ),
     layout=Layout(
         call=(
             '<|start|>assistant to={name}<|message|><atem:function_calls>\n<atem:invoke name="{name}">\n{parameters}'
@@ -563,7 +633,10 @@ GLM45 = TextFormat(
             (
                 Blank(),
                 TextUntil(
-                    ("\n", "<arg_key>", "</tool_call>"), "name", excludes="{ ", leaves=("<arg_key>", "</tool_call>")
+                    ("\n", "<arg_key>", "</tool_call>"),
+                    "name",
+                    excludes="{ ",
+                    leaves=("<arg_key>", "</tool_call>"),
                 ),
                 Blank(),
                 _KEYS_AND_VALUES,
@@ -662,7 +735,11 @@ OLMO3 = TextFormat(
     openings=(
         (
             "<function_calls>",
-            (Blank(), Repeated((PythonCall("python"), Blank())), Optional((Mark("</function_calls>"),))),
+            (
+                Blank(),
+                Repeated((PythonCall("python"), Blank())),
+                Optional((Mark("</function_calls>"),)),
+            ),
         ),
     ),
     quiet=("</function_calls>", "</think>", "<|im_end|>"),
@@ -706,7 +783,11 @@ KIMI_K3 = TextFormat(
         ),
     ),
     quiet=(
-        *(f"<|{way}|>{channel}<|sep|>" for way in ("open", "close") for channel in ("tools", "response")),
+        *(
+            f"<|{way}|>{channel}<|sep|>"
+            for way in ("open", "close")
+            for channel in ("tools", "response")
+        ),
         "<|close|>message<|sep|>",
         "<|close|>think<|sep|>",
         "<|end_of_msg|>",
@@ -803,7 +884,10 @@ PHI4 = TextFormat(
     name="phi4",
     models=(r"phi-4", r"firefunction"),
     evidence=f"vLLM's phi4mini_tool_parser; template of Phi-4-mini, {_READ}",
-    openings=(("functools", (JsonValue("json"),)), ("<|tool_call|>", _json_steps("<|/tool_call|>"))),
+    openings=(
+        ("functools", (JsonValue("json"),)),
+        ("<|tool_call|>", _json_steps("<|/tool_call|>")),
+    ),
     quiet=("<|/tool_call|>", "</think>", "<|end|>"),
     reasoning=_THINK,
     layout=Layout(call=_OBJECT, before="functools[", between=", ", after="]"),
@@ -831,7 +915,10 @@ APERTUS = TextFormat(
     quiet=("<|tools_suffix|>", "<|assistant_end|>"),
     reasoning=(("<|inner_prefix|>", "<|inner_suffix|>"),),
     layout=Layout(
-        call='{{"{name}": {arguments}}}', before="<|tools_prefix|>[", between=", ", after="]<|tools_suffix|>"
+        call='{{"{name}": {arguments}}}',
+        before="<|tools_prefix|>[",
+        between=", ",
+        after="]<|tools_suffix|>",
     ),
     is_keyed_by_name=True,
 )
@@ -840,7 +927,10 @@ GRANITE = TextFormat(
     name="granite",
     models=(r"granite-3",),
     evidence=f"vLLM's parser/granite.py and its template, {_READ}",
-    openings=(("<|tool_call|>", (Blank(), JsonValue("json"))), ("<tool_call>", (Blank(), JsonValue("json")))),
+    openings=(
+        ("<|tool_call|>", (Blank(), JsonValue("json"))),
+        ("<tool_call>", (Blank(), JsonValue("json"))),
+    ),
     bare=(("[", _BARE_JSON),),
     quiet=("</think>", "<response>", "</response>", "<|end_of_text|>"),
     reasoning=_THINK,

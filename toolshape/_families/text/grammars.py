@@ -9,13 +9,13 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, JsonSchema
-from toolshape._errors import UsageError
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.value_grammars import ValueRules
 from toolshape._families.text.values import kinds_of
 from toolshape._families.text.writing import kind_holes, write_spaced
+from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.errors import UsageError
 from toolshape._schema.references import resolver
 from toolshape._schema.rewrites import nullable_as_null
 from toolshape._schema.values import kind_of
@@ -42,7 +42,9 @@ def structural_tag(
     """
     layout = text_format.layout
     if layout.parameter and not text_format.xml_style:
-        raise UsageError(f'there is no structural tag for the format {text_format.name!r}: use grammar("lark")')
+        raise UsageError(
+            f'there is no structural tag for the format {text_format.name!r}: use grammar("lark")'
+        )
     tags = [_tag(text_format, name, schema) for name, schema in schemas.items()]
     if layout.before or layout.after:
         separated_tags: JsonObject = {
@@ -52,7 +54,9 @@ def structural_tag(
             "at_least_one": True,
         }
         separated_tags["stop_after_first"] = not parallel
-        tags = [{"type": "tag", "begin": layout.before, "content": separated_tags, "end": layout.after}]
+        tags = [
+            {"type": "tag", "begin": layout.before, "content": separated_tags, "end": layout.after}
+        ]
     if forced:
         separator = "" if layout.before else layout.between
         content: JsonObject = {
@@ -81,14 +85,19 @@ def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
         content["style"] = text_format.xml_style
     *after, end = ends
     if middle_parts or after:  # the call also contains ids or numbers
-        content = {"type": "sequence", "elements": [*_elements(middle_parts, 0), content, *_elements(after, 1)]}
+        content = {
+            "type": "sequence",
+            "elements": [*_elements(middle_parts, 0), content, *_elements(after, 1)],
+        }
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
 
 def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
     """Return the sequence elements for alternating strings and patterns; ``first`` is 0 if a pattern comes first."""
     return [
-        {"type": "const_string", "value": piece} if position % 2 else {"type": "regex", "pattern": piece}
+        {"type": "const_string", "value": piece}
+        if position % 2
+        else {"type": "regex", "pattern": piece}
         for position, piece in enumerate(pieces, first)
     ]
 
@@ -126,13 +135,19 @@ def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
 def _common_prefix(texts: Sequence[str]) -> str:
     smallest, largest = min(texts), max(texts)
     length = next(
-        (position for position, character in enumerate(smallest) if character != largest[position : position + 1]),
+        (
+            position
+            for position, character in enumerate(smallest)
+            if character != largest[position : position + 1]
+        ),
         len(smallest),
     )
     return smallest[:length]
 
 
-def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool) -> str:
+def lark(
+    text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool
+) -> str:
     """Return a Lark grammar for llguidance; it takes the same arguments as ``structural_tag``.
 
     Free text before a call cannot contain the mark that begins a call.
@@ -144,7 +159,9 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
     rules: list[str] = []
     names: list[str] = []
     for number, (name, schema) in enumerate(schemas.items()):
-        before, after = (_terminals(pieces) for pieces in _split_around_arguments(text_format, name))
+        before, after = (
+            _terminals(pieces) for pieces in _split_around_arguments(text_format, name)
+        )
         arguments = _arguments_expression(text_format, f"call_{number}", schema, rules)
         rules.append(f"call_{number}: {before} {arguments} {after}")
         names.append(f"call_{number}")
@@ -156,7 +173,9 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
         return "\n".join(["%llguidance {}", *rules, ""])
     # The rule for the text before a call includes the opening mark, so no other text can contain the mark.
     beginnings = (
-        [layout.before] if layout.before else [_split_around_arguments(text_format, name)[0][0] for name in schemas]
+        [layout.before]
+        if layout.before
+        else [_split_around_arguments(text_format, name)[0][0] for name in schemas]
     )
     mark = _trigger(text_format, beginnings)
     if layout.before:
@@ -179,11 +198,15 @@ def lark(text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: 
 
 
 def _terminals(pieces: Sequence[str]) -> str:
-    return " ".join(f"/{piece}/" if position % 2 else _quote(piece) for position, piece in enumerate(pieces))
+    return " ".join(
+        f"/{piece}/" if position % 2 else _quote(piece) for position, piece in enumerate(pieces)
+    )
 
 
 def _escape(text: str) -> str:
-    return "".join(f"\\{character}" if character in r"\^$.|?*+()[]{}/" else character for character in text)
+    return "".join(
+        f"\\{character}" if character in r"\^$.|?*+()[]{}/" else character for character in text
+    )
 
 
 def _quote(text: str) -> str:
@@ -196,7 +219,9 @@ def _json_rule(schema: Any) -> str:
     return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
 
 
-def _arguments_expression(text_format: TextFormat, rule: str, schema: JsonSchema, rules: list[str]) -> str:
+def _arguments_expression(
+    text_format: TextFormat, rule: str, schema: JsonSchema, rules: list[str]
+) -> str:
     layout = text_format.layout
     if not layout.parameter:
         return _json_rule(schema)
@@ -206,24 +231,32 @@ def _arguments_expression(text_format: TextFormat, rule: str, schema: JsonSchema
     parameters: list[str] = []
     for number, (key, node) in enumerate(schema.get("properties", {}).items()):
         name = f"{rule}_{number}"
-        rules.append(f"{name}: {' | '.join(_parameter_rules(layout.parameter, name, key, node, schema, rules))}")
+        rules.append(
+            f"{name}: {' | '.join(_parameter_rules(layout.parameter, name, key, node, schema, rules))}"
+        )
         parameters.append(name if key in required else f"{name}?")
     other_schema = schema.get("additionalProperties", False)
     if other_schema is not False:
-        expressions = _parameter_rules(layout.parameter, f"{rule}_others", _KEY_HOLE, other_schema, schema, rules)
+        expressions = _parameter_rules(
+            layout.parameter, f"{rule}_others", _KEY_HOLE, other_schema, schema, rules
+        )
         rules.append(f"{rule}_others: {' | '.join(expressions)}")
         parameters.append(f"{rule}_others*")
     return " ".join(parameters)
 
 
-def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]) -> list[str]:
+def _parameter_rules(
+    parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]
+) -> list[str]:
     """Return the expressions for a parameter in tags: one expression for each type that the opening tag can declare.
 
     Strings are not quoted, so a parameter that admits strings accepts any text up to the closing tag.
     """
     kinds_by_text: dict[str, set[str]] = {}
     for kind in sorted(kinds_of(node, resolver(schema))):
-        kinds_by_text.setdefault(parameter.format(key=key, value=_HOLE, **kind_holes(kind)), set()).add(kind)
+        kinds_by_text.setdefault(
+            parameter.format(key=key, value=_HOLE, **kind_holes(kind)), set()
+        ).add(kind)
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     expressions: list[str] = []
     for number, (text, kinds) in enumerate(kinds_by_text.items()):
@@ -236,9 +269,7 @@ def _parameter_rules(parameter: str, name: str, key: str, node: Any, schema: Jso
             rules.append(f"{value}[suffix={_quote(end)}]: /(?s:.*)/")
         else:
             type_limit = {"type": sorted(kinds)} if len(kinds_by_text) > 1 else {}
-            value = (
-                f"{_json_rule({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quote(end)}"
-            )
+            value = f"{_json_rule({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quote(end)}"
         expressions.append(f"{_terminals(_split_at_holes(begin))} {value}")
     return expressions
 
@@ -248,7 +279,11 @@ def _choices(node: Any, kinds: Collection[str]) -> list[str]:
     if not isinstance(node, dict) or not ("const" in node or isinstance(node.get("enum"), list)):
         return []
     values = [node["const"]] if "const" in node else node["enum"]
-    return [value if isinstance(value, str) else write_spaced(value) for value in values if kind_of(value) in kinds]
+    return [
+        value if isinstance(value, str) else write_spaced(value)
+        for value in values
+        if kind_of(value) in kinds
+    ]
 
 
 def grammar(
@@ -260,13 +295,19 @@ def grammar(
         UsageError: The provider has no text format, the kind is unknown, or the format has no grammar of this kind.
     """
     text_format = FORMATS.get(
-        provider.removeprefix("text:") if provider.startswith("text:") else provider.partition("+")[2]
+        provider.removeprefix("text:")
+        if provider.startswith("text:")
+        else provider.partition("+")[2]
     )
     if text_format is None:
-        raise UsageError(f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind')
+        raise UsageError(
+            f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind'
+        )
     if not schemas:
         raise UsageError("a grammar needs at least one tool")
-    schemas = {name: everywhere(nullable_as_null)(schema).schema for name, schema in schemas.items()}
+    schemas = {
+        name: everywhere(nullable_as_null)(schema).schema for name, schema in schemas.items()
+    }
     if kind == "structural_tag":
         return structural_tag(text_format, schemas, forced=forced, parallel=parallel)
     if kind == "lark":

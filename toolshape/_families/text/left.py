@@ -3,13 +3,22 @@
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import read_text
-from toolshape._results import ResponseWarning
+from toolshape._records.result import ResponseWarning
 
 # Most text contains no mark. To search for each mark in turn takes a fifth of the time of one pattern for all marks.
-_MARKS = sorted({mark for text_format in FORMATS.values() for mark in text_format.marks if not mark.isidentifier()})
+_MARKS = sorted(
+    {
+        mark
+        for text_format in FORMATS.values()
+        for mark in text_format.marks
+        if not mark.isidentifier()
+    }
+)
 
 
-def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) -> tuple[ResponseWarning, ...]:
+def warn_of_left_calls(
+    text: str, provider: str, *, is_reasoning: bool = False
+) -> tuple[ResponseWarning, ...]:
     """Return a warning if the text contains the opening mark of a known format.
 
     The model may only be quoting a call, so toolshape does not run it. If you know that the model writes its calls this
@@ -24,8 +33,12 @@ def warn_of_left_calls(text: str, provider: str, *, is_reasoning: bool = False) 
     if not positions:
         return ()
     _, _, first_mark = min(positions)  # the longer mark, if two marks begin at the same position
-    candidates = [text_format for text_format in FORMATS.values() if first_mark in text_format.marks]
-    text_format = next((candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0])
+    candidates = [
+        text_format for text_format in FORMATS.values() if first_mark in text_format.marks
+    ]
+    text_format = next(
+        (candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0]
+    )
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"
     if is_reasoning:
         message = (

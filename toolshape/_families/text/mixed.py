@@ -5,13 +5,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from toolshape._calls import JsonObject
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import Schemas, read_text
 from toolshape._families.text.responses import advance, as_message, piece_in
-from toolshape._wire.content import visible_text
-from toolshape._wire.provider import Codec, Completed, Provider, Read, ResponseForm, TextDelta
+from toolshape._families.wire.content import visible_text
+from toolshape._families.wire.provider import (
+    Codec,
+    Completed,
+    Provider,
+    Read,
+    ResponseForm,
+    TextDelta,
+)
+from toolshape._records.calls import JsonObject
 
 
 def with_text_calls(provider: Provider, name: str) -> Provider | None:
@@ -26,7 +33,9 @@ def with_text_calls(provider: Provider, name: str) -> Provider | None:
     return replace(provider, name=f"{provider.name}+{name}", response=form)
 
 
-def _form(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas) -> ResponseForm:
+def _form(
+    base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas
+) -> ResponseForm:
     return replace(
         base,
         read=partial(_read, base, codec, text_format, schemas),
@@ -35,7 +44,9 @@ def _form(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
     )
 
 
-def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
+def _read(
+    base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any
+) -> Read | None:
     """Return the calls in the text, followed by the calls that the server parsed: a model writes its text first."""
     reading = base.read(body)
     if reading is None:
@@ -48,13 +59,17 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
     if not text_reading.calls:
         return reading
     other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
-    text_message, text_calls = as_message(replace(text_format, needs_ids=True), text_reading, other_fields)
+    text_message, text_calls = as_message(
+        replace(text_format, needs_ids=True), text_reading, other_fields
+    )
     server_calls = list(message.get("tool_calls") or ())
     calls_with_objects = [
         call._replace(arguments=written["function"]["arguments"])
         for call, written in zip(text_calls, text_message["tool_calls"], strict=True)
     ]
-    (wire_message,) = codec.write_calls(calls_with_objects)  # in the form in which the server writes its own calls
+    (wire_message,) = codec.write_calls(
+        calls_with_objects
+    )  # in the form in which the server writes its own calls
     written = wire_message["tool_calls"]
     text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
     text_call_count = len(text_calls)
@@ -65,11 +80,21 @@ def _read(base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Sc
     if finish in ("stop", None):
         finish = "tool_calls"
     assistant = {**text_message, "tool_calls": [*written, *server_calls]}
-    return [*other_messages, assistant], [*text_calls, *calls], finish, cut_positions, ends_in_call or not calls
+    return (
+        [*other_messages, assistant],
+        [*text_calls, *calls],
+        finish,
+        cut_positions,
+        ends_in_call or not calls,
+    )
 
 
 def _fold(
-    base: ResponseForm, text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject
+    base: ResponseForm,
+    text_format: TextFormat,
+    schemas: Schemas,
+    body: JsonObject,
+    event: JsonObject,
 ) -> Iterable[Completed]:
     """Merge an event, and return the calls that it completes.
 

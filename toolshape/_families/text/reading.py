@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from toolshape._calls import JsonSchema
 from toolshape._families.text.calls import calls_in
 from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._families.text.scanner import Scanner, Segment
 from toolshape._families.text.values import type_arguments, unwrap
+from toolshape._records.calls import JsonSchema
 
 Schemas = Mapping[str, JsonSchema]
 """The schemas of the tools' parameters as toolshape sent them, by wire name."""
@@ -38,7 +38,9 @@ def _type_arguments(text_format: TextFormat, call: TextCall, schemas: Schemas) -
         namespace, _, name = call.name.partition(".")
         call = call._replace(name=name) if namespace == name and name in schemas else call
     schema = schemas.get(call.name)
-    return call._replace(arguments=type_arguments(unwrap(call.arguments, schema, text_format.wrappers), schema))
+    return call._replace(
+        arguments=type_arguments(unwrap(call.arguments, schema, text_format.wrappers), schema)
+    )
 
 
 def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None) -> TextReading:

@@ -4,18 +4,27 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from toolshape._calls import Finish, JsonObject, WireCall, WireMessage
-from toolshape._errors import ResponseError
 from toolshape._families import huggingface
+from toolshape._families.ollama import responses as ollama
+from toolshape._families.openai import responses as openai
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.responses import FINISHES
 from toolshape._families.text.format import TextCall, TextFormat
-from toolshape._families.text.reading import Schemas, TextReading, join_segments, make_scanner, read_text
+from toolshape._families.text.reading import (
+    Schemas,
+    TextReading,
+    join_segments,
+    make_scanner,
+    read_text,
+)
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.content import visible_text
+from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.provider import Completed, Read, ResponseForm, TextDelta
+from toolshape._records.calls import Finish, JsonObject, WireCall, WireMessage
+from toolshape._records.errors import ResponseError
+from toolshape._records.result import Usage
 from toolshape._schema.values import as_json
-from toolshape._wire.bodies import member, to_plain_json
-from toolshape._wire.content import visible_text
-from toolshape._wire.ids import with_call_ids
-from toolshape._wire.provider import Completed, Read, ResponseForm, TextDelta
 
 if TYPE_CHECKING:
     from toolshape._families.text.scanner import Scanner
@@ -43,7 +52,11 @@ def text_in(body: Any) -> tuple[str | None, Any, str | None]:
             return member(choice, key), None, finish
     message = member(choice, "message") or choice
     is_model = member(message, "role") in ("assistant", "model", "ai")
-    return (visible_text({"content": member(message, "content")}) if is_model else None), message, finish
+    return (
+        (visible_text({"content": member(message, "content")}) if is_model else None),
+        message,
+        finish,
+    )
 
 
 def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
@@ -72,19 +85,28 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
     text_reading = read_text(text_format, text, schemas)
     other_fields = {} if message is None else to_plain_json(message)
     assistant, calls = as_message(text_format, text_reading, other_fields)
-    cut_positions = frozenset(position for position, call in enumerate(text_reading.calls) if call.is_cut)
-    if finish is None or str(finish) in ("eos_token", "stop_sequence"):  # from text-generation-inference
+    cut_positions = frozenset(
+        position for position, call in enumerate(text_reading.calls) if call.is_cut
+    )
+    if finish is None or str(finish) in (
+        "eos_token",
+        "stop_sequence",
+    ):  # from text-generation-inference
         finish = "length" if cut_positions else "tool_calls" if calls else "stop"
     return [assistant], calls, finish, cut_positions, bool(cut_positions)
 
 
-def as_message(text_format: TextFormat, found: TextReading, message: WireMessage) -> tuple[WireMessage, list[WireCall]]:
+def as_message(
+    text_format: TextFormat, found: TextReading, message: WireMessage
+) -> tuple[WireMessage, list[WireCall]]:
     """Return an assistant message with the text, the reasoning and the calls; also return these calls as a list.
 
     The message has the form that chat templates need. In ``tool_calls``, the arguments are objects. The message always
     has content, because chat templates fail without content.
     """
-    other_fields = {key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")}
+    other_fields = {
+        key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")
+    }
     content = found.text.strip() if found.calls else found.text
     assistant_message: WireMessage = {"role": "assistant", **other_fields, "content": content}
     if found.reasoning and "reasoning_content" not in other_fields:
@@ -104,17 +126,26 @@ def as_message(text_format: TextFormat, found: TextReading, message: WireMessage
         leaves_out=not text_format.needs_ids,
     )
     assistant_message["tool_calls"] = tool_calls
-    return assistant_message, [call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)]
+    return assistant_message, [
+        call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)
+    ]
 
 
 def write_tool_call(call: TextCall) -> JsonObject:
     """Return a call as an entry of ``tool_calls``, in the form that chat templates accept."""
-    arguments = as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
-    entry: JsonObject = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+    arguments = (
+        as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
+    )
+    entry: JsonObject = {
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
     return {**entry, "id": call.id} if call.id else entry
 
 
-def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject) -> Iterable[Completed]:
+def fold(
+    text_format: TextFormat, schemas: Schemas, body: JsonObject, event: JsonObject
+) -> Iterable[Completed]:
     """Read the piece of text in an event, and return the calls that this piece completes.
 
     Raises:
@@ -126,6 +157,7 @@ def fold(text_format: TextFormat, schemas: Schemas, body: JsonObject, event: Jso
     body.setdefault(PIECES, []).append(piece)
     if finish is not None:
         body["finish_reason"] = finish
+    body.update({key: event[key] for key in _COUNTS if event.get(key) is not None})
     has_ended = finish is not None or event.get("is_end") is True
     text_reading, completed = advance(body, text_format, schemas, piece, has_ended=has_ended)
     body["x-delta"] = TextDelta(text_reading.text, reasoning + text_reading.reasoning)
@@ -140,7 +172,9 @@ def advance(
     Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls between pieces.
     """
     if "x-scanner" not in body:
-        body.update({"x-scanner": make_scanner(text_format, schemas), "x-calls": 0, "x-has-ended": False})
+        body.update(
+            {"x-scanner": make_scanner(text_format, schemas), "x-calls": 0, "x-has-ended": False}
+        )
     if body["x-has-ended"]:
         return join_segments(()), []
     scanner: Scanner = body["x-scanner"]
@@ -149,7 +183,10 @@ def advance(
     first_position = body["x-calls"]
     body["x-calls"] += len(text_reading.calls)
     completed = [
-        (first_position + offset, WireCall(call.id, call.name, call.arguments, write_tool_call(call)))
+        (
+            first_position + offset,
+            WireCall(call.id, call.name, call.arguments, write_tool_call(call)),
+        )
         for offset, call in enumerate(text_reading.calls)
         if not call.is_cut
     ]
@@ -165,15 +202,32 @@ def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
         choice = choices[0] if choices else {}
         delta = choice.get("delta") or {}
         text = choice.get("text") if isinstance(choice.get("text"), str) else delta.get("content")
-        return text or "", delta.get("reasoning_content") or delta.get("reasoning") or "", choice.get("finish_reason")
+        return (
+            text or "",
+            delta.get("reasoning_content") or delta.get("reasoning") or "",
+            choice.get("finish_reason"),
+        )
     message, token = event.get("message"), event.get("token")
     if isinstance(message, dict):
         return message.get("content") or "", message.get("thinking") or "", event.get("done_reason")
     if isinstance(token, dict) and isinstance(token.get("text"), str):  # text-generation-inference
-        return ("" if token.get("special") and not event.get("generated_text") else token["text"]), "", None
+        return (
+            ("" if token.get("special") and not event.get("generated_text") else token["text"]),
+            "",
+            None,
+        )
     if isinstance(event.get("response"), str):
         return event["response"], "", event.get("done_reason")
     return None, "", None
+
+
+_COUNTS = ("usage", "prompt_eval_count", "eval_count")
+"""The keys that hold the token counts in the events of servers that write a model's text."""
+
+
+def text_usage(body: Any) -> Usage | None:
+    """Read the usage beside a model's text: as OpenAI's Completions write it, or as Ollama does."""
+    return openai.usage(body) or ollama.usage(body)
 
 
 def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
@@ -182,6 +236,7 @@ def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
         recognises=recognises,
         read=partial(read, text_format, schemas),
         fold=partial(fold, text_format, schemas),
+        usage=text_usage,
         finishes=_FINISHES,
         takes_text=True,
         for_schemas=partial(form_of, text_format),

@@ -70,7 +70,9 @@ class Scanner:
         "_segments",
     )
 
-    def __init__(self, text_format: TextFormat, calls_in: Callable[[Fields, bool], tuple[TextCall, ...]]) -> None:
+    def __init__(
+        self, text_format: TextFormat, calls_in: Callable[[Fields, bool], tuple[TextCall, ...]]
+    ) -> None:
         """Start a scan.
 
         Args:
@@ -84,7 +86,9 @@ class Scanner:
         self._at = 0  # the scan has consumed the buffer before this position
         self._has_ended = False
         self._segments: list[Segment] = []
-        self._call_text: list[str] | None = None  # the parts of the current call that are no longer in the buffer
+        self._call_text: list[str] | None = (
+            None  # the parts of the current call that are no longer in the buffer
+        )
         self._call_from = 0  # where the rest of the current call begins in the buffer
         self._is_at_start = True
         self._json_errors = 0
@@ -95,10 +99,16 @@ class Scanner:
         """Read a piece of the text, and return the segments that later pieces cannot change."""
         if piece:
             if self._call_text is not None:
-                is_whole_buffer = not self._call_from and self._at == len(self._buffer)  # true for most pieces
-                self._call_text.append(self._buffer if is_whole_buffer else self._buffer[self._call_from : self._at])
+                is_whole_buffer = not self._call_from and self._at == len(
+                    self._buffer
+                )  # true for most pieces
+                self._call_text.append(
+                    self._buffer if is_whole_buffer else self._buffer[self._call_from : self._at]
+                )
                 self._call_from = 0
-            self._buffer = self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
+            self._buffer = (
+                self._buffer[self._at :] + piece if self._at < len(self._buffer) else piece
+            )
             self._at = 0
             next(self._run)
         return self._take_segments()
@@ -122,14 +132,19 @@ class Scanner:
         calls, reasoning = dict(text_format.openings), dict(text_format.reasoning)
         marks = (*calls, *text_format.quiet, *reasoning)
         while True:
-            while self._is_at_start and text_format.bare and (yield from self._scan_bare_call(marks)):
+            while (
+                self._is_at_start and text_format.bare and (yield from self._scan_bare_call(marks))
+            ):
                 pass
             mark = yield from self._scan_text(marks, "text")
             if mark is None:
                 return
             if mark in calls:
                 yield from self._scan_call(calls[mark], [], mark)
-            elif mark in reasoning and (yield from self._scan_text((reasoning[mark],), "reasoning")) is None:
+            elif (
+                mark in reasoning
+                and (yield from self._scan_text((reasoning[mark],), "reasoning")) is None
+            ):
                 return
 
     def _scan_text(
@@ -193,7 +208,9 @@ class Scanner:
             if first_beginning is None or next_text.startswith(first_beginning):
                 break
             if self._has_ended:
-                first_beginning = next((beginning for beginning in beginnings if next_text.startswith(beginning)), None)
+                first_beginning = next(
+                    (beginning for beginning in beginnings if next_text.startswith(beginning)), None
+                )
                 break
             yield
         if first_beginning not in bare:
@@ -255,7 +272,9 @@ class Scanner:
                 raise _MissError
             brackets = _braces(step.quote)
         else:
-            yield from self._wait_for_python(_LIST_OF_CALLS if isinstance(step, PythonCalls) else _CALL)
+            yield from self._wait_for_python(
+                _LIST_OF_CALLS if isinstance(step, PythonCalls) else _CALL
+            )
             brackets = _PYTHON
         end = _closing_bracket(brackets, self._buffer, self._at)
         if end is None:
@@ -317,7 +336,9 @@ class Scanner:
         mark = match[0]
         leaves_mark = mark in step.leaves
         if mark in step.excludes or (
-            step.only_before and not leaves_mark and not self._is_before(step.only_before, match.end())
+            step.only_before
+            and not leaves_mark
+            and not self._is_before(step.only_before, match.end())
         ):
             return False
         text = self._buffer[self._at : match.start()]
@@ -370,7 +391,9 @@ class Scanner:
         while True:
             match = marks.pattern.search(self._buffer, search_from)
             if match is None:
-                held_count = 0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
+                held_count = (
+                    0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
+                )
                 parts.append(self._take(len(self._buffer) - held_count - self._at))
                 if self._has_ended:
                     fields.extend([(step.field, "".join(parts))] if step.keeps_cut else ())
@@ -382,7 +405,9 @@ class Scanner:
             if not self._has_ended and _may_grow(match, marks):
                 ends_text = None
             elif match[0] in step.excludes:
-                self._take(match.start() - self._at)  # as a stream does, so every split gives the same result
+                self._take(
+                    match.start() - self._at
+                )  # as a stream does, so every split gives the same result
                 raise _MissError
             elif step.only_before and match[0] not in step.leaves:
                 ends_text = self._is_before(step.only_before, match.end())
@@ -449,7 +474,9 @@ class Scanner:
                 marks = brackets.inside[quote] if quote else brackets.outside
                 match = marks.pattern.search(self._buffer, search_from)
                 if match is None:
-                    held_count = 0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
+                    held_count = (
+                        0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
+                    )
                     parts.append(self._take(len(self._buffer) - held_count - self._at))
                     if self._has_ended:
                         raise _CutError
@@ -559,9 +586,13 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
 
 _MOST_BLANK = 100  # characters of white space between an end mark and the text after it
 _MOST_BEFORE_BRACKET = 200  # characters before the first parenthesis of a Python call: the longest name and white space
-_MOST_JSON_ERRORS = 20  # errors of Python's parser in one text; after that, the scanner counts brackets
+_MOST_JSON_ERRORS = (
+    20  # errors of Python's parser in one text; after that, the scanner counts brackets
+)
 _BLANK = re.compile(r"\s*")
-_TOKENS = re.compile(r""""[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|[{}\[\]()"']""", re.DOTALL)
+_TOKENS = re.compile(
+    r""""[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|[{}\[\]()"']""", re.DOTALL
+)
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 _LIST_OF_CALLS = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
 _CALL = re.compile(r"[A-Za-z_][\w.]*\s*\(?")
@@ -570,7 +601,9 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*\s*\(?")
 @lru_cache(256)
 def _compiled_marks(marks: tuple[str, ...], characters: str = "") -> _Marks:
     marks = (*marks, *characters)
-    ambiguous = frozenset(mark for mark in marks for other in marks if other != mark and other.startswith(mark))
+    ambiguous = frozenset(
+        mark for mark in marks for other in marks if other != mark and other.startswith(mark)
+    )
     prefixes = frozenset(mark[:length] for mark in marks for length in range(1, len(mark)))
     return _Marks(_alternation(marks), ambiguous, prefixes, max(map(len, marks), default=0))
 
@@ -585,7 +618,9 @@ def _braces(quote: str) -> _Brackets:
     """Return the brackets for values whose strings have a mark on both sides, and no escapes."""
     mark = re.escape(quote)
     tokens = re.compile(rf"{mark}.*?{mark}|{mark}|[{{}}\[\]]", re.DOTALL)
-    return _Brackets(_compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens, "{[,:")
+    return _Brackets(
+        _compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens, "{[,:"
+    )
 
 
 def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
@@ -615,5 +650,7 @@ def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
 
 
 _PYTHON = _Brackets(
-    _compiled_marks((), "{}[]()\"'"), {quote: _compiled_marks((), f"{quote}\\") for quote in "\"'"}, _TOKENS
+    _compiled_marks((), "{}[]()\"'"),
+    {quote: _compiled_marks((), f"{quote}\\") for quote in "\"'"},
+    _TOKENS,
 )

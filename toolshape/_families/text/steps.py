@@ -85,7 +85,16 @@ class Choice(NamedTuple):
 
 
 Step: TypeAlias = (
-    Mark | Blank | TextUntil | JsonValue | Braces | PythonCall | PythonCalls | Optional | Repeated | Choice
+    Mark
+    | Blank
+    | TextUntil
+    | JsonValue
+    | Braces
+    | PythonCall
+    | PythonCalls
+    | Optional
+    | Repeated
+    | Choice
 )
 
 

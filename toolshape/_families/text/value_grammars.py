@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolshape._calls import JsonSchema
 from toolshape._families.text.braces import write_braces
 from toolshape._families.text.elements import ITEM, write_content
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.values import kinds_of
 from toolshape._families.text.writing import write_spaced
+from toolshape._records.calls import JsonSchema
 from toolshape._schema.references import Resolve, resolver
 
 _INTEGER = "/-?(0|[1-9][0-9]*)/"
@@ -37,7 +37,9 @@ class ValueRules:
         rules: The rules of the grammar; the new rules are appended to this list.
     """
 
-    def __init__(self, text_format: TextFormat, prefix: str, schema: JsonSchema, rules: list[str]) -> None:
+    def __init__(
+        self, text_format: TextFormat, prefix: str, schema: JsonSchema, rules: list[str]
+    ) -> None:
         self._format = text_format
         self._prefix = prefix
         self._rules = rules
@@ -54,15 +56,23 @@ class ValueRules:
             for key, node in properties.items()
         ]
         other_schema = schema.get("additionalProperties", False)
-        other_members = "" if other_schema is False else self._add_rule(self._other_parameter(begin, end, other_schema))
-        return self._members(members, frozenset(schema.get("required", ())), layout.between_parameters, other_members)
+        other_members = (
+            ""
+            if other_schema is False
+            else self._add_rule(self._other_parameter(begin, end, other_schema))
+        )
+        return self._members(
+            members, frozenset(schema.get("required", ())), layout.between_parameters, other_members
+        )
 
     def _other_parameter(self, begin: str, end: str, node: Any) -> str:
         """Return an expression for a parameter with any name."""
         if self._format.tag_mark:
             return f"{self._other_element(node)} {_quote(end.rpartition('>')[2])}"
         before_name, _, after_name = begin.partition("{key}")
-        return f"{_quote(before_name)} {_PARAMETER_NAME} {_quote(after_name)} {self._value(node, end)}"
+        return (
+            f"{_quote(before_name)} {_PARAMETER_NAME} {_quote(after_name)} {self._value(node, end)}"
+        )
 
     def _add_rule(self, body: str) -> str:
         name = f"{self._prefix}_v{len(self._rules)}"
@@ -70,7 +80,11 @@ class ValueRules:
         return name
 
     def _members(
-        self, members: Sequence[tuple[str, str]], required: frozenset[str], separator: str, more: str = ""
+        self,
+        members: Sequence[tuple[str, str]],
+        required: frozenset[str],
+        separator: str,
+        more: str = "",
     ) -> str:
         """Return an expression for members in a fixed order; a member may be missing if it is not required.
 
@@ -118,7 +132,11 @@ class ValueRules:
         name = self._named.get(("", closing))
         if name is None:
             name = self._named["", closing] = f"{self._prefix}_any{len(self._named)}"
-            kinds = [self._kind(kind, {}, closing) for kind in _ANY] if not self._format.tag_mark else []
+            kinds = (
+                [self._kind(kind, {}, closing) for kind in _ANY]
+                if not self._format.tag_mark
+                else []
+            )
             self._rules.append(f"{name}: {' | '.join(kinds) or self._any_content(closing)}")
         return name
 
@@ -171,7 +189,10 @@ class ValueRules:
         A tuple of fixed length has its own item schema for each position. If a tuple may be shorter, each position
         accepts all of these item schemas.
         """
-        positions, items = node.get("prefixItems", ()), node.get("items", not node.get("prefixItems"))
+        positions, items = (
+            node.get("prefixItems", ()),
+            node.get("items", not node.get("prefixItems")),
+        )
         if positions and node.get("minItems") != len(positions):
             items = {"anyOf": [*positions, *([] if items is False else [items])]}
             positions = ()
@@ -201,14 +222,18 @@ class ValueRules:
         other_schema = node.get("additionalProperties", not properties)
         if self._format.tag_mark:
             elements = [
-                f"({self._element(key, value)}){'' if key in required else '?'}" for key, value in properties.items()
+                f"({self._element(key, value)}){'' if key in required else '?'}"
+                for key, value in properties.items()
             ]
             if other_schema is not False:
                 elements.append(f"({self._add_rule(self._other_element(other_schema))})*")
             return " ".join(elements) or '""'
         colon, separator = (": ", ", ") if self._format.is_python else (":", ",")
         members = [
-            (f"{_quote((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}", key)
+            (
+                f"{_quote((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}",
+                key,
+            )
             for key, value in properties.items()
         ]
         other_members = ""
@@ -220,7 +245,9 @@ class ValueRules:
     def _other_element(self, node: Any) -> str:
         """Return an expression for an element with any name; the names in its two tags may differ."""
         mark = self._format.tag_mark
-        return f'{_quote(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
+        return (
+            f'{_quote(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
+        )
 
     def _write(self, value: Any) -> str:
         if self._format.is_python:

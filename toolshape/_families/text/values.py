@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from toolshape._calls import JsonSchema
 from toolshape._families.text.calls import SaidText, read_python_literal
 from toolshape._families.text.elements import ITEM, Elements, is_list
+from toolshape._records.calls import JsonSchema
 from toolshape._schema.references import Resolve, resolver
 from toolshape._schema.values import WrittenObject, as_json, kind_of, object_of
 
@@ -34,7 +34,9 @@ def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
 
     def typed(key: str, value: Any) -> Any:
         return (
-            _convert_string(value, schemas_by_name.get(key, other_schema), resolve) if isinstance(value, str) else value
+            _convert_string(value, schemas_by_name.get(key, other_schema), resolve)
+            if isinstance(value, str)
+            else value
         )
 
     if isinstance(arguments, WrittenObject):
@@ -59,11 +61,17 @@ def _convert_untyped(value: Any) -> Any:
         return value
     if not value:
         return ""
-    return [_convert_untyped(item) for _, item in value] if is_list(value) else _convert_untyped_object(value)
+    return (
+        [_convert_untyped(item) for _, item in value]
+        if is_list(value)
+        else _convert_untyped_object(value)
+    )
 
 
 def _convert_untyped_object(elements: Elements) -> dict[str, Any]:
-    return object_of([(name, _convert_untyped(item)) for name, item in _merge_repeated(elements, lambda _: True)])
+    return object_of(
+        [(name, _convert_untyped(item)) for name, item in _merge_repeated(elements, lambda _: True)]
+    )
 
 
 def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> dict[str, Any]:
@@ -76,7 +84,10 @@ def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) ->
 
     children = _merge_repeated(elements, is_array)
     return object_of(
-        [(name, _convert_content(item, schemas_by_name.get(name, other_schema), resolve)) for name, item in children]
+        [
+            (name, _convert_content(item, schemas_by_name.get(name, other_schema), resolve))
+            for name, item in children
+        ]
     )
 
 
@@ -103,7 +114,9 @@ def _convert_content(content: Any, node: Any, resolve: Resolve) -> Any:
         return _convert_string(content, node, resolve)
     kinds, _ = _admitted_kinds(node, resolve, 0)
     if not content:
-        return "" if "string" in kinds else [] if "array" in kinds else {} if "object" in kinds else ""
+        return (
+            "" if "string" in kinds else [] if "array" in kinds else {} if "object" in kinds else ""
+        )
     if "array" in kinds and ("object" not in kinds or is_list(content)):
         items = _branch(node, "array", resolve, 0).get("items", True)
         return [_convert_content(item, items, resolve) for _, item in content]
@@ -163,13 +176,21 @@ def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
     return "string" in kinds and len(kinds) > 1
 
 
-def _admitted_kinds(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[str], frozenset[Any]]:
+def _admitted_kinds(
+    node: Any, resolve: Resolve, depth: int
+) -> tuple[frozenset[str], frozenset[Any]]:
     """Return the JSON types that a schema admits, and the strings in its ``enum`` or ``const``."""
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
         return _KINDS, frozenset()
-    values = node.get("enum") if isinstance(node.get("enum"), list) else [node["const"]] if "const" in node else None
+    values = (
+        node.get("enum")
+        if isinstance(node.get("enum"), list)
+        else [node["const"]]
+        if "const" in node
+        else None
+    )
     if values is not None:
         texts = frozenset(value for value in values if isinstance(value, str))
         return frozenset(map(kind_of, values)), texts
@@ -179,7 +200,9 @@ def _admitted_kinds(node: Any, resolve: Resolve, depth: int) -> tuple[frozenset[
         return (kinds | {"null"} if node.get("nullable") is True else kinds), frozenset()
     for keyword in ("anyOf", "oneOf"):
         if isinstance(node.get(keyword), list):
-            admitted_parts = [_admitted_kinds(branch, resolve, depth + 1) for branch in node[keyword]]
+            admitted_parts = [
+                _admitted_kinds(branch, resolve, depth + 1) for branch in node[keyword]
+            ]
             return frozenset().union(*(kinds for kinds, _ in admitted_parts)), frozenset().union(
                 *(texts for _, texts in admitted_parts)
             )

@@ -4,17 +4,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonSchema
-from toolshape._errors import UsageError
 from toolshape._families.text.braces import write_braces
 from toolshape._families.text.elements import write_content
 from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.reading import Schemas, read_text
+from toolshape._records.calls import JsonSchema
+from toolshape._records.errors import UsageError
 from toolshape._schema.values import is_same_text, kind_of, write_json
 
 
 def write_calls(
-    text_format: TextFormat, calls: Sequence[TextCall], schemas: Schemas | None = None, *, checks: bool = True
+    text_format: TextFormat,
+    calls: Sequence[TextCall],
+    schemas: Schemas | None = None,
+    *,
+    checks: bool = True,
 ) -> str:
     """Write calls in the form in which a model with this format writes them.
 
@@ -93,7 +97,9 @@ def write_spaced(value: Any) -> str:
         return write_json(value)
 
 
-def _refuse_misread(text_format: TextFormat, calls: Sequence[TextCall], text: str, schemas: Schemas) -> None:
+def _refuse_misread(
+    text_format: TextFormat, calls: Sequence[TextCall], text: str, schemas: Schemas
+) -> None:
     reading = read_text(text_format, text, schemas)
     for position, call in enumerate(calls):
         read_call = reading.calls[position] if position < len(reading.calls) else None
@@ -121,7 +127,11 @@ def _is_same(call: TextCall, found: TextCall) -> bool:
 
 
 def _reason(text_format: TextFormat, call: TextCall, schema: JsonSchema | None) -> str:
-    marks = [mark for mark in all_marks(text_format) if mark in write_spaced(call.arguments) or mark in call.name]
+    marks = [
+        mark
+        for mark in all_marks(text_format)
+        if mark in write_spaced(call.arguments) or mark in call.name
+    ]
     if marks:
         return f"its name or its arguments contain {marks[0]!r}, a mark of the format"
     if text_format.is_untyped and schema is not None:
@@ -133,5 +143,9 @@ def all_marks(text_format: TextFormat) -> tuple[str, ...]:
     """Return the marks of a format that a value must not contain, longest first."""
     parameter = text_format.layout.parameter
     closing = parameter.partition("{value}")[2].strip() if parameter else ""
-    marks = {*text_format.marks, *text_format.quiet, *(mark for pair in text_format.reasoning for mark in pair)}
+    marks = {
+        *text_format.marks,
+        *text_format.quiet,
+        *(mark for pair in text_format.reasoning for mark in pair),
+    }
     return tuple(sorted((marks | {closing}) - {""}, key=len, reverse=True))

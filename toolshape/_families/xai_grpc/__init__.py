@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.openai import vendors as openai_vendors
+from toolshape._families.openai.responses import usage
 from toolshape._families.xai_grpc import messages
 from toolshape._families.xai_grpc.messages import write_calls, write_results
 from toolshape._families.xai_grpc.output import OUTPUT
@@ -15,7 +16,12 @@ XAI_GRPC = replace(
     family="xai:grpc",
     form="xai:grpc",
     request=replace(openai_vendors.XAI.request, envelope=envelope, keywords=request),
-    codec=replace(openai_vendors.XAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results),
+    codec=replace(
+        openai_vendors.XAI.codec,
+        write_calls=write_calls,
+        carries=frozenset(),
+        write_results=write_results,
+    ),
     response=replace(
         openai_vendors.XAI.response,
         recognises=recognises,
@@ -27,6 +33,7 @@ XAI_GRPC = replace(
             "REASON_MAX_CONTEXT": "length",
         },
         fold=fold,
+        usage=usage,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

@@ -7,11 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from toolshape._calls import JsonObject, WireCall, WireMessage
 from toolshape._families.openai import messages as openai_messages
-from toolshape._parts import data_url
-from toolshape._results import Result
-from toolshape._wire.content import (
+from toolshape._families.wire.content import (
     arguments_text,
     call_part,
     content_as_text,
@@ -20,7 +17,10 @@ from toolshape._wire.content import (
     result_text,
     split_error_mark,
 )
-from toolshape._wire.histories import Histories
+from toolshape._families.wire.histories import Histories
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.parts import data_url
+from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -38,7 +38,12 @@ _ROLES: dict[str, Any] = {
     "ROLE_ASSISTANT": "assistant",
     "ROLE_TOOL": "tool",
 }
-_NAMES = {"system": "ROLE_SYSTEM", "user": "ROLE_USER", "assistant": "ROLE_ASSISTANT", "tool": "ROLE_TOOL"}
+_NAMES = {
+    "system": "ROLE_SYSTEM",
+    "user": "ROLE_USER",
+    "assistant": "ROLE_ASSISTANT",
+    "tool": "ROLE_TOOL",
+}
 OWN = ("", None, "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL")
 _REASONING = ("reasoning_content", "encrypted_content")
 
@@ -55,14 +60,20 @@ def read(item: JsonObject, path: str) -> Message:
     parts: list[MessagePart] = []
     if reasoning:
         parts.append(
-            ReasoningPart(text=str(reasoning.get("reasoning_content", "")), raw=reasoning, path=next(iter(reasoning)))
+            ReasoningPart(
+                text=str(reasoning.get("reasoning_content", "")),
+                raw=reasoning,
+                path=next(iter(reasoning)),
+            )
         )
     entries = [{"text": content}] if isinstance(content, str) else content or ()
     parts += [_piece(piece, f"content[{at}]") for at, piece in enumerate(entries)]
     for at, call in enumerate(item.get("tool_calls") or ()):
         call_path = f"tool_calls[{at}]"
         if call.get("type") not in OWN:
-            parts.append(ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=call_path))
+            parts.append(
+                ProviderPart(kind=str(call["type"]), raw={"tool_calls": [call]}, path=call_path)
+            )
             continue
         parts.append(call_part(openai_messages.read_call(call), call_path))
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
@@ -93,7 +104,8 @@ def write(message: Message) -> list[WireMessage]:
     """Write each result as a separate message, then all other parts as one message."""
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     messages: list[WireMessage] = [
-        write_result(part.id, result_text(part), part.code) if part.raw is None else part.raw for part in results
+        write_result(part.id, result_text(part), part.code) if part.raw is None else part.raw
+        for part in results
     ]
     other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     if other_parts or not results:
@@ -139,13 +151,17 @@ HISTORIES = Histories(
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     texts = [json.dumps(call.arguments, ensure_ascii=False) for call in calls]
-    tool_calls = [write_call(call.id, call.wire_name, text) for call, text in zip(calls, texts, strict=True)]
+    tool_calls = [
+        write_call(call.id, call.wire_name, text) for call, text in zip(calls, texts, strict=True)
+    ]
     return [{"role": "ROLE_ASSISTANT", "tool_calls": tool_calls}]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
-        write_result(result.call.id, result.text, None if result.error is None else result.error.code)
+        write_result(
+            result.call.id, result.text, None if result.error is None else result.error.code
+        )
         for result in results
     ]
 

@@ -5,9 +5,9 @@ Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read
 
 import json
 
-from toolshape._calls import JsonObject
-from toolshape._wire.content import answer_text
-from toolshape._wire.provider import OutputForm, OutputSchema
+from toolshape._families.wire.content import answer_text
+from toolshape._families.wire.provider import OutputForm, OutputSchema
+from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:

@@ -6,20 +6,22 @@ Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read
 from collections.abc import Iterable
 from typing import Any
 
-from toolshape._calls import JsonObject
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.ids import is_plain_id, with_call_ids
+from toolshape._families.wire.provider import Completed, Reading, TextDelta
 from toolshape._families.xai_grpc.messages import OWN
+from toolshape._records.calls import JsonObject
 from toolshape._schema.values import append_text
-from toolshape._wire.bodies import member, to_plain_json
-from toolshape._wire.ids import is_plain_id, with_call_ids
-from toolshape._wire.provider import Completed, Reading, TextDelta
 
 
 def as_response(body: Any) -> Any:
     """Return a response unchanged; wrap a message or a call in a response; return ``None`` for other bodies."""
     outputs = member(body, "outputs")
-    if isinstance(outputs, list) and all(member(output, "message") is not None for output in outputs):
+    if isinstance(outputs, list) and all(
+        member(output, "message") is not None for output in outputs
+    ):
         return body
     if member(member(body, "function"), "name") is not None:
         body = {"role": "ROLE_ASSISTANT", "tool_calls": [body]}
@@ -39,14 +41,23 @@ def read(body: Any) -> Reading | None:
     if not outputs:
         return Reading([], [], None)
     message = member(outputs[-1], "message")
-    sent_calls = [to_plain_json(call) for call in _get_either(message, "tool_calls", "toolCalls") or ()]
+    sent_calls = [
+        to_plain_json(call) for call in _get_either(message, "tool_calls", "toolCalls") or ()
+    ]
     calls = [openai_messages.read_call(call) for call in sent_calls if call.get("type") in OWN]
     assistant = openai_bodies.with_content({**to_plain_json(message), "role": "ROLE_ASSISTANT"})
-    if "toolCalls" in assistant:  # the JSON name in protobuf; a request needs the field's original name
-        assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {"tool_calls": sent_calls}
+    if (
+        "toolCalls" in assistant
+    ):  # the JSON name in protobuf; a request needs the field's original name
+        assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {
+            "tool_calls": sent_calls
+        }
     if not all(is_plain_id(call.id) for call in calls):
         sent_calls, calls = with_call_ids(
-            sent_calls, calls, lambda call: call.get("type") in OWN, lambda call, call_id: {**call, "id": call_id}
+            sent_calls,
+            calls,
+            lambda call: call.get("type") in OWN,
+            lambda call, call_id: {**call, "id": call_id},
         )
         assistant = {**assistant, "tool_calls": sent_calls}
     if isinstance(assistant.get("content"), str):  # in a request the content is a list
@@ -65,6 +76,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     outputs = body.setdefault("outputs", [{"message": {"role": "ROLE_ASSISTANT"}}])
     message = outputs[0]["message"]
     completed: list[Completed] = []
+    if event.get("usage"):
+        body["usage"] = event["usage"]
     for output in event.get("outputs") or ():
         delta = output.get("delta") or {}
         if delta.get("tool_calls"):

@@ -5,9 +5,9 @@ Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read
 
 import json
 
-from toolshape._calls import JsonObject, Spec
 from toolshape._families.openai import schema as openai_schema
-from toolshape._wire.provider import Choice
+from toolshape._families.wire.provider import Choice
+from toolshape._records.calls import JsonObject, Spec
 
 _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_MODE_REQUIRED"}
 
@@ -15,7 +15,9 @@ _MODES = {"auto": "TOOL_MODE_AUTO", "none": "TOOL_MODE_NONE", "required": "TOOL_
 def envelope(spec: Spec, strict: bool) -> JsonObject:
     """Write the entry for a tool, with its parameters as JSON text."""
     function = openai_schema.envelope(spec, strict)["function"]
-    return {"function": {**function, "parameters": json.dumps(spec.parameters, separators=(",", ":"))}}
+    return {
+        "function": {**function, "parameters": json.dumps(spec.parameters, separators=(",", ":"))}
+    }
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:

@@ -8,16 +8,23 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from toolshape._calls import Finish, JsonObject, WireCall
 from toolshape._families.text.format import TextCall
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.writing import write_calls
+from toolshape._families.wire.ids import generated_id, id_seed
+from toolshape._families.wire.provider import Provider
+from toolshape._families.wire.server import (
+    Completion,
+    Framing,
+    Refusal,
+    RequestRead,
+    SentTool,
+    Server,
+)
+from toolshape._families.wire.server_json import seconds_text
+from toolshape._records.calls import Finish, JsonObject, WireCall
 from toolshape._schema.generate import generate
-from toolshape._tool import Tool
-from toolshape._wire.ids import generated_id, id_seed
-from toolshape._wire.provider import Provider
-from toolshape._wire.server import Completion, Framing, Refusal, RequestRead, SentTool, Server
-from toolshape._wire.server_json import seconds_text
+from toolshape._tools.tool import Tool
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
 from toolshape.testing._fake.shown import Form, sent_form, sent_tool, write_arguments
@@ -69,8 +76,17 @@ def frame_events(
 def _aws_message(name: str, payload: bytes) -> bytes:
     """Encode a message for AWS's event stream: the lengths, their checksum, headers, payload, and a final checksum."""
     headers = b""
-    for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event")):
-        headers += struct.pack("!B", len(key)) + key.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
+    for key, value in (
+        (":event-type", name),
+        (":content-type", "application/json"),
+        (":message-type", "event"),
+    ):
+        headers += (
+            struct.pack("!B", len(key))
+            + key.encode()
+            + struct.pack("!BH", 7, len(value))
+            + value.encode()
+        )
     prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
     message = prelude + struct.pack("!I", binascii.crc32(prelude)) + headers + payload
     return message + struct.pack("!I", binascii.crc32(message))
@@ -122,19 +138,25 @@ def completion_of(
         if sent_answer.tool is None:
             text += json.dumps(sent_answer.written, ensure_ascii=False)
         else:
-            calls.append(WireCall(generated_id(seed, len(calls) + 1), sent_answer.tool, sent_answer.written))
+            calls.append(
+                WireCall(generated_id(seed, len(calls) + 1), sent_answer.tool, sent_answer.written)
+            )
     finish: Finish = "tool_calls" if calls else "stop"
     if turn.cut == "length" or turn.is_truncated:
         finish = "length"
     if turn.cut == "length" and calls:
         last = calls[-1]
-        arguments_text = last.arguments if isinstance(last.arguments, str) else json.dumps(last.arguments)
+        arguments_text = (
+            last.arguments if isinstance(last.arguments, str) else json.dumps(last.arguments)
+        )
         calls[-1] = last._replace(arguments=arguments_text[: max(len(arguments_text) // 2, 1)])
     elif turn.cut == "length":
         text = text[: len(text) // 2]
     sends_usage = request.wants_usage or not is_streamed
     histories = provider.histories
-    needs_reasoning = histories is not None and histories.rule("missing_reasoning", model) is not None
+    needs_reasoning = (
+        histories is not None and histories.rule("missing_reasoning", model) is not None
+    )
     return Completion(
         model=model,
         id=generated_id(seed, 0),
@@ -153,7 +175,9 @@ def move_calls_to_text(said: Completion, text_format: str) -> Completion:
         return said
     calls = [TextCall(call.wire_name, call.arguments, call.id) for call in said.calls]
     text = said.text + write_calls(FORMATS[text_format], calls, checks=False)
-    return said._replace(text=text, calls=(), finish="stop" if said.finish == "tool_calls" else said.finish)
+    return said._replace(
+        text=text, calls=(), finish="stop" if said.finish == "tool_calls" else said.finish
+    )
 
 
 def _count_tokens(node: Any) -> int:
@@ -169,14 +193,22 @@ def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple
     if offered_tool is None:
         offered = ", ".join(str(tool.name) for tool in request.tools) or "none"
         message = f"the script calls {call.name}, but the request does not offer it; tools in the request: {offered}"
-        raise NoAnswerError(f"{message}; for a name that the model makes up, use invents({call.name!r})")
+        raise NoAnswerError(
+            f"{message}; for a name that the model makes up, use invents({call.name!r})"
+        )
     if call.is_raw:
         return str(offered_tool.name), call.arguments
-    return str(offered_tool.name), write_arguments(sent_form(tool_forms, offered_tool), call.arguments)
+    return str(offered_tool.name), write_arguments(
+        sent_form(tool_forms, offered_tool), call.arguments
+    )
 
 
 def generate_turn(
-    provider: Provider, request: RequestRead, chance: random.Random, tools: Iterable[Tool[..., Any]], forms: Forms
+    provider: Provider,
+    request: RequestRead,
+    chance: random.Random,
+    tools: Iterable[Tool[..., Any]],
+    forms: Forms,
 ) -> Turn:
     """Return a turn that calls one of the tools in the request, or a turn that holds only text.
 
@@ -199,7 +231,11 @@ def generate_turn(
     is_forced = bool(request.names) or request.mode == "required"
     if not choices and is_forced:
         raise NoAnswerError("the request forces a call, but has no function to call")
-    if not choices or request.mode == "none" or (not is_forced and _ends_with_result(provider, request)):
+    if (
+        not choices
+        or request.mode == "none"
+        or (not is_forced and _ends_with_result(provider, request))
+    ):
         return turn.says(_final_text(provider, request, chance))
     chosen_tool = chance.choice(choices)
     all_forms = [forms(tool) for tool in tools]
@@ -212,20 +248,30 @@ def generate_turn(
         [],
     )
     turn.scripted.append(
-        ScriptedCall(str(chosen_tool.name), None, _arguments(chosen_tool, sent_form(chosen_forms, chosen_tool), chance))
+        ScriptedCall(
+            str(chosen_tool.name),
+            None,
+            _arguments(chosen_tool, sent_form(chosen_forms, chosen_tool), chance),
+        )
     )
     return turn
 
 
 def _final_text(provider: Provider, request: RequestRead, chance: random.Random) -> str:
     output_form = provider.output
-    sent_output = None if output_form is None or output_form.sent is None else output_form.sent(request.body)
+    sent_output = (
+        None if output_form is None or output_form.sent is None else output_form.sent(request.body)
+    )
     if sent_output is None or not isinstance(sent_output.schema, dict):
         return "All is done."
     for _ in range(_TRIES):
-        with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
+        with contextlib.suppress(
+            RecursionError
+        ):  # a random recursive value grew too deep: try again
             return json.dumps(generate(sent_output.schema, chance), ensure_ascii=False)
-    raise NoAnswerError("could not generate an answer that fits the schema in the request: script this answer")
+    raise NoAnswerError(
+        "could not generate an answer that fits the schema in the request: script this answer"
+    )
 
 
 def _ends_with_result(provider: Provider, request: RequestRead) -> bool:
@@ -242,7 +288,9 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     constraints.
     """
     for attempt in range(_TRIES):
-        with contextlib.suppress(RecursionError):  # a random recursive value grew too deep: try again
+        with contextlib.suppress(
+            RecursionError
+        ):  # a random recursive value grew too deep: try again
             if form is not None and attempt > _TRIES // 2:
                 arguments = write_arguments(form, generate(form.shape.tool.input_schema, chance))
             else:
@@ -262,7 +310,10 @@ def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Tu
         headers = {"content-type": CONTENT_TYPES[framing]}
         chunks = list(
             frame_events(
-                framing, server.unfold(body), is_done=server.endpoint.is_done, name_key=server.endpoint.event_key
+                framing,
+                server.unfold(body),
+                is_done=server.endpoint.is_done,
+                name_key=server.endpoint.event_key,
             )
         )
     if turn.cut == "stream":
@@ -275,7 +326,11 @@ _JSON = {"content-type": "application/json"}
 
 def _half(chunks: list[bytes]) -> list[bytes]:
     """Return the first half of the chunks. If there is only one chunk, return the first half of that chunk."""
-    return [chunks[0][: len(chunks[0]) // 2]] if len(chunks) == 1 else chunks[: max(len(chunks) // 2, 1)]
+    return (
+        [chunks[0][: len(chunks[0]) // 2]]
+        if len(chunks) == 1
+        else chunks[: max(len(chunks) // 2, 1)]
+    )
 
 
 def error_reply(server: Server, refusal: Refusal) -> tuple[Reply, JsonObject]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from toolshape._calls import JsonObject
+from toolshape._families.wire.provider import Provider
 from toolshape._history.reading import messages_in
-from toolshape._wire.provider import Provider
+from toolshape._records.calls import JsonObject
 from toolshape.messages import Message
 from toolshape.testing._fake.refusals import Refused
 
@@ -76,5 +76,7 @@ def _describe_last(messages: list[Message]) -> str:
     if not messages:
         return "no message"
     last: Any = messages[-1]
-    content = last.text or ", ".join(getattr(part, "text", "") or getattr(part, "wire_name", "") for part in last.parts)
+    content = last.text or ", ".join(
+        getattr(part, "text", "") or getattr(part, "wire_name", "") for part in last.parts
+    )
     return f"last message ({last.role}): {content[:120]!r}"

@@ -7,13 +7,13 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from toolshape._calls import JsonObject
-from toolshape._errors import UsageError
+from toolshape._bound.registry import Registry
 from toolshape._families import get, with_text_format
-from toolshape._registry import Registry
-from toolshape._tool import Tool
-from toolshape._wire.provider import AnyProvider
-from toolshape._wire.server import Refusal, RequestRead
+from toolshape._families.wire.provider import AnyProvider
+from toolshape._families.wire.server import Refusal, RequestRead
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
+from toolshape._tools.tool import Tool
 from toolshape.testing._fake import answers
 from toolshape.testing._fake.exchange import Exchange, Reply
 from toolshape.testing._fake.refusals import Refused, faults, refuse
@@ -27,17 +27,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 import importlib
+import itertools
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from toolshape._wire.provider import Provider
-from toolshape._wire.server import Framing
+from toolshape._families.wire.provider import Provider
+from toolshape._families.wire.server import Framing
 from toolshape.testing._fake.server import Handle
 
 _NOT_FOUND = 404
+_VERSION = re.compile(r"\bv\d\w*")
 
 
 class ReceivedRequest(NamedTuple):
@@ -66,14 +68,20 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
     endpoint, histories = server_of(provider).endpoint, provider.histories
     parts = urlsplit(target)
     match = re.fullmatch(endpoint.path, parts.path)
-    if method != "POST" or match is None:
-        return ReceivedRequest(parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here"))
+    if method != "POST" or match is None or not _is_address(provider, parts.path):
+        return ReceivedRequest(
+            parts.path, {}, refusal=Refusal(_NOT_FOUND, f"there is no {method} {parts.path} here")
+        )
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        return ReceivedRequest(parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}"))
+        return ReceivedRequest(
+            parts.path, {}, refusal=Refusal(_BAD_REQUEST, f"the body is not JSON: {error}")
+        )
     if not isinstance(body, dict):
-        return ReceivedRequest(parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object"))
+        return ReceivedRequest(
+            parts.path, {}, refusal=Refusal(_BAD_REQUEST, "the body is not a JSON object")
+        )
     groups = match.groupdict()
     key = "model" if histories is None else histories.model_key
     if groups.get("model"):
@@ -87,8 +95,30 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
         framing = "json-array"
     model = body.get(key)
     return ReceivedRequest(
-        parts.path, body, model if isinstance(model, str) else None, framing if is_streamed else None
+        parts.path,
+        body,
+        model if isinstance(model, str) else None,
+        framing if is_streamed else None,
     )
+
+
+def _is_address(provider: Provider, path: str) -> bool:
+    """Whether a path has the version that the provider's address has, once, and repeats no part of the address.
+
+    A client whose ``base_url`` is wrong by a segment asks for ``/v1/v1/messages``, or for ``/messages`` alone. Segments
+    in front of the version are a proxy's own.
+    """
+    segments = path.strip("/").split("/")
+    is_doubled = any(one == other for one, other in itertools.pairwise(segments))
+    if is_doubled or segments.count(segments[-1]) > 1:
+        return False
+    versions = list(filter(_VERSION.fullmatch, segments))
+    address = server_of(provider).address
+    documented = [] if address is None else _VERSION.findall(urlsplit(address.url).path)
+    if not documented:
+        return len(versions) <= 1
+    served = server_of(provider).endpoint.versions or tuple(documented)
+    return len(versions) == 1 and versions[0] in served
 
 
 def import_library(name: Literal["httpx", "httpx2"]) -> Any:
@@ -100,7 +130,9 @@ def import_library(name: Literal["httpx", "httpx2"]) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise UsageError(f"{name} is not installed: install it, or send requests to the fake's url") from error
+        raise UsageError(
+            f"{name} is not installed: install it, or send requests to the fake's url"
+        ) from error
 
 
 def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
@@ -109,7 +141,9 @@ def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
     def answer_request(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
         reply = handle(request.method, request.url.raw_path.decode(), raw)
         if reply.drop == "before":
-            raise http.RemoteProtocolError("Server disconnected without sending a response.", request=request)
+            raise http.RemoteProtocolError(
+                "Server disconnected without sending a response.", request=request
+            )
         return reply, reply.headers
 
     def sync_handler(request: Any) -> Any:
@@ -126,7 +160,9 @@ def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
 def _chunks(http: Any, reply: Reply) -> Iterator[bytes]:
     yield from reply.chunks
     if reply.drop:
-        raise http.RemoteProtocolError("peer closed connection without sending complete message body")
+        raise http.RemoteProtocolError(
+            "peer closed connection without sending complete message body"
+        )
 
 
 async def _async_chunks(http: Any, reply: Reply) -> AsyncIterator[bytes]:
@@ -192,7 +228,10 @@ class Fake:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -225,7 +264,9 @@ class Fake:
         """
         return environment(self._wire.endpoint, self.url)
 
-    def transport(self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False) -> Any:
+    def transport(
+        self, http: Literal["httpx", "httpx2"] | None = None, *, is_async: bool = False
+    ) -> Any:
         """Return a transport for an HTTP library that sends requests to this fake without a socket.
 
         Args:
@@ -235,14 +276,18 @@ class Fake:
         Raises:
             UsageError: The library is not installed.
         """
-        return transport(import_library(http or self._wire.endpoint.http), self._handle, is_async=is_async)
+        return transport(
+            import_library(http or self._wire.endpoint.http), self._handle, is_async=is_async
+        )
 
     def client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """Return a client that sends its requests to this fake, for SDKs that accept a client.
 
         For the arguments and errors, see ``transport``.
         """
-        return import_library(http or self._wire.endpoint.http).Client(transport=self.transport(http))
+        return import_library(http or self._wire.endpoint.http).Client(
+            transport=self.transport(http)
+        )
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
         """Return an async client that sends its requests to this fake. For arguments and errors, see ``transport``."""
@@ -273,7 +318,9 @@ class Fake:
         """
         return self._add_turn(Turn(self._tools).calls(tool, given, slip=slip, raw=raw, **arguments))
 
-    def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> Turn:
+    def invents(
+        self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any
+    ) -> Turn:
         """Script a call of a tool that does not exist. For the arguments and errors, see ``Turn.invents``."""
         return self._add_turn(Turn(self._tools).invents(name, given, **arguments))
 
@@ -289,7 +336,9 @@ class Fake:
         """
         recorded: Any = body
         try:
-            is_readable = isinstance(recorded, dict) and self.provider.response.read(recorded) is not None
+            is_readable = (
+                isinstance(recorded, dict) and self.provider.response.read(recorded) is not None
+            )
             list(self._wire.unfold(recorded))
         except Exception as error:  # a recorded body may be anything
             message = f"not a response of {self.provider.name}: it cannot be streamed: {type(error).__name__}: {error}"
@@ -313,7 +362,9 @@ class Fake:
         code: str | None = None,
     ) -> Turn:
         """Script an error. For the arguments and errors, see ``Turn.fails``."""
-        return self._add_turn(Turn().fails(status, retry_after=retry_after, message=message, code=code))
+        return self._add_turn(
+            Turn().fails(status, retry_after=retry_after, message=message, code=code)
+        )
 
     def generates(self, *, seed: int = 0) -> None:
         """After the script, generate calls from the schemas in each request. The same ``seed`` gives the same calls."""
@@ -350,9 +401,12 @@ class Fake:
             lines += [f"refused: {reason}" for reason in self.refused]
         if lines:
             request_lines = [
-                f"  {number}. {exchange} -> {exchange.status}" for number, exchange in enumerate(self.exchanges, 1)
+                f"  {number}. {exchange} -> {exchange.status}"
+                for number, exchange in enumerate(self.exchanges, 1)
             ]
-            raise AssertionError("\n".join([*lines, "requests so far:", *(request_lines or ["  nothing"])]))
+            raise AssertionError(
+                "\n".join([*lines, "requests so far:", *(request_lines or ["  nothing"])])
+            )
 
     # --- answering a request ----------------------------------------------------------------------------------------
 
@@ -365,12 +419,17 @@ class Fake:
         except answers.NoAnswerError as error:
             return self._reply_missed(asked, str(error))
         except Exception as error:  # the function passed to ``answers``, or a replayed body, may cause any exception
-            return self._reply_missed(asked, f"could not build an answer: {type(error).__name__}: {error}")
+            return self._reply_missed(
+                asked, f"could not build an answer: {type(error).__name__}: {error}"
+            )
 
     def _answer_request(self, asked: ReceivedRequest) -> Reply:
         wire, provider = self._wire, self.provider
         request = wire.read_request(asked.body)
-        refusals = [refuse(provider, fault) for fault in faults(provider, request, asked.model, strict=self._is_strict)]
+        refusals = [
+            refuse(provider, fault)
+            for fault in faults(provider, request, asked.model, strict=self._is_strict)
+        ]
         if refusals:
             return self._reply_error(asked, refusals[0][0], tuple(reason for _, reason in refusals))
         # Hold the lock while choosing the turn and building its reply. So no other thread gets the same turn, and the
@@ -388,16 +447,26 @@ class Fake:
                 return reply
         if self._answer is None:
             raise answers.NoAnswerError("the script has no turn left")
-        answer = self._answer(self._exchange(asked, 0, None))  # not under the lock: the function may call this fake
+        answer = self._answer(
+            self._exchange(asked, 0, None)
+        )  # not under the lock: the function may call this fake
         returned: Any = answer
         if not isinstance(returned, (str, Turn)):
-            raise UsageError(f"the function passed to answers() must return a Turn or a string, not {returned!r}")
-        turn = Turn().says(returned) if isinstance(returned, str) else copy_with_tools(returned, self._tools)
+            raise UsageError(
+                f"the function passed to answers() must return a Turn or a string, not {returned!r}"
+            )
+        turn = (
+            Turn().says(returned)
+            if isinstance(returned, str)
+            else copy_with_tools(returned, self._tools)
+        )
         reply, exchange = self._build_reply(asked, request, turn)
         self.exchanges.append(exchange)
         return reply
 
-    def _build_reply(self, asked: ReceivedRequest, request: RequestRead, turn: Turn) -> tuple[Reply, Exchange]:
+    def _build_reply(
+        self, asked: ReceivedRequest, request: RequestRead, turn: Turn
+    ) -> tuple[Reply, Exchange]:
         """Return the HTTP reply for a turn, and the exchange to record.
 
         Raises:
@@ -407,7 +476,9 @@ class Fake:
             reply, body = answers.error_reply(self._wire, turn.failure)
             return reply, self._exchange(asked, reply.status, body)
         model, is_streamed = asked.model or "", asked.framing is not None
-        completion = answers.completion_of(turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed)
+        completion = answers.completion_of(
+            turn, self.provider, request, model, self._forms_of, is_streamed=is_streamed
+        )
         if self._text_format is not None:
             completion = answers.move_calls_to_text(completion, self._text_format)
         response = self._wire.respond(completion) if turn.body is None else turn.body
@@ -415,14 +486,20 @@ class Fake:
         return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
     def _reply_error(
-        self, asked: ReceivedRequest, refusal: Refusal, refused: tuple[Refused, ...] = (), expected: str = ""
+        self,
+        asked: ReceivedRequest,
+        refusal: Refusal,
+        refused: tuple[Refused, ...] = (),
+        expected: str = "",
     ) -> Reply:
         reply, response = answers.error_reply(self._wire, refusal)
         exchange = self._exchange(asked, refusal.status, response)
         self.exchanges.append(replace(exchange, refused=refused, expected=expected))
         return reply
 
-    def _exchange(self, asked: ReceivedRequest, status: int, response: JsonObject | None) -> Exchange:
+    def _exchange(
+        self, asked: ReceivedRequest, status: int, response: JsonObject | None
+    ) -> Exchange:
         return Exchange(
             provider=self.provider,
             path=asked.path,
@@ -443,6 +520,10 @@ class Fake:
         with self._lock:
             unused_turns = self._script[self._said :]
             expected = str(unused_turns[0]) if unused_turns else "nothing more"
-            reply = self._reply_error(asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected)
-            self._misses.append(f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}")
+            reply = self._reply_error(
+                asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected
+            )
+            self._misses.append(
+                f"{what}\n  asked: {self.exchanges[-1]}\n  expected next: {expected}"
+            )
         return reply

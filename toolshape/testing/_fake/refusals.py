@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from toolshape._calls import JsonObject
-from toolshape._dispatch.messages import check_messages
-from toolshape._errors import ExportError, Problem, ResponseError
 from toolshape._families import get
+from toolshape._families.wire.histories import Histories
+from toolshape._families.wire.provider import Choice, Provider, SchemaRules
+from toolshape._families.wire.server import Refusal, RequestFault, RequestRead, SentTool
+from toolshape._history.messages import check_messages
 from toolshape._history.repair import tools_missing
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import ExportError, Problem, ResponseError
 from toolshape._schema.checks import Cited, broken
 from toolshape._schema.limits import GrammarSize, grammar_size
-from toolshape._wire.histories import Histories
-from toolshape._wire.provider import Choice, Provider, SchemaRules
-from toolshape._wire.server import Refusal, RequestFault, RequestRead, SentTool
 from toolshape.testing._fake.speaker import server_of
 
 
@@ -37,7 +37,9 @@ class Refused:
         return f"{self.path or 'the request'}: {self.rule}: {self.message} [{self.evidence}]"
 
 
-def faults(provider: Provider, request: RequestRead, model: str | None, *, strict: bool) -> Iterator[RequestFault]:
+def faults(
+    provider: Provider, request: RequestRead, model: str | None, *, strict: bool
+) -> Iterator[RequestFault]:
     """Yield each fault in a request that a cited rule refuses, in the order of the checks.
 
     Args:
@@ -51,11 +53,15 @@ def faults(provider: Provider, request: RequestRead, model: str | None, *, stric
         for fault in rule.check(request):
             yield fault._replace(evidence=rule.evidence)
     if strict and server.fields:
-        known_fields = {name.replace("_", "").lower() for name in server.fields}  # Google accepts both spellings
+        known_fields = {
+            name.replace("_", "").lower() for name in server.fields
+        }  # Google accepts both spellings
         for name in request.body:
             if name.replace("_", "").lower() not in known_fields:
                 evidence = "the provider's SDK does not define this field, and strict=True refuses undefined fields"
-                yield RequestFault(name, "unknown_field", f"{name} is unknown", evidence, subject=name)
+                yield RequestFault(
+                    name, "unknown_field", f"{name} is unknown", evidence, subject=name
+                )
     yield from _count_faults(provider, request)
     yield from _budget_faults(provider, request)
     for tool in request.tools:
@@ -83,7 +89,9 @@ def _count_faults(provider: Provider, request: RequestRead) -> Iterator[RequestF
     limit, count = provider.request.most_tools, len(request.tools) + request.native
     if limit is not None and count > limit.most:
         message = f"{count} tools, at most {limit.most} are accepted"
-        yield RequestFault("tools", "most_tools", message, limit.evidence, given=str(count), most=str(limit.most))
+        yield RequestFault(
+            "tools", "most_tools", message, limit.evidence, given=str(count), most=str(limit.most)
+        )
 
 
 def _budget_faults(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
@@ -101,7 +109,14 @@ def _budget_faults(provider: Provider, request: RequestRead) -> Iterator[Request
     for name, (count, limit) in usage.items():
         if limit is not None and count > limit:
             message = f"{count} {name} of strict tools, at most {limit} are accepted"
-            yield RequestFault("tools", f"strict_{name}", message, budget.evidence, given=str(count), most=str(limit))
+            yield RequestFault(
+                "tools",
+                f"strict_{name}",
+                message,
+                budget.evidence,
+                given=str(count),
+                most=str(limit),
+            )
 
 
 def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
@@ -111,21 +126,35 @@ def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
     if not isinstance(name, str) or not names._replace(longest=longest).admits(name):
         message = f"{name!r} is not a valid tool name"
         yield base_fault._replace(
-            path=f"{tool.path}.name", rule="name", message=message, evidence=names.evidence, subject=str(name)
+            path=f"{tool.path}.name",
+            rule="name",
+            message=message,
+            evidence=names.evidence,
+            subject=str(name),
         )
     limit = provider.request.longest_description
     if limit is not None and len(tool.description) > limit.most:
         length = str(len(tool.description))
-        path, message = f"{tool.path}.description", f"{length} characters, at most {limit.most} are accepted"
-        limit_fault = base_fault._replace(evidence=limit.evidence, given=length, most=str(limit.most))
+        path, message = (
+            f"{tool.path}.description",
+            f"{length} characters, at most {limit.most} are accepted",
+        )
+        limit_fault = base_fault._replace(
+            evidence=limit.evidence, given=length, most=str(limit.most)
+        )
         yield limit_fault._replace(path=path, rule="description", message=message)
     if not isinstance(tool.schema, dict):
         return
     for problem in _problems(provider.schema, tool.schema, is_strict=tool.is_strict):
         root_type = tool.schema.get("type")
-        schema_fault = base_fault._replace(path=tool.schema_path, place=problem.path, subject=_subject(problem.message))
+        schema_fault = base_fault._replace(
+            path=tool.schema_path, place=problem.path, subject=_subject(problem.message)
+        )
         yield schema_fault._replace(
-            rule=problem.rule, message=problem.message, evidence=problem.evidence, given=str(root_type or "")
+            rule=problem.rule,
+            message=problem.message,
+            evidence=problem.evidence,
+            given=str(root_type or ""),
         )
 
 
@@ -142,7 +171,9 @@ def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> lis
 
 
 def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited]:
-    has_strict = is_strict and rules.strict is not None  # if the provider has no strict form, the flag has no effect
+    has_strict = (
+        is_strict and rules.strict is not None
+    )  # if the provider has no strict form, the flag has no effect
     for rule in (*rules.refuses, *(rules.refuses_strict if has_strict else ())):
         if rule.is_refused:
             yield rule
@@ -152,14 +183,20 @@ OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_com
 """The rules about the root of a tool's schema. For the schema of an answer, some providers accept any root."""
 
 
-def _output_faults(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+def _output_faults(
+    provider: Provider, request: RequestRead, model: str | None
+) -> Iterator[RequestFault]:
     """Yield the faults in the schema for an answer."""
     form = provider.output
     sent_output = None if form is None or form.sent is None else form.sent(request.body)
     if form is None or sent_output is None:
         return
     base_fault = RequestFault(
-        path=sent_output.path, rule="", message="", tool=str(sent_output.name or ""), is_of_output=True
+        path=sent_output.path,
+        rule="",
+        message="",
+        tool=str(sent_output.name or ""),
+        is_of_output=True,
     )
     exclusion = form.not_beside_tools
     has_tools = bool(request.tools or request.native)
@@ -170,25 +207,42 @@ def _output_faults(provider: Provider, request: RequestRead, model: str | None) 
         and re.match(exclusion.refused_by, model or "")
     ):
         message = "a request with tools must not also contain a schema for the answer"
-        yield base_fault._replace(rule="output_beside_tools", message=message, evidence=exclusion.evidence)
-    if form.names is not None and not (isinstance(sent_output.name, str) and form.names.admits(sent_output.name)):
+        yield base_fault._replace(
+            rule="output_beside_tools", message=message, evidence=exclusion.evidence
+        )
+    if form.names is not None and not (
+        isinstance(sent_output.name, str) and form.names.admits(sent_output.name)
+    ):
         message = f"{sent_output.name!r} is not a valid name for a schema"
         yield base_fault._replace(
-            rule="name", message=message, evidence=form.names.evidence, subject=str(sent_output.name)
+            rule="name",
+            message=message,
+            evidence=form.names.evidence,
+            subject=str(sent_output.name),
         )
     if not isinstance(sent_output.schema, dict):
         return
     judge = provider if sent_output.dialect in ("", provider.form) else get(sent_output.dialect)
-    rules = judge.schema if judge.output is None or judge.output.schema is None else judge.output.schema
-    for problem in _problems(rules, sent_output.schema, is_strict=sent_output.is_strict or form.is_always_strict):
+    rules = (
+        judge.schema if judge.output is None or judge.output.schema is None else judge.output.schema
+    )
+    for problem in _problems(
+        rules, sent_output.schema, is_strict=sent_output.is_strict or form.is_always_strict
+    ):
         if form.takes_any_root and problem.rule in OF_ROOTS:
             continue
         kind = str(sent_output.schema.get("type") or "")
-        schema_fault = base_fault._replace(place=problem.path, subject=_subject(problem.message), given=kind)
-        yield schema_fault._replace(rule=problem.rule, message=problem.message, evidence=problem.evidence)
+        schema_fault = base_fault._replace(
+            place=problem.path, subject=_subject(problem.message), given=kind
+        )
+        yield schema_fault._replace(
+            rule=problem.rule, message=problem.message, evidence=problem.evidence
+        )
 
 
-def _choice_faults(provider: Provider, request: RequestRead, model: str | None) -> Iterator[RequestFault]:
+def _choice_faults(
+    provider: Provider, request: RequestRead, model: str | None
+) -> Iterator[RequestFault]:
     entries = [tool.entry for tool in request.tools]
     choice = Choice(
         provider=provider.name,
@@ -203,7 +257,9 @@ def _choice_faults(provider: Provider, request: RequestRead, model: str | None) 
         provider.request.keywords(entries, choice)
     except ExportError as error:
         for problem in error.problems:
-            if problem.evidence:  # without evidence, the provider lacks this option and ignores the field
+            if (
+                problem.evidence
+            ):  # without evidence, the provider lacks this option and ignores the field
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
@@ -215,11 +271,20 @@ def _history_faults(
     except ResponseError:  # no cited rule states how the provider treats invalid messages
         return
     for problem in problems:
-        if problem.rule == "item_without_reasoning":  # only the provider's server knows which items it created
+        if (
+            problem.rule == "item_without_reasoning"
+        ):  # only the provider's server knows which items it created
             continue
         subject = _subject(problem.message)
         length = str(len(subject))
-        yield RequestFault(problem.path, problem.rule, problem.message, problem.evidence, subject=subject, given=length)
+        yield RequestFault(
+            problem.path,
+            problem.rule,
+            problem.message,
+            problem.evidence,
+            subject=subject,
+            given=length,
+        )
     missing = tools_missing(histories, model)
     has_tools = bool(request.tools or request.native)
     if (
@@ -269,7 +334,9 @@ def _fields(fault: RequestFault) -> JsonObject:
     context: list[str] = []
     for step in steps:
         context += ["items"] if step == "[]" else ["properties", step]
-    properties_path = "".join(".items" if step == "[]" else f".properties[{step}]" for step in steps)
+    properties_path = "".join(
+        ".items" if step == "[]" else f".properties[{step}]" for step in steps
+    )
     message = re.match(r"\w+\[\d+\]", fault.path)
     message_path = message[0] if message else fault.path
     dotted_path = re.sub(r"\[(\d+)\]", r".\1", message_path)

@@ -31,7 +31,9 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self._open: dict[socket.socket, threading.Thread] = {}
         self._guard = threading.Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
-        self._thread = threading.Thread(target=self.serve_forever, args=(_POLL_SECONDS,), daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(_POLL_SECONDS,), daemon=True
+        )
         self._thread.start()
 
     def server_bind(self) -> None:
@@ -51,7 +53,9 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a new thread. The thread is recorded before it starts, so ``stop`` cannot miss it."""
-        thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
+        thread = threading.Thread(
+            target=self.process_request_thread, args=(request, client_address), daemon=True
+        )
         with self._guard:
             self._open[request] = thread
         thread.start()
@@ -122,7 +126,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"0\r\n\r\n")
         else:
             content = b"".join(reply.chunks)
-            missing = len(content) if reply.drop else 0  # a dropped reply announces more bytes than it sends
+            missing = (
+                len(content) if reply.drop else 0
+            )  # a dropped reply announces more bytes than it sends
             self.send_header("Content-Length", str(len(content) + missing))
             self.end_headers()
             if method != "HEAD":

@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from toolshape._calls import Strictness
-from toolshape._dispatch.handler import Handlers
-from toolshape._dispatch.shape import Shape, compile_shapes
-from toolshape._errors import ExportError
-from toolshape._tool import Tool
-from toolshape._wire.provider import Choice, Provider
-from toolshape._wire.server import RequestRead, SentTool
+from toolshape._families.wire.provider import Choice, Provider
+from toolshape._families.wire.server import RequestRead, SentTool
+from toolshape._records.calls import Strictness
+from toolshape._records.errors import ExportError
+from toolshape._tools.handler import Handlers
+from toolshape._tools.shape import Shape, compile_shapes
+from toolshape._tools.tool import Tool
 
 _WAYS: tuple[Strictness, ...] = ("auto", False, True)
 
@@ -31,14 +31,19 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
             [shape] = compile_shapes([tool], provider, strict, None).compiled
         except ExportError:
             continue
-        forms.append(Form(shape, schema_in(provider, json.loads(shape.entry)), _make_checker(shape)))
+        forms.append(
+            Form(shape, schema_in(provider, json.loads(shape.entry)), _make_checker(shape))
+        )
     return forms
 
 
 def schema_in(provider: Provider, entry: Any) -> Any:
     """Return the schema in a tool's entry, as the provider's server reads it from a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
-    body = {**request, **request.get("config", {})}  # Gemini's SDK moves these fields to the top of the body
+    body = {
+        **request,
+        **request.get("config", {}),
+    }  # Gemini's SDK moves these fields to the top of the body
     parsed = None if provider.server is None else provider.server.read_request(body)
     return parsed.tools[0].schema if parsed is not None and parsed.tools else None
 

@@ -2,9 +2,9 @@
 
 import os
 
-from toolshape._errors import UsageError
-from toolshape._wire.provider import Provider
-from toolshape._wire.server import Endpoint, Server
+from toolshape._families.wire.provider import Provider
+from toolshape._families.wire.server import Endpoint, Server
+from toolshape._records.errors import UsageError
 
 
 def server_of(provider: Provider) -> Server:

@@ -4,17 +4,17 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from toolshape._answer import FIELD
-from toolshape._calls import Spec, Strictness
-from toolshape._errors import ExportError, UsageError
+from toolshape._answers.answer import FIELD
+from toolshape._answers.export import output_to_wire
+from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.record import OutputRecord
+from toolshape._families.wire.provider import Provider
+from toolshape._families.wire.server import RequestRead
 from toolshape._function.arguments import ParameterForm, write_arguments
-from toolshape._output import Output, record_of_output
-from toolshape._output_record import OutputRecord
+from toolshape._records.calls import Spec, Strictness
+from toolshape._records.errors import ExportError, UsageError
 from toolshape._schema.lens import Lens
-from toolshape._wire.export import to_wire, wire_name_of
-from toolshape._wire.outputs import output_to_wire
-from toolshape._wire.provider import Provider
-from toolshape._wire.server import RequestRead
+from toolshape._tools.export import to_wire, wire_name_of
 from toolshape.testing._fake.shown import schema_in, sent_tool
 
 _WAYS: tuple[Strictness, ...] = ("auto", False, True)
@@ -62,12 +62,18 @@ def validate_answer(value: Any, output: Any) -> SpokenValue:
         DefinitionError: The type cannot be an output.
     """
     output_or_type = type(value) if output is None else output
-    record = record_of_output(output_or_type if isinstance(output_or_type, Output) else Output(output_or_type))
+    record = record_of_output(
+        output_or_type if isinstance(output_or_type, Output) else Output(output_or_type)
+    )
     try:
         model = record.definition.model.__pydantic_validator__.validate_python({FIELD: value})
     except ValueError as error:
-        raise UsageError(f"the value passed to says() is not a valid {record.name}: {error}") from error
-    return SpokenValue(record, write_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD])
+        raise UsageError(
+            f"the value passed to says() is not a valid {record.name}: {error}"
+        ) from error
+    return SpokenValue(
+        record, write_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD]
+    )
 
 
 def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
@@ -81,13 +87,20 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
     sent_output = None if form is None or form.sent is None else form.sent(request.body)
     if sent_output is not None:
         return SpokenAnswer(
-            _write_in_form(canonical, sent_output.schema, _field_forms(provider, record), record.name), None
+            _write_in_form(
+                canonical, sent_output.schema, _field_forms(provider, record), record.name
+            ),
+            None,
         )
     name = wire_name_of(provider, record.name)
     tool = sent_tool(request, {name})
     if tool is None:
-        raise NoFormError(f"the script answers with {record.name}, but the request does not ask for structured output")
-    return SpokenAnswer(_write_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name)
+        raise NoFormError(
+            f"the script answers with {record.name}, but the request does not ask for structured output"
+        )
+    return SpokenAnswer(
+        _write_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name
+    )
 
 
 def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
@@ -100,11 +113,14 @@ def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: st
     Raises:
         NoFormError: The value does not fit the schema in the request.
     """
-    candidates = [(form.schema, canonical if form.lens.out is None else form.lens.out(canonical)) for form in forms]
+    candidates = [
+        (form.schema, canonical if form.lens.out is None else form.lens.out(canonical))
+        for form in forms
+    ]
     for known_schema, value in candidates:
         if known_schema == schema:
             return value
-    from toolshape._definitions.jsonschema_keywords import Validator  # noqa: PLC0415 - it needs an extra
+    from toolshape._validation.jsonschema_keywords import Validator  # noqa: PLC0415 - it needs an extra
 
     validator = Validator(schema)
     for value in (canonical, *(value for _, value in candidates)):
@@ -131,7 +147,13 @@ def _field_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
 
 def _tool_forms(provider: Provider, record: OutputRecord) -> Iterator[_Form]:
     spec = record.spec
-    tool = Spec(name=spec.name, title=None, description=spec.description, parameters=spec.schema, output=None)
+    tool = Spec(
+        name=spec.name,
+        title=None,
+        description=spec.description,
+        parameters=spec.schema,
+        output=None,
+    )
     for strict in _WAYS:
         try:
             wire = to_wire(provider, tool, strict)

@@ -5,11 +5,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from toolshape._calls import JsonObject
-from toolshape._errors import UsageError, did_you_mean
-from toolshape._tool import Tool, record_of
+from toolshape._families.wire.server import Refusal
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError, did_you_mean
+from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.settings import ValidationSettings
-from toolshape._wire.server import Refusal
 from toolshape.testing._fake.spoken import SpokenValue, validate_answer
 from toolshape.testing._mistakes import Slip, SlipKind, slips
 
@@ -64,9 +64,14 @@ class Turn:
         if self.body is not None:
             return "replays(...)"
         parts = [f"says({self.text!r})"] if self.text else []
-        parts += [f"says({self.answer.canonical!r}, output={self.answer.record.name})"] if self.answer else []
+        parts += (
+            [f"says({self.answer.canonical!r}, output={self.answer.record.name})"]
+            if self.answer
+            else []
+        )
         parts += [
-            f"{'invents' if call.is_invented else 'calls'}({call.name}, {call.arguments!r})" for call in self.scripted
+            f"{'invents' if call.is_invented else 'calls'}({call.name}, {call.arguments!r})"
+            for call in self.scripted
         ]
         parts += [f"cuts({self.cut!r})"] if self.cut else []
         return ".".join(parts) or "says('')"
@@ -125,20 +130,28 @@ class Turn:
             )
         if raw is not None:
             if given or arguments or slip:
-                raise UsageError(f"raw= holds all arguments of {name}: pass no other arguments, and no slip=")
+                raise UsageError(
+                    f"raw= holds all arguments of {name}: pass no other arguments, and no slip="
+                )
             self.scripted.append(ScriptedCall(name, known_tool, _to_json(name, raw), is_raw=True))
             return self
         canonical: JsonObject = _to_json(name, {**(given or {}), **arguments})
         if known_tool is not None:
-            record_of(known_tool).compile_validation(ValidationSettings(known_tool.name, frozenset()))(canonical)
+            record_of(known_tool).compile_validation(
+                ValidationSettings(known_tool.name, frozenset())
+            )(canonical)
         applied_slip = None if slip is None else _find_slip(known_tool, name, canonical, slip)
         self.scripted.append(
-            ScriptedCall(name, known_tool, canonical if applied_slip is None else applied_slip.payload)
+            ScriptedCall(
+                name, known_tool, canonical if applied_slip is None else applied_slip.payload
+            )
         )
         self.is_truncated = self.is_truncated or slip == "truncated"
         return self
 
-    def invents(self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any) -> "Turn":
+    def invents(
+        self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any
+    ) -> "Turn":
         """Add a call of a tool that does not exist, as if the model made it up.
 
         Args:
@@ -181,7 +194,9 @@ class Turn:
         """
         if not 400 <= status <= 599:  # noqa: PLR2004 - HTTP error statuses
             raise UsageError(f"an error has a status from 400 to 599, not {status}")
-        self.failure = Refusal(status, message or _MESSAGES.get(status, "it failed"), code, None, retry_after)
+        self.failure = Refusal(
+            status, message or _MESSAGES.get(status, "it failed"), code, None, retry_after
+        )
         return self
 
     def cuts(self, how: Cut) -> "Turn":
@@ -235,9 +250,13 @@ def _to_json(name: str, arguments: Any) -> Any:
         raise UsageError(f"the arguments of {name} cannot be written as JSON: {error}") from error
 
 
-def _find_slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind) -> Slip:
+def _find_slip(
+    tool: Tool[..., Any] | None, name: str, arguments: JsonObject, kind: SlipKind
+) -> Slip:
     if kind not in get_args(SlipKind):
-        hint = did_you_mean(kind, get_args(SlipKind)) or f"use one of {', '.join(get_args(SlipKind))}"
+        hint = (
+            did_you_mean(kind, get_args(SlipKind)) or f"use one of {', '.join(get_args(SlipKind))}"
+        )
         raise UsageError(f"slip {kind!r} is unknown: {hint}")
     if tool is None:
         raise UsageError(
@@ -247,7 +266,9 @@ def _find_slip(tool: Tool[..., Any] | None, name: str, arguments: JsonObject, ki
     possible = [slip for slip in all_slips if slip.kind == kind]
     if not possible:
         kinds = ", ".join(dict.fromkeys(slip.kind for slip in all_slips)) or "none"
-        raise UsageError(f"slip {kind!r} does not apply to these arguments of {name}; possible slips: {kinds}")
+        raise UsageError(
+            f"slip {kind!r} does not apply to these arguments of {name}; possible slips: {kinds}"
+        )
     if kind == "truncated":
         return possible[len(possible) // 2]
     return next((slip for slip in possible if isinstance(slip.payload, dict)), possible[0])

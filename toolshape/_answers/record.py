@@ -1,0 +1,199 @@
+"""The immutable record behind an ``Output``: the pydantic model that validates answers, and their schema."""
+
+import functools
+import inspect
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolshape._answers.answer import FIELD
+from toolshape._answers.export import OutputSpec
+from toolshape._function import docstrings
+from toolshape._function.model import FunctionDefinition, define_model
+from toolshape._function.signature import EMPTY, NameNotDefinedError, Parameter, Signature
+from toolshape._records.calls import JsonSchema, Strictness
+from toolshape._records.errors import DefinitionError, Problem
+from toolshape._schema.references import prune, resolver
+from toolshape._validation.coercion import choose_rules
+
+NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
+"""The coercion rules for whole argument objects; these rules do not apply to answers."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OutputRecord:
+    """The data behind an ``Output``.
+
+    ``definition`` describes a function whose only argument is the answer; its pydantic model validates answers.
+    ``spec`` holds the schema that the LLM's output must fit. If ``is_wrapped`` is true, this schema describes an object
+    whose only field holds the answer; otherwise, it describes the answer itself. ``rules`` holds the coercion rules
+    that are switched on.
+    """
+
+    kind: Any
+    spec: OutputSpec
+    definition: FunctionDefinition
+    is_wrapped: bool
+    strict: Strictness
+    coerce: Mapping[str, bool] | bool | None
+    rules: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the answer."""
+        return self.spec.name
+
+    @property
+    def options(self) -> tuple[Any, str, str, Strictness, Mapping[str, bool] | bool | None]:
+        """The arguments for ``record_output`` that rebuild this record, in this or another process."""
+        return self.kind, self.spec.name, self.spec.description, self.strict, self.coerce
+
+
+def record_output(
+    kind: Any,
+    name: str | None,
+    description: str | None,
+    strict: Strictness,
+    coerce: Mapping[str, bool] | bool | None,
+    frame: types.FrameType | None = None,
+) -> OutputRecord:
+    """Build the record of an output from a type and its options.
+
+    Raises:
+        DefinitionError: The type has no JSON Schema, or an option is invalid.
+    """
+    output_name = name if isinstance(name, str) and name else _name_of(kind)
+    location = "an output" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    try:
+        rules = choose_rules(coerce) - NOT_OF_OUTPUTS
+    except ValueError as error:
+        problem = Problem(path="coerce", rule="option", message=str(error))
+        raise DefinitionError(
+            tool=output_name, location=location, problems=[problem], kind="an output"
+        ) from error
+    problems = _find_problems(name, description, strict)
+    if isinstance(kind, functools.partial) or inspect.isroutine(
+        kind
+    ):  # pydantic would generate a schema of a function's parameters
+        problems.append(
+            Problem(
+                path="",
+                rule="no_schema",
+                message=f"must be a type, not function {getattr(kind, '__name__', str(kind))!r}",
+            )
+        )
+    if isinstance(kind, (dict, list, set, bytes, bool, int, float)):
+        message = f"must be a type, such as a pydantic model or list[str], not a value of type {type(kind).__name__}"
+        problems.append(Problem(path="", rule="no_schema", message=message))
+    if problems:
+        raise DefinitionError(
+            tool=output_name, location=location, problems=problems, kind="an output"
+        )
+    definition = _define_model(kind, output_name, location)
+    full_schema = definition.schema
+    root = resolver(full_schema)(full_schema["properties"][FIELD])
+    is_wrapped = not _is_object(root)
+    schema = (
+        full_schema
+        if is_wrapped
+        else prune({**root, **({"$defs": full_schema["$defs"]} if "$defs" in full_schema else {})})
+    )
+    full_description = str(root.get("description", "")) if description is None else description
+    return OutputRecord(
+        kind=kind,
+        spec=OutputSpec(output_name, full_description, schema),
+        definition=definition,
+        is_wrapped=is_wrapped,
+        strict=strict,
+        coerce=coerce,
+        rules=rules,
+    )
+
+
+def _find_problems(name: Any, description: Any, strict: Any) -> list[Problem]:
+    checks = {
+        "name": (
+            name is None or (isinstance(name, str) and bool(name)),
+            f"must be a non-empty string, not {name!r}",
+        ),
+        "description": (
+            description is None or isinstance(description, str),
+            f"must be a string, not {description!r}",
+        ),
+        "strict": (
+            strict is True or strict is False or strict == "auto",
+            f'must be True, False or "auto", not {strict!r}',
+        ),
+    }
+    return [
+        Problem(path=path, rule="option", message=message)
+        for path, (is_valid, message) in checks.items()
+        if not is_valid
+    ]
+
+
+def _name_of(kind: Any) -> str:
+    """Return the name of a class without its type parameters, or ``answer`` for a built-in or any other type."""
+    is_class = (
+        inspect.isclass(kind) and kind.__module__ != "builtins" and not hasattr(kind, "__args__")
+    )
+    return re.sub(r"\[.*", "", kind.__name__) if is_class else "answer"
+
+
+def _is_object(root: JsonSchema) -> bool:
+    """Whether every provider accepts this schema as the root: an object with declared fields."""
+    return root.get("type") == "object" and (
+        "properties" in root or root.get("additionalProperties") is False
+    )
+
+
+def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
+    """Build the pydantic model for a function whose only argument is the answer.
+
+    Raises:
+        DefinitionError: The type has no JSON Schema, or a name in it is not defined.
+    """
+    answer = Parameter(
+        FIELD, inspect.Parameter.KEYWORD_ONLY, kind, annotated=True, default=EMPTY, injected=False
+    )
+    signature = Signature(
+        name=name,
+        location=location,
+        module=__name__,
+        kind="function",
+        doc=docstrings.Doc(),
+        parameters=(answer,),
+        names=frozenset({FIELD}),
+        returns=lambda: None,
+        problems=(),
+    )
+    try:
+        definition = define_model(signature)
+    except NameNotDefinedError as error:
+        problem = Problem(path="", rule="name_not_defined", message=str(error))
+        raise DefinitionError(
+            tool=name, location=location, problems=[problem], kind="an output"
+        ) from error
+    except DefinitionError as error:
+        output_problems = [
+            problem._replace(
+                path="", message=problem.message.replace(", or mark it Injected[...]", "")
+            )
+            for problem in error.problems
+        ]
+        raise DefinitionError(
+            tool=name, location=location, problems=output_problems, kind="an output"
+        ) from error.__cause__
+    if "properties" not in definition.schema:  # the schema is a reference to the arguments model
+        problem = Problem(
+            path="", rule="no_schema", message="Self has no meaning here: write the class"
+        )
+        raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
+    if FIELD not in definition.schema["properties"]:
+        problem = Problem(
+            path="", rule="option", message="an answer has no field name: leave out alias="
+        )
+        raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
+    return definition

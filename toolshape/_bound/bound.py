@@ -1,0 +1,673 @@
+"""Defines ``Bound``, an immutable snapshot of tools in one provider's form, which writes requests and runs calls."""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, runtime_checkable
+
+from pydantic_core import from_json
+
+from toolshape._answers.target import OutputBesideTools
+from toolshape._bound.bound_tools import BoundTools, bind_tools, select_part
+from toolshape._bound.selection import select_tools
+from toolshape._families.receive import read_response
+from toolshape._families.wire.provider import Choice, Reading
+from toolshape._function.calling.call import NOTHING_INJECTED
+from toolshape._function.core_schema.validation_context import validating_with
+from toolshape._plan import state
+from toolshape._plan.collector import Collector
+from toolshape._plan.plan import Plan, plan_of
+from toolshape._plan.planning import plan_calls
+from toolshape._plan.results import Results, keep_response
+from toolshape._plan.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
+from toolshape._plan.running import arun_unshared, run_unshared
+from toolshape._records.calls import (
+    Call,
+    ChoiceMode,
+    Finding,
+    JsonObject,
+    Loss,
+    Strictness,
+    WireCall,
+)
+from toolshape._records.errors import ExportError, Problem, ResponseError, did_you_mean
+from toolshape._records.report import Report
+from toolshape._records.result import Result
+from toolshape._schema.values import copy_json
+from toolshape._tools.tool import Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from toolshape.messages import Message, Repaired
+
+
+_MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
+_OTHER_WORDS: Mapping[Any, str] = {
+    "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
+}  # fmt: skip
+"""Maps providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to toolshape's words."""
+_MOST_NAMED = 10
+
+
+class ObservedResponse(NamedTuple):
+    """A response as observers receive it, with its results, or with the error if it could not be read.
+
+    ``response`` is the response that the caller passed, or the pieces of a stream. For a resumed plan, it is the
+    assistant's message. ``stream`` says whether a stream has ``ended`` or is still ``open``. ``outcome`` holds the
+    results, or the error if the response could not be read. ``continues`` is true if the observers already received the
+    response once, while a call waited. ``notes`` holds further facts, by name.
+    """
+
+    response: Any
+    outcome: Results | ResponseError
+    stream: Literal["ended", "open"] | None = None
+    notes: Mapping[str, Any] = NOTHING_INJECTED
+    continues: bool = False
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Receives each response once all calls are answered or rejected; ``toolshape.trace.record_to`` makes an observer.
+
+    If calls wait for approval, the observer receives the response twice: when these calls begin to wait, and when all
+    calls are answered.
+    """
+
+    def observe(self, bound: "Bound", seen: ObservedResponse) -> None:
+        """Receive a response; an exception raised here is logged, and does not change the results."""
+
+
+class Bound:
+    """Tools in one provider's form: an immutable snapshot that later changes to the registry do not affect."""
+
+    __module__ = "toolshape"
+
+    __slots__ = ("_bound_tools", "_fingerprint", "provider", "strict")
+
+    def __init__(self, bound_tools: BoundTools) -> None:
+        self.provider = bound_tools.provider
+        self.strict: Strictness = bound_tools.strict
+        self._bound_tools = bound_tools
+        self._fingerprint = ""
+
+    def __reduce__(self) -> Any:
+        return _unpickle_bound, (self._bound_tools.terms(),)
+
+    def __copy__(self) -> "Bound":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Bound":
+        return self
+
+    def __repr__(self) -> str:
+        return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
+
+    def _gather_entries(self, wire_names: Iterable[str]) -> list[JsonObject]:
+        entries_by_name = self._bound_tools.entries
+        entries = b",".join([entries_by_name[name] for name in wire_names])
+        text = b"[%s]" % entries
+        try:
+            return self.provider.request.gather(from_json(text))
+        except ValueError:  # a lone surrogate, or a default that is nested too deeply
+            return self.provider.request.gather(json.loads(text))
+
+    def export(self) -> list[Any]:
+        """Return a copy of the list for ``tools=`` in the provider's SDK; every process produces the same bytes.
+
+        Raises:
+            ExportError: There are more tools than the provider accepts in one request.
+        """
+        self._refuse_too_many()
+        entries = self._bound_tools.entries
+        return self._add_search_tool(self._gather_entries(entries), ()) if entries else []
+
+    def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
+        """Return the tools, plus the provider's search tool if a tool is deferred and ``native`` has no search."""
+        deferral = self.provider.request.deferral
+        if (
+            deferral is None
+            or any(map(deferral.is_search, native))
+            or not any(map(deferral.is_marked, tools))
+        ):
+            return tools
+        return [*tools, dict(deferral.search)]
+
+    def _refuse_native_tools(self, native: Sequence[Any]) -> None:
+        deferral = self.provider.request.deferral
+        explain_refusal = None if deferral is None else deferral.refused
+        refusals = (
+            ()
+            if explain_refusal is None
+            else [explain_refusal(tool, self._bound_tools.shapes) for tool in native]
+        )
+        if any(refusals):
+            raise self._request_error("native", "native", next(filter(None, refusals)))
+
+    def _refuse_too_many(self, native: int = 0) -> None:
+        limit = self.provider.request.most_tools
+        total = len(self._bound_tools.entries) + native
+        if limit is None or total <= limit.most:
+            return
+        too_many = [shape.name for shape in self._bound_tools.shapes.values()][limit.most - total :]
+        most_tools = limit.most
+        message = (
+            f"{total} tools, but a request may hold at most {most_tools}: send a subset without "
+        )
+        message += ", ".join(
+            [*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])]
+        )
+        raise self._request_error("", "most_tools", message, evidence=limit.evidence)
+
+    def _request_error(
+        self, path: str, rule: str, message: str, hint: str = "", evidence: str = ""
+    ) -> ExportError:
+        problem = Problem(path=path, rule=rule, message=message, hint=hint, evidence=evidence)
+        return ExportError(provider=self.provider.name, tool=None, problems=[problem])
+
+    def subset(
+        self,
+        names: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        *,
+        exclude: Collection[str] = (),
+    ) -> "Bound":
+        """Return a ``Bound`` with some of these tools, for one request; calls to other tools are rejected as unknown.
+
+        Nothing is compiled again: a subset costs one lookup for each name.
+
+        Args:
+            names: Names, or patterns such as ``"gh_*"``. ``None`` matches every name.
+            tags: Tags. ``None`` matches every tool.
+            exclude: Names or patterns of tools to leave out.
+
+        Raises:
+            KeyError: A name, a pattern or a tag matches no tool.
+        """
+        return Bound(select_part(self._bound_tools, select_tools(self.tools, names, tags, exclude)))
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools, in the order of the export."""
+        return self._bound_tools.tools
+
+    def is_strict(self, name: str) -> bool:
+        """Whether the provider receives a tool in strict form; ``name`` is the tool's own name.
+
+        Raises:
+            KeyError: There is no such tool.
+        """
+        return {shape.name: shape.is_strict for shape in self._bound_tools.shapes.values()}[name]
+
+    def names_by_wire_name(self) -> dict[str, str]:
+        """Return a mapping from wire names to the tools' own names, in the order of the export."""
+        return {shape.wire_name: shape.name for shape in self._bound_tools.shapes.values()}
+
+    def report(self) -> Report:
+        """Return the differences between the tools and their form for this provider, and the findings on each tool."""
+        differences: list[tuple[str, Loss | Finding]] = []
+        for shape in self._bound_tools.shapes.values():
+            differences += [(shape.name, loss) for loss in shape.differences]
+            differences += [(shape.name, finding) for finding in shape.tool.findings]
+        beside = self._bound_tools.beside
+        if beside is not None:
+            differences += [(beside.record.name, difference) for difference in beside.differences]
+        return Report(differences)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the exported tools: equal exports have equal fingerprints, in every process."""
+        if not self._fingerprint:
+            entries = b",".join(self._bound_tools.entries.values())
+            self._fingerprint = hashlib.sha256(entries).hexdigest()[:16]
+        return self._fingerprint
+
+    def request(
+        self,
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool | None = None,
+        model: str | None = None,
+        native: Sequence[Any] = (),
+    ) -> JsonObject:
+        """Return a request's keyword arguments (``tools``, and the choice in the provider's form); empty without tools.
+
+        If an output is bound, the arguments include the schema of the answer. Some providers receive this schema as a
+        tool. For these providers, ``"none"`` forces the answer, and ``choice`` defaults to ``"required"`` if the
+        provider supports it: each response then calls tools or gives the answer.
+
+        Args:
+            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names:
+                the model must call one of these tools. If the provider cannot express a choice among several tools,
+                only the named tools are sent.
+            parallel: Whether one response may hold several calls.
+            model: The model that receives the request: some choices work only for some models.
+            native: The provider's own tools, in the form that its SDK expects. They are sent in addition to these
+                tools.
+
+        Raises:
+            ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
+        """
+        beside = self._bound_tools.beside
+        output_keywords = {} if beside is None else copy_json(beside.keywords)
+        if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
+            return output_keywords
+        self._refuse_types(choice, parallel, native)
+        self._refuse_native_tools(native)
+        if choice == "required" and not self._bound_tools.entries and not native:
+            raise self._request_error(
+                "choice", "choice", "there is no tool to call: leave out choice="
+            )
+        if beside is not None and beside.tool is not None and choice in (None, "none"):
+            choice = self._choice_of_answer(beside, is_only_answer=choice == "none", model=model)
+        mode = _MODES.get(choice) if isinstance(choice, str) else None
+        names = (
+            ()
+            if choice is None or mode
+            else self._wire_names([choice] if isinstance(choice, str) else list(choice))
+        )
+        wire_choice = Choice(
+            provider=self.provider.name,
+            model=None if model is None else str(model),
+            mode=mode,
+            names=names,
+            chosen=(
+                *self._add_search_tool(self._gather_entries(names), native),
+                *copy_json(list(native)),
+            )
+            if names
+            else (),
+            parallel=parallel,
+            is_strict=self._has_strict(),
+        )
+        entries = self._bound_tools.entries
+        sent_entries = (
+            self._add_search_tool(self._gather_entries(entries), native) if entries else []
+        )
+        tools = [*sent_entries, *copy_json(list(native))]
+        request = self.provider.request.keywords(tools, wire_choice)
+        # If the request holds only some of the tools, only these tools count toward the limit.
+        request_values = [
+            value
+            for item in request.values()
+            for value in (item.values() if isinstance(item, dict) else (item,))
+        ]
+        if any(value is tools for value in request_values):
+            self._refuse_too_many(len(native))
+        return _merge_keywords(request, output_keywords)
+
+    def _refuse_types(self, choice: Any, parallel: Any, native: Any) -> None:
+        """Raise an error if an argument of ``request`` has the wrong type."""
+        if not (parallel is None or parallel is True or parallel is False):
+            raise self._request_error(
+                "parallel", "choice", f"parallel must be True or False, not {parallel!r}"
+            )
+        if isinstance(native, (str, bytes, Mapping)):
+            raise self._request_error(
+                "native",
+                "native",
+                f"native= must be a list of tools in the SDK's form, not {native!r}",
+            )
+        if not (choice is None or isinstance(choice, (str, Iterable))):
+            raise self._request_error(
+                "choice",
+                "choice",
+                f"choice= must be a mode, a name or a list of names, not {choice!r}",
+            )
+
+    def _has_strict(self) -> bool:
+        beside = self._bound_tools.beside
+        is_answer_strict = beside is not None and beside.tool is not None and beside.is_strict
+        return is_answer_strict or any(
+            shape.is_strict for shape in self._bound_tools.shapes.values()
+        )
+
+    def _choice_of_answer(
+        self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None
+    ) -> str | None:
+        """Return the choice that forces a call to any tool, or to the answer's tool; ``None`` if unsupported."""
+        wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
+        if is_only_answer:
+            names = (str(beside.tool),)
+            wire_choice = wire_choice._replace(
+                mode=None, names=names, chosen=tuple(self._gather_entries(names))
+            )
+        try:
+            self.provider.request.keywords(
+                self._gather_entries(self._bound_tools.entries), wire_choice
+            )
+        except ExportError:
+            return None
+        return beside.record.name if is_only_answer else "required"
+
+    def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the wire names of the named tools, in the order of the registry."""
+        wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
+        beside = self._bound_tools.beside
+        if beside is not None and beside.tool is not None:
+            wire_names = {**wire_names, beside.record.name: beside.tool}
+        for name in names:
+            if name not in wire_names:
+                if (canonical_mode := _OTHER_WORDS.get(name)) is not None:
+                    message = f"{name!r} is not a tool, but a provider's word for {canonical_mode!r}: write {canonical_mode!r}"
+                    raise self._request_error("choice", "choice", message)
+                hint = did_you_mean(str(name), [*_MODES, *wire_names])
+                raise self._request_error(
+                    "choice", "unknown_tool", f"there is no tool {name!r}", hint
+                )
+        if not names:
+            raise self._request_error(
+                "choice", "choice", 'choice= has no names: to forbid calls, write "none"'
+            )
+        return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
+
+    def plan(self, response: Any, *, context: Any = None) -> Plan:
+        """Read a response (SDK object, dict, JSON text or bytes) and validate its calls, without running them.
+
+        Args:
+            response: The response, or results with calls that wait for approval. For results, their plan is returned.
+            context: What validators of arguments read as ``info.context``; it is never stored.
+
+        Raises:
+            ResponseError: The response is not of this provider's family.
+        """
+        if isinstance(response, Results):
+            return plan_of(response)
+        bound_tools = self._bound_tools
+        try:
+            results = plan_calls(
+                self.provider,
+                read_response(bound_tools.reader, response),
+                bound_tools.handlers.in_context(context),
+            )
+        except ResponseError as error:
+            show_to_observers(self, ObservedResponse(response, error))
+            raise
+        keep_response(results, response)
+        if bound_tools.beside is not None:
+            with validating_with(context):
+                bound_tools.beside.read_results(results)
+        if bound_tools.observers is not None:
+            self._observe(results, response)
+        return Plan(results)
+
+    def _observe(self, results: Results, response: Any) -> None:
+        """Show a response to the observers once its calls are answered."""
+        state.observe(
+            results,
+            lambda done, was_told: show_to_observers(
+                self, ObservedResponse(response, done, continues=was_told)
+            ),
+        )
+
+    def collector(self, *, context: Any = None) -> Collector:
+        """Return a collector for a stream from this provider; it returns each call once that call is complete.
+
+        Args:
+            context: What validators of arguments read as ``info.context``; it is never stored.
+        """
+
+        def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
+            stream: Literal["ended", "open"] = "ended" if has_ended else "open"
+            state.observe(
+                results,
+                lambda done, was_told: show_to_observers(
+                    self, ObservedResponse(pieces, done, stream, continues=was_told)
+                ),
+            )
+
+        return Collector(
+            self.provider,
+            self._bound_tools.handlers.in_context(context),
+            None if self._bound_tools.observers is None else observe_stream,
+            self._bound_tools.reader,
+            self._bound_tools.beside,
+            context,
+        )
+
+    def dispatch(
+        self, response: Any, *, context: Any = None, **options: "Unpack[RunOptions]"
+    ) -> Results:
+        """Run every call in a response, and return a result for each call: the same as ``plan``, then ``run``.
+
+        Args:
+            response: The response, as for ``plan``.
+            context: What validators of arguments read as ``info.context``; it is never stored.
+            **options: How to run the calls; as for ``Registry.dispatch``.
+        """
+        bound_tools = self._bound_tools
+        is_direct = bound_tools.is_direct and context is None
+        if is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
+            results = plan_calls(
+                bound_tools.provider,
+                read_response(bound_tools.reader, response),
+                bound_tools.handlers,
+            )
+            keep_response(results, response)
+            if not options:
+                return run_unshared(results, NOTHING_INJECTED, None, None)
+            inject = options.get("inject", NOTHING_INJECTED)
+            return run_unshared(results, inject, options.get("limit"), options.get("on_progress"))
+        refuse_unknown(options)
+        return self.plan(response, context=context).run(**options)
+
+    async def adispatch(
+        self, response: Any, *, context: Any = None, **options: "Unpack[RunOptions]"
+    ) -> Results:
+        """Like ``dispatch``, for a running event loop: the same as ``plan``, then ``arun``."""
+        bound_tools = self._bound_tools
+        is_direct = bound_tools.is_direct and context is None
+        if is_direct and (not options or options.keys() <= WITHOUT_LEDGER):
+            results = plan_calls(
+                bound_tools.provider,
+                read_response(bound_tools.reader, response),
+                bound_tools.handlers,
+            )
+            keep_response(results, response)
+            inject = options.get("inject", NOTHING_INJECTED)
+            return await arun_unshared(
+                results, inject, options.get("limit"), options.get("on_progress")
+            )
+        refuse_unknown(options)
+        return await self.plan(response, context=context).arun(**options)
+
+    @overload
+    def grammar(
+        self,
+        kind: Literal["structural_tag"],
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool = True,
+    ) -> JsonObject: ...
+    @overload
+    def grammar(
+        self,
+        kind: Literal["lark"],
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool = True,
+    ) -> str: ...
+    def grammar(
+        self,
+        kind: Literal["structural_tag", "lark"],
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool = True,
+    ) -> JsonObject | str:
+        """Return a grammar for an open model's text, in which every call must be a valid call to one of these tools.
+
+        Bind the tools to a text format, or pass ``text_calls=`` to ``bind``. Also pass ``strict=True`` to get schemas
+        in which every field is required.
+
+        Args:
+            kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, or ``"lark"`` for llguidance.
+            choice: ``"required"``, the name of the tool that must be called, or several names. By default, the model
+                may call a tool, or write text without calls.
+            parallel: Whether several calls may follow one another.
+
+        Raises:
+            ExportError: A tool does not exist.
+            UsageError: The tools are not bound to a text format, or the format has no grammar of this kind.
+        """
+        from toolshape._families.text import grammars  # noqa: PLC0415 - few programs need a grammar
+
+        schemas = self._bound_tools.schemas
+        names = (
+            ()
+            if choice in (None, "auto", "required")
+            else self._wire_names([choice] if isinstance(choice, str) else list(choice or ()))
+        )
+        schemas = {name: schemas[name] for name in names or schemas}
+        return grammars.grammar(
+            self.provider.name,
+            kind,
+            schemas,
+            forced=choice not in (None, "auto"),
+            parallel=parallel,
+        )
+
+    def calls_as_messages(self, calls: Iterable[Call | tuple[str, JsonObject]]) -> list[Any]:
+        """Write calls as an assistant message, for examples and replayed history.
+
+        Args:
+            calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical form. A call to an
+                unknown tool, or a call with unreadable arguments, is written in a form that can be sent.
+
+        Raises:
+            UsageError: A pair names an unknown tool.
+        """
+        from toolshape._history import outbound  # noqa: PLC0415 - costs a tenth of the import; few programs need it
+
+        return self.provider.codec.write_calls(
+            outbound.convert_calls(self.provider, self._bound_tools.handlers, calls)
+        )
+
+    def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
+        """Write results as messages for the provider, in the given order.
+
+        If the calls came from another provider, write them with ``calls_as_messages`` first: the results then refer to
+        the rewritten calls.
+        """
+        if (
+            all(result.call.provider == self.provider.name for result in results)
+            or self.provider.histories is None
+        ):
+            return self.provider.codec.write_results(results) if results else []
+        from toolshape._history import outbound  # noqa: PLC0415 - the same
+
+        return outbound.write_foreign_results(self.provider, self._bound_tools.handlers, results)
+
+    def read_messages(self, messages: Any, *, model: str | None = None) -> "list[Message]":
+        """Read stored messages of this provider as records, with each call resolved to its tool.
+
+        Args:
+            messages: Messages, or a request that holds messages and a system prompt: dicts, SDK objects, or JSON text.
+            model: The model that wrote the messages.
+
+        Raises:
+            ResponseError: The value is not a list of messages.
+            UsageError: This provider has no message histories.
+        """
+        from toolshape._history import messages as stored  # noqa: PLC0415 - the same
+
+        return stored.read_messages(
+            self.provider, self._bound_tools.handlers, messages, model, None, self.fingerprint
+        )
+
+    def check_messages(self, messages: Any, *, model: str | None = None) -> list[Problem]:
+        """Find the problems that would make this provider reject messages, without changing the messages.
+
+        Args:
+            messages: The messages, as for ``read_messages``.
+            model: The model that receives the request: some rules apply only to some models.
+
+        Returns:
+            The problems. Each has its path, its rule, and the dated evidence for the rule.
+
+        Raises:
+            ResponseError: The value is not a list of messages.
+            UsageError: This provider has no message histories.
+        """
+        from toolshape._history import messages as stored  # noqa: PLC0415 - the same
+
+        return stored.check_messages(self.provider, messages, model)
+
+    def repair_messages(
+        self,
+        messages: Any,
+        *,
+        model: str | None = None,
+        repairs: Mapping[str, bool] | bool | None = None,
+    ) -> "Repaired":
+        """Repair messages by named rules so that this provider accepts them, and list each repair.
+
+        Calls in the last turn may still wait for results. A message without a fault is returned as the same object.
+
+        Args:
+            messages: The messages, as for ``read_messages``.
+            model: The model that receives the request: some rules apply only to some models.
+            repairs: Rules to switch off, such as ``{"blank_text": False}``. ``False`` switches off all rules of the
+                provider.
+
+        Raises:
+            ResponseError: The value is not a list of messages.
+            UsageError: This provider has no message histories, or the rule does not exist.
+        """
+        from toolshape._history import messages as stored  # noqa: PLC0415 - the same
+
+        return stored.repair_messages(self.provider, messages, model, repairs)
+
+
+def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
+    """Merge the keyword arguments for tools and for the answer; some providers take one object for both."""
+    merged = dict(request)
+    for key, value in asked.items():
+        merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value
+    return merged
+
+
+def show_to_observers(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
+    """Show a response to the observers of a ``Bound`` and to other observers, once to each observer."""
+    for observer in {
+        id(observer): observer for observer in (*(bound_tools_of(bound).observers or ()), *others)
+    }.values():
+        try:
+            observer.observe(bound, seen)
+        except Exception:  # an observer may raise anything; the calls must not fail because of it
+            import logging  # noqa: PLC0415 - only failures need it
+
+            logging.getLogger("toolshape").exception(
+                "%r failed for a response of %s", observer, bound.provider.name
+            )
+
+
+def observe_resumed(bound: Bound, results: Results) -> None:
+    """Show a resumed plan to the observers of a ``Bound``, once all calls of the plan have answers."""
+    if bound_tools_of(bound).observers is None:
+        return
+    assistant = results.assistant
+    response = assistant[0] if len(assistant) == 1 else list(assistant)
+
+    def observe(done: Results, was_told: bool) -> None:
+        show_to_observers(bound, ObservedResponse(response, done, continues=was_told))
+
+    state.observe(results, observe, was_told=True)
+
+
+def plan_call(bound: Bound, call: WireCall) -> Plan:
+    """Return the plan for a call that other code (the MCP server) has read; ``call.raw`` is the whole request."""
+    bound_tools = bound_tools_of(bound)
+    if bound_tools.observers is not None:
+        return bound.plan(call.raw)
+    return Plan(plan_calls(bound_tools.provider, Reading([], [call], None), bound_tools.handlers))
+
+
+def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:
+    return Bound(
+        bind_tools(**terms)
+    )  # tools are pickled by function name, providers by provider name
+
+
+bound_tools_of: Callable[[Bound], BoundTools] = attrgetter("_bound_tools")
+"""Returns the ``BoundTools`` of a ``Bound``, for the modules that read and run calls."""

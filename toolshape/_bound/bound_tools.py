@@ -1,0 +1,192 @@
+"""Defines ``BoundTools``: tools compiled for one provider, with the handlers that read and run their calls."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.target import OutputBesideTools, compile_beside_tools, name_conflict
+from toolshape._families.receive import read_response
+from toolshape._families.wire.provider import Provider
+from toolshape._plan.resolve import resolve_call
+from toolshape._records.calls import DefaultEffect, JsonObject, JsonSchema, Strictness
+from toolshape._records.errors import ExportError, Problem
+from toolshape._tools.handler import Handlers
+from toolshape._tools.hook_kinds import Hook
+from toolshape._tools.shape import Rules, Shape, compile_shapes
+from toolshape._tools.tool import Tool
+from toolshape._validation.settings import Validate
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class BoundTools:
+    """The record behind a ``Bound``.
+
+    Args:
+        tools: The tools, in the order of the export.
+        provider: The provider that receives the tools.
+        strict: Whether the provider must constrain arguments to the schema; a tool's own ``strict`` takes precedence.
+        rules: The registry's coercion rules.
+        annotates: Whether the model gets its invalid arguments back as JSON with comments.
+        hooks: The hooks around every call; the first hook is the outermost.
+        observers: The observers of whole responses; ``None`` if there are none, because a dispatch checks ``None``
+            faster than a length.
+        default_effect: How to treat tools that declare no effect.
+        shapes: The tools in the provider's form, by wire name.
+        handlers: The handlers that validate and run the calls.
+        reader: The provider that reads responses; it holds the tools' schemas if it needs them to type arguments.
+        output: The output that an answer must fit; ``None`` if no output was bound.
+        beside: The output in the form that is sent beside the tools.
+        is_direct: Whether a dispatch can skip observers and output, because there are none.
+    """
+
+    tools: tuple[Tool[..., Any], ...]
+    provider: Provider
+    strict: Strictness
+    rules: Rules
+    annotates: bool
+    hooks: Sequence[Hook]
+    observers: Sequence[Any] | None
+    default_effect: DefaultEffect
+    shapes: Mapping[str, Shape]
+    handlers: Handlers
+    reader: Provider
+    output: Output[Any] | None
+    beside: OutputBesideTools | None
+    is_direct: bool
+
+    @property
+    def entries(self) -> Mapping[str, bytes]:
+        """The JSON of each entry, by wire name, in the order of the export; the answer's tool, if any, is last."""
+        beside = self.beside
+        entries = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
+        return (
+            entries
+            if beside is None or beside.tool is None
+            else {**entries, beside.tool: beside.entry}
+        )
+
+    @property
+    def schemas(self) -> dict[str, JsonSchema]:
+        """The parameter schemas that the provider receives, by the wire names of the tools."""
+        return _schemas(self.shapes, self.beside)
+
+    def terms(self) -> dict[str, Any]:
+        """Return the arguments for ``bind_tools`` that rebuild this record, in this or another process."""
+        names = (
+            "tools",
+            "provider",
+            "strict",
+            "rules",
+            "annotates",
+            "hooks",
+            "observers",
+            "default_effect",
+            "output",
+        )
+        return {name: getattr(self, name) for name in names}
+
+
+def bind_tools(
+    *,
+    tools: Iterable[Tool[..., Any]],
+    provider: Provider,
+    strict: Strictness,
+    rules: Rules,
+    annotates: bool = False,
+    hooks: Sequence[Hook] = (),
+    observers: Sequence[Any] | None = None,
+    default_effect: DefaultEffect = None,
+    output: Output[Any] | None = None,
+) -> BoundTools:
+    """Compile tools for a provider, and the output that is sent beside the tools.
+
+    Raises:
+        ExportError: The provider does not accept one of the tools, or two tools have the same wire name.
+    """
+    tools = tuple(tools)
+    by_wire_name: dict[str, Shape] = {}
+    beside = (
+        None
+        if output is None
+        else compile_beside_tools(provider, record_of_output(output), strict, has_tools=bool(tools))
+    )
+    candidates = [] if beside is None else [beside.candidate]
+    compiled = compile_shapes(
+        tools, provider, strict, rules, annotates=annotates, beside=candidates
+    )
+    if beside is not None and beside.tool is not None and beside.candidate.name in compiled.relaxed:
+        beside = compile_beside_tools(provider, beside.record, strict=False)
+    for shape in compiled.compiled:
+        if earlier_shape := by_wire_name.get(shape.wire_name):
+            message = f"{earlier_shape.name!r} and {shape.name!r} both become {shape.wire_name!r}: pass name= to one"
+            problem = Problem(path="name", rule="name_taken", message=message)
+            raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
+        by_wire_name[shape.wire_name] = shape
+    if (
+        beside is not None
+        and beside.tool is not None
+        and (conflicting_shape := by_wire_name.get(beside.tool)) is not None
+    ):
+        raise name_conflict(beside, conflicting_shape.name)
+    return BoundTools(
+        tools=tools,
+        provider=provider,
+        strict=strict,
+        rules=rules,
+        annotates=annotates,
+        hooks=hooks,
+        observers=observers or None,
+        default_effect=default_effect,
+        shapes=by_wire_name,
+        handlers=Handlers(by_wire_name, hooks, default_effect, strict),
+        reader=_provider_for_reading(provider, _schemas(by_wire_name, beside)),
+        output=output,
+        beside=beside,
+        is_direct=not observers and output is None,
+    )
+
+
+def _schemas(
+    shapes_by_name: Mapping[str, Shape], beside: OutputBesideTools | None
+) -> dict[str, JsonSchema]:
+    schemas = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
+    return (
+        schemas
+        if beside is None or beside.tool is None
+        else {**schemas, beside.tool: beside.lens.schema}
+    )
+
+
+def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
+    """Return the provider that reads responses; it keeps the tools' schemas if it needs them to type arguments."""
+    for_schemas = provider.response.for_schemas
+    if for_schemas is None:
+        return provider
+    return replace(provider, response=for_schemas(schemas))
+
+
+def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
+    """Return a record that holds only some of the tools, in the forms that the whole record has already compiled."""
+    chosen_tools = tuple(tools)
+    names = {tool.name for tool in chosen_tools}
+    part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
+    return replace(whole, tools=chosen_tools, shapes=part, handlers=whole.handlers.of_some(part))
+
+
+def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
+    """Return a validator that checks canonical arguments with a tool's rules; ``None`` if there is no such tool."""
+    shape = whole.shapes.get(wire_name)
+    if shape is None:
+        return None
+    return shape.validation(shape.settings._replace(back=None, drops=None))
+
+
+def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:
+    """Return the name and the canonical arguments of each call in a response body, before validation."""
+    _, wires, *_ = read_response(whole.reader, body)
+    calls = [
+        resolve_call(whole.provider.name, whole.handlers, position, wire)
+        for position, wire in enumerate(wires)
+    ]
+    return [(call.name, call.arguments) for call in calls]

@@ -1,0 +1,677 @@
+"""Defines ``Registry``, which holds an application's tools, exports them, and runs the calls of responses."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
+
+from toolshape._bound.selection import join_settings, no_such_tool, select_tools
+from toolshape._bound.store import Contents, Key, Store, add_by_name
+from toolshape._function.annotations import calling_frame
+from toolshape._function.calling.call import NOTHING_INJECTED
+from toolshape._records.calls import DefaultEffect, JsonObject, Namespace, Strictness
+from toolshape._records.errors import DefinitionError, Problem, UsageError
+from toolshape._records.printing import rows_as_html, rows_as_rich
+from toolshape._records.report import table
+from toolshape._records.shown import shorten
+from toolshape._tools.options import ToolOptions, parse_options
+from toolshape._tools.tool import Tool, as_tool, make_from_definition, make_tool
+from toolshape._validation.coercion import choose_rules
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from toolshape._answers.output import Output
+    from toolshape._bound.bindings import Bindings
+    from toolshape._bound.bound import Bound, Observer
+    from toolshape._bound.store import Use
+    from toolshape._families.wire.provider import AnyProvider
+    from toolshape._plan.approval import Decision
+    from toolshape._plan.ledger_store import LedgerStore
+    from toolshape._plan.plan import Plan
+    from toolshape._plan.results import Results
+    from toolshape._plan.run_options import OnProgress, RunOptions
+    from toolshape._tools.hook_kinds import Hook
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+H = TypeVar("H", bound="Hook")
+AnObserver = TypeVar("AnObserver", bound="Observer")
+
+
+_HEAD = ("tool", "parameters", "description", "effects")
+
+
+class Registry:
+    """The tools of an application, for any provider.
+
+    The imperative methods ``add``, ``add_definitions``, ``tool``, ``around`` and ``observe`` change the registry.
+    ``subset``, the participles ``prefixed``, ``renamed`` and ``deferred``, and ``|`` return a new registry.
+
+    Args:
+        tools: Tools, or plain functions, which become tools.
+        strict: Whether providers must constrain arguments to the schema, if neither ``bind`` nor the tool decides.
+        coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all rules off.
+        feedback: How to tell models about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
+            sends the model's own JSON with comments at the problems.
+        default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and
+            ``"destructive"``: ``"write"`` runs their calls alone, in call order.
+
+    Raises:
+        DefinitionError: A function cannot be a tool, or two tools have the same name.
+        ValueError: A coercion rule does not exist, or another argument has an invalid value.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        *,
+        strict: Strictness = "auto",
+        coerce: Mapping[str, bool] | bool | None = None,
+        feedback: Literal["lines", "json"] = "lines",
+        default_effect: DefaultEffect = None,
+    ) -> None:
+        choose_rules(coerce)
+        if default_effect not in (None, "write"):
+            raise ValueError(f'default_effect must be "write" or None, not {default_effect!r}')
+        if feedback not in ("lines", "json"):
+            raise ValueError(f'feedback must be "lines" or "json", not {feedback!r}')
+        if not (strict is True or strict is False or strict == "auto"):
+            raise ValueError(f'strict must be True, False or "auto", not {strict!r}')
+        frame = calling_frame()
+        if callable(tools):
+            raise TypeError("Registry takes a list of tools: write Registry([...])")
+        tools_by_name = add_by_name({}, [as_tool(entry, frame) for entry in tools])
+        contents = Contents(
+            strict=strict,
+            coerce=coerce,
+            feedback=feedback,
+            default_effect=default_effect,
+            tools=tools_by_name,
+        )
+        self._store = Store(contents)
+
+    @cached_property
+    def _bindings(self) -> "Bindings":
+        from toolshape._bound.bindings import Bindings  # noqa: PLC0415 - binding and dispatch are a third of the import
+
+        return Bindings(self._store)
+
+    def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
+        """Add a tool; a plain function becomes a tool first. Existing ``Bound`` objects do not change.
+
+        Returns:
+            The tool.
+
+        Raises:
+            DefinitionError: The function cannot be a tool, or the name is taken.
+            UsageError: The tool is a method that is not bound to an object.
+        """
+        return self._add(as_tool(tool, calling_frame()))
+
+    def _add(self, added: Tool[..., Any]) -> Tool[..., Any]:
+        self._add_all([added])
+        return added
+
+    def _add_all(self, added: Iterable[Tool[..., Any]]) -> None:
+        """Add all of these tools, or none. Several threads may add tools at the same time."""
+        self._store.change(
+            lambda held: replace(held, tools=add_by_name(held.tools, added), bounds={})
+        )
+
+    def add_definitions(
+        self,
+        given: Any,
+        functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+        *,
+        verbatim: bool = False,
+        **options: "Unpack[ToolOptions]",
+    ) -> list[Tool[..., Any]]:
+        """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
+
+        Args:
+            given: A list of definitions, or an object that contains such a list (a request, MCP's list of tools,
+                Gemini's declarations), or the JSON text of such a list or object.
+            functions: The functions that run the calls, by the names in the definitions. A tool without a function is
+                sent, but its calls cannot run.
+            verbatim: Whether to send the definitions unchanged to providers that use their format.
+            **options: The options of ``tool``, which apply to all of these tools.
+
+        Returns:
+            The tools.
+
+        Raises:
+            DefinitionError: A definition cannot be a tool, or a function has no definition. No tool is added.
+        """
+        frame = calling_frame()
+        requested: list[str] = []
+
+        def choose(name: str) -> Callable[..., Any] | None:
+            requested.append(name)
+            return functions.get(name)
+
+        from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
+
+        definitions = build.list_definitions(given)
+        new_tools = [
+            make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions
+        ]
+        if unmatched_names := sorted(functions.keys() - set(requested)):
+            problem = Problem(
+                path="functions",
+                rule="no_definition",
+                message=f"there is no definition for {unmatched_names[0]!r}",
+            )
+            raise DefinitionError(
+                tool=unmatched_names[0], location="add_definitions", problems=[problem]
+            )
+        self._add_all(new_tools)
+        return new_tools
+
+    @overload
+    def tool(self, function: Callable[P, R], /) -> Tool[P, R]: ...
+    @overload
+    def tool(
+        self, function: None = None, /, **options: "Unpack[ToolOptions]"
+    ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+    def tool(self, function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
+        """Turn a function into a tool and add it: ``@tools.tool`` or ``@tools.tool(...)``; see ``toolshape.tool``."""
+        chosen = parse_options(options)
+        if function is None:
+            return lambda decorated: self._add(make_tool(decorated, chosen, calling_frame()))
+        return self._add(make_tool(function, chosen, calling_frame()))
+
+    def around(self, hook: H) -> H:
+        """Add a hook around every call that runs, for example for logging, permissions, caches or retries.
+
+        Decorate hooks with ``@registry.around``. The first hook is outermost. Existing ``Bound`` objects do not change.
+        Hooks do not see rejected calls (unknown tool, invalid or truncated arguments). Each call has exactly one
+        answer:
+
+        - If the hook returns a ``Result``, the answer is that result: the result of ``proceed()``, or another result,
+          for example ``context.result(value)``.
+        - If the hook returns ``None``, the answer is the last result of ``proceed()``. If the hook never called
+          ``proceed``, or returned any other value, the answer is ``tool_crashed``, and the log names the hook.
+        - If the hook raises ``ToolError``, the model reads the error's text. If it raises ``CallError`` (as
+          ``Result.unwrap`` does), the answer is that error. Any other exception is logged, and the model reads
+          ``tool_crashed``.
+        - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
+
+        Args:
+            hook: A function ``hook(context, proceed)``. A ``def`` hook works under ``run`` and ``dispatch``. An
+                ``async def`` hook awaits ``proceed()``, and works under ``run``, ``dispatch``, ``arun`` and
+                ``adispatch``. Under ``run``, a ``def`` hook makes all calls run one after another; if all hooks are
+                async, the calls share one event loop, and plain tools run in worker threads.
+
+        Returns:
+            The hook itself, so ``around`` works as a decorator.
+
+        Raises:
+            UsageError: The hook cannot be called with a context and ``proceed``.
+        """
+        from toolshape._tools.hook_kinds import check_is_hook  # noqa: PLC0415 - binding loads it
+
+        raw_hook: Any = hook
+        check_is_hook(raw_hook)
+        self._store.change(lambda held: replace(held, hooks=(*held.hooks, raw_hook), bounds={}))
+        return hook
+
+    def observe(self, observer: AnObserver) -> AnObserver:
+        """Add an observer of whole responses, such as ``toolshape.trace.record_to(path)`` or a counter of your own.
+
+        Its method ``observe(bound, observed)`` receives each response once all calls are answered or rejected. If calls
+        wait for approval, it also receives the response when they begin to wait. The observer cannot change an answer:
+        an exception that it raises is logged. Existing ``Bound`` objects do not change.
+
+        Args:
+            observer: An object with the method ``observe``; see ``toolshape.trace.Observer``.
+
+        Returns:
+            The observer itself.
+
+        Raises:
+            UsageError: The observer has no method ``observe``.
+        """
+        from toolshape._bound.bound import Observer  # noqa: PLC0415 - binding loads it
+
+        raw_observer: Any = observer
+        if not isinstance(raw_observer, Observer):
+            raise UsageError(
+                f"observe takes an object with the method observe(bound, observed), not {raw_observer!r}"
+            )
+        self._store.change(
+            lambda held: replace(held, observers=(*held.observers, raw_observer), bounds={})
+        )
+        return observer
+
+    def __getitem__(self, name: str) -> Tool[..., Any]:
+        if name not in self._tools:
+            raise no_such_tool(name, self._tools)
+        return self._tools[name]
+
+    def __contains__(self, tool: object) -> bool:
+        """Whether the registry has this tool, or a tool of this name."""
+        return (
+            tool in self._tools
+            if isinstance(tool, str)
+            else any(tool == own_tool for own_tool in self)
+        )
+
+    def __iter__(self) -> Iterator[Tool[..., Any]]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __reduce__(self) -> Any:
+        contents = self._store.contents
+        return (
+            _unpickle_registry,
+            (list(contents.tools.values()), contents.settings()),
+            (dict(contents.used), contents.hooks, contents.observers),
+        )
+
+    def __setstate__(
+        self, state: "tuple[dict[Key, Use], tuple[Hook, ...], tuple[Observer, ...]]"
+    ) -> None:
+        used, hooks, observers = state
+        # Keep the providers that were bound: they decide which provider reads a response.
+        self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
+
+    def __repr__(self) -> str:
+        return f"Registry({list(self._tools)})"
+
+    def __str__(self) -> str:
+        """Return a table of the tools: name, parameters, description, effects."""
+        return table(_HEAD, self._rows()) if self._tools else "no tools"
+
+    def _repr_html_(self) -> str:
+        return rows_as_html(_HEAD, self._rows())
+
+    def __rich__(self) -> Any:
+        """Return the table of the tools for rich."""
+        return rows_as_rich(_HEAD, self._rows())
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                tool.name,
+                ", ".join(tool.spec.parameters.get("properties", {})),
+                shorten(tool.description, is_json=True),
+                ", ".join(sorted(tool.effects)),
+            ]
+            for tool in self
+        ]
+
+    @property
+    def _tools(self) -> Mapping[str, Tool[..., Any]]:
+        return self._store.contents.tools
+
+    def subset(
+        self,
+        names: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        *,
+        exclude: Collection[str] = (),
+    ) -> "Registry":
+        """Return a new registry with the current tools that have one of the names and one of the tags.
+
+        Args:
+            names: Names, or patterns such as ``"gh_*"``. ``None`` matches every name.
+            tags: Tags. ``None`` matches every tool.
+            exclude: Names or patterns of tools to leave out.
+
+        Raises:
+            KeyError: A name, a pattern or a tag matches no tool.
+        """
+        return self._copy_with_tools(select_tools(self, names, tags, exclude))
+
+    def prefixed(self, prefix: str) -> "Registry":
+        """Return a new registry with the current tools, each named ``{prefix}_{name}``.
+
+        Raises:
+            UsageError: The prefix is not a string, or is empty.
+        """
+        raw_prefix: Any = prefix
+        if not isinstance(raw_prefix, str) or not raw_prefix:
+            raise UsageError(f"a prefix must be a non-empty string, not {prefix!r}")
+        return self.renamed({name: f"{prefix}_{name}" for name in self._tools})
+
+    def renamed(self, names: Mapping[str, str]) -> "Registry":
+        """Return a new registry with the current tools, some of them renamed.
+
+        Args:
+            names: A mapping from current names to new names.
+
+        Raises:
+            KeyError: A current name is not in this registry.
+            DefinitionError: Two tools would have the same name.
+        """
+        for name in names:
+            _ = self[name]
+        return self._copy_with_tools(
+            make_tool(tool, parse_options({"name": names[tool.name]}), None)
+            if tool.name in names
+            else tool
+            for tool in self
+        )
+
+    def deferred(
+        self, names: Collection[str] | None = None, *, namespace: Namespace | None = None
+    ) -> "Registry":
+        """Return a new registry in which some of the tools are deferred: they load when a model's search finds them.
+
+        Args:
+            names: Names or patterns of the tools to defer. ``None`` defers all.
+            namespace: The group of the deferred tools, for providers that group tools; see ``deferred`` in ``tool``.
+
+        Raises:
+            KeyError: A name or pattern matches no tool.
+        """
+        chosen = {tool.name for tool in select_tools(self, names)}
+        options = parse_options({"deferred": namespace or True})
+        return self._copy_with_tools(
+            make_tool(tool, options, None) if tool.name in chosen else tool for tool in self
+        )
+
+    def __or__(self, other: "Registry") -> "Registry":
+        """Return a new registry with the current tools of both registries.
+
+        The hooks and observers of both apply to every call; the hooks of the first registry are outermost. If only one
+        registry changes a setting from its default, this setting applies to all tools.
+
+        Raises:
+            DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the registries.
+            UsageError: Both registries change the same setting, to different values.
+        """
+        raw_other: Any = other
+        if not isinstance(raw_other, Registry):
+            return NotImplemented
+        own_contents, other_contents = self._store.contents, store_of(raw_other).contents
+        joined = Registry(
+            [*self, *raw_other], **join_settings(own_contents.settings(), other_contents.settings())
+        )
+        hooks = (
+            *own_contents.hooks,
+            *(hook for hook in other_contents.hooks if hook not in own_contents.hooks),
+        )
+        observers = (
+            *own_contents.observers,
+            *(
+                observer
+                for observer in other_contents.observers
+                if observer not in own_contents.observers
+            ),
+        )
+        used = {**other_contents.used, **own_contents.used}
+        store_of(joined).change(
+            lambda held: replace(held, used=used, hooks=hooks, observers=observers)
+        )
+        return joined
+
+    def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Call a function after each change to this registry's tools or hooks, in the thread that makes the change.
+
+        Args:
+            listener: A function without parameters.
+
+        Returns:
+            A function that removes the listener.
+        """
+        store = self._store
+        with store.lock:
+            store.listeners = (*store.listeners, listener)
+
+        def end() -> None:
+            with store.lock:
+                store.listeners = tuple(
+                    existing for existing in store.listeners if existing is not listener
+                )
+
+        return end
+
+    def _copy_with_tools(self, tools: Iterable[Tool[..., Any]]) -> "Registry":
+        """Return a new registry with other tools, and the settings and hooks of this registry."""
+        return _copy_of_contents(self._store.contents, tools)
+
+    def bind(
+        self,
+        provider: "AnyProvider",
+        strict: Strictness | None = None,
+        *,
+        text_calls: str | None = None,
+        output: "Output[Any] | Any" = None,
+    ) -> "Bound":
+        """Bind the current tools to a provider: convert the tools, and check that the provider supports them.
+
+        Args:
+            provider: The provider.
+            strict: Whether the provider must constrain arguments to the schema: ``True``, ``False``, or ``"auto"``.
+                The default is the registry's ``strict``. A tool's own ``strict`` takes precedence.
+            text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``.
+                These calls are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the
+                formats.
+            output: The type of the model's answer when the model calls no tools: an ``Output``, or a type that becomes
+                an ``Output``. ``Results.output`` holds the answer. If the provider accepts no answer schema beside
+                tools, the schema is sent as one more tool, and the report says so.
+
+        Returns:
+            The bound tools, which are immutable. The same object is returned until the registry changes.
+
+        Raises:
+            ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict
+                form. Or the text format is unknown, or the provider's servers leave no calls in text.
+            DefinitionError: ``output`` has no JSON Schema.
+            UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
+        """
+        return self._bindings.bind(provider, strict, text_calls, output)
+
+    def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
+        """Return the list for ``tools=`` in the provider's SDK; see ``bind`` and ``Bound.export``."""
+        return self.bind(provider, strict).export()
+
+    def request(
+        self,
+        provider: "AnyProvider",
+        *,
+        choice: str | Collection[str] | None = None,
+        parallel: bool | None = None,
+        model: str | None = None,
+        strict: Strictness | None = None,
+        native: Sequence[Any] = (),
+        output: "Output[Any] | Any" = None,
+    ) -> JsonObject:
+        """Return a request's keyword arguments for tools and the answer; see ``bind`` and ``Bound.request``.
+
+        ``plan`` and ``dispatch`` read the next response in this provider's format with the tools of this request.
+        """
+        bound = self.bind(provider, strict, output=output)
+        request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
+        self._bindings.put_last(bound, strict, output)
+        return request
+
+    def plan(
+        self, response: Any, *, provider: "AnyProvider | None" = None, context: Any = None
+    ) -> "Plan":
+        """Validate the calls of a response without running them: the plan can approve, deny, edit, run and pause calls.
+
+        Args:
+            response: The provider's response: SDK object, dict, JSON text or bytes. Or pass results with calls that
+                wait for approval, to get the plan of these results.
+            provider: The provider of the response. It is required if the registry was bound to several providers that
+                read the response differently.
+            context: What validators of arguments read as ``info.context``; it is never stored.
+
+        Raises:
+            ResponseError: The response is not in any known format.
+            UsageError: ``provider`` is required.
+        """
+        from toolshape._plan.plan import plan_of  # noqa: PLC0415 - binding loads it
+        from toolshape._plan.results import Results  # noqa: PLC0415 - the same
+
+        if isinstance(response, Results):
+            return plan_of(response)
+        bound, readable_response = self._bindings.reader_of(response, provider)
+        return bound.plan(readable_response, context=context)
+
+    def dispatch(
+        self,
+        response: Any,
+        *,
+        provider: "AnyProvider | None" = None,
+        context: Any = None,
+        **options: "Unpack[RunOptions]",
+    ) -> "Results":
+        """Run every call in a response, and return one result for each call.
+
+        Mistakes by the model and exceptions from tools become results; this method never raises them.
+
+        Args:
+            response: The provider's response: SDK object, dict, JSON text or bytes.
+            provider: The provider of the response. It is required if the registry was bound to several providers that
+                read the response differently.
+            context: What validators of arguments read as ``info.context``; it is never stored.
+            **options: How to run the calls, all by keyword:
+
+                - ``inject``: The values of injected parameters, by name.
+                - ``limit``: How many calls run at the same time, unless they must run one after another.
+                - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
+                - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
+                - ``scope``: Tells the ledger where the calls were made; see ``Plan.run``.
+
+        Raises:
+            ResponseError: The response is not in any known format.
+            UsageError: An injected value is missing, ``provider`` is required, or a tool is async and an event loop is
+                running.
+        """
+        bound, readable_response = self._bindings.reader_of(response, provider)
+        return bound.dispatch(readable_response, context=context, **options)
+
+    async def adispatch(
+        self,
+        response: Any,
+        *,
+        provider: "AnyProvider | None" = None,
+        context: Any = None,
+        **options: "Unpack[RunOptions]",
+    ) -> "Results":
+        """Like ``dispatch``, for a running event loop; async tools run in parallel in the loop, others in threads."""
+        bound, readable_response = self._bindings.reader_of(response, provider)
+        return await bound.adispatch(readable_response, context=context, **options)
+
+    def resume(
+        self,
+        token: str | bytes,
+        key: bytes | str,
+        decisions: "Mapping[str, Decision]" = NOTHING_INJECTED,
+        *,
+        audience: str,
+        ledger: "LedgerStore | None" = None,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: "OnProgress | None" = None,
+        context: Any = None,
+    ) -> "Results":
+        """Resume a paused plan with these tools: apply the decisions, and run the calls that may run.
+
+        If a call has no decision, or if its edited arguments need approval, it is ``pending`` in the results. Pass the
+        results to ``plan``, then run or pause that plan. Calls that ran before the pause return their recorded results,
+        marked as ``replayed``.
+
+        Args:
+            token: The token that ``Plan.pause`` returned, in this or another process.
+            key: The key that signed the token.
+            decisions: The decisions, by the ids of the calls. ``True`` approves a call. ``Deny(text)`` denies the call,
+                and the model reads the text. A dict replaces the arguments of the call.
+            audience: The audience for which the token was made.
+            ledger: Records the calls that have run, and the use of the token. Without a ledger, a token can be used
+                again until it expires, and its calls run each time.
+            inject: The values of injected parameters, by name.
+            limit: How many async calls run at the same time.
+            on_progress: Called with each ``Progress`` that a tool reports.
+            context: What validators of arguments read as ``info.context``; a token does not hold it.
+
+        Raises:
+            TokenError: The token is invalid, expired or used, or was made for another audience or other tools. No call
+                ran.
+            CallError: The edited arguments of a call are invalid. No call ran.
+            UsageError: A decision is invalid or names no waiting call, or the plan cannot run. No call ran.
+        """
+        from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
+
+        arguments = (
+            token,
+            key,
+            decisions,
+            audience,
+            ledger,
+            self._bindings.resumption_at,
+            inject,
+            limit,
+            on_progress,
+            context,
+        )
+        return steps.run_here(resuming.resume(resuming.Resumption(*arguments), steps.HERE))
+
+    async def aresume(
+        self,
+        token: str | bytes,
+        key: bytes | str,
+        decisions: "Mapping[str, Decision]" = NOTHING_INJECTED,
+        *,
+        audience: str,
+        ledger: "LedgerStore | None" = None,
+        inject: Mapping[str, Any] = NOTHING_INJECTED,
+        limit: int | None = None,
+        on_progress: "OnProgress | None" = None,
+        context: Any = None,
+    ) -> "Results":
+        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and the ledger runs in threads."""
+        from toolshape._plan import resuming, steps  # noqa: PLC0415 - the same
+
+        arguments = (
+            token,
+            key,
+            decisions,
+            audience,
+            ledger,
+            self._bindings.resumption_at,
+            inject,
+            limit,
+            on_progress,
+            context,
+        )
+        return await resuming.resume(resuming.Resumption(*arguments), steps.IN_LOOP)
+
+
+def without_strict(registry: Registry, name: str | None = None) -> Registry:
+    """Return a copy of a registry with all tools, or only the named tool; no tool in the copy is strict."""
+    tools = [
+        make_tool(tool, parse_options({"strict": False}), None)
+        for tool in registry
+        if name in (None, tool.name)
+    ]
+    return _copy_of_contents(store_of(registry).contents, tools)
+
+
+def _copy_of_contents(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:
+    registry = Registry()
+    store_of(registry).change(lambda _: contents.holding(tools))
+    return registry
+
+
+def replace_tools(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
+    """Replace all tools of a registry."""
+    store_of(registry).change(lambda held: held.holding(tools))
+
+
+def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
+    """Return the pickled registry; ``__setstate__`` adds its hooks, observers and providers."""
+    return Registry(tools, **options)
+
+
+store_of: Callable[[Registry], Store] = attrgetter("_store")
+"""Returns the ``Store`` of a ``Registry``."""

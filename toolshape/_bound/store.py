@@ -1,0 +1,170 @@
+"""Defines ``Contents`` and ``Store``, which hold the tools and settings of a ``Registry``."""
+
+import ast
+import inspect
+import linecache
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from toolshape._records.calls import DefaultEffect, Strictness
+from toolshape._records.errors import DefinitionError, Problem
+from toolshape._tools.record import refuse_unbound_method
+from toolshape._tools.tool import Tool, record_of
+
+if TYPE_CHECKING:
+    from toolshape._bound.bound import Bound, Observer
+    from toolshape._families.wire.provider import Provider
+    from toolshape._tools.hook_kinds import Hook
+
+Key: TypeAlias = tuple[str, str]
+"""The name of a provider, and the requested strictness as a string."""
+
+
+class Use(NamedTuple):
+    """The last binding of the tools under one ``Key``: the provider, and the requested output, if any."""
+
+    provider: "Provider"
+    output: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
+class Contents:
+    """A snapshot of a registry; a change replaces the whole snapshot, so no thread sees a partial change.
+
+    Args:
+        strict: Whether providers constrain arguments to the schema; ``bind`` or a tool can override this setting.
+        coerce: Coercion rules to switch on or off by name.
+        feedback: The format of the error that answers a call with invalid arguments.
+        default_effect: How to treat tools that declare no effect.
+        tools: The tools by name.
+        hooks: The hooks around every call, the first outermost.
+        observers: The observers of whole responses.
+        used: The providers that the tools were bound to; the provider of the latest request comes last.
+        bounds: The ``Bound`` objects of these tools and hooks, by key and output; a cache that ``bind`` fills.
+    """
+
+    strict: Strictness = "auto"
+    coerce: Mapping[str, bool] | bool | None = None
+    feedback: Literal["lines", "json"] = "lines"
+    default_effect: DefaultEffect = None
+    tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
+    hooks: "tuple[Hook, ...]" = ()
+    observers: "tuple[Observer, ...]" = ()
+    used: Mapping[Key, Use] = field(default_factory=dict)
+    bounds: "dict[tuple[Key, Any], Bound]" = field(default_factory=dict)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the keyword arguments of a ``Registry`` with the same settings."""
+        names = "strict", "coerce", "feedback", "default_effect"
+        return {name: getattr(self, name) for name in names}
+
+    def holding(self, tools: Iterable[Tool[..., Any]]) -> "Contents":
+        """Return a copy with other tools, and the same settings and hooks.
+
+        Raises:
+            DefinitionError: Two of the tools share a name.
+        """
+        return replace(self, tools=add_by_name({}, tools), bounds={})
+
+
+class Store:
+    """The contents of a registry, and the listeners that each change calls; safe to use from several threads."""
+
+    __slots__ = ("contents", "listeners", "lock")
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.listeners: tuple[Callable[[], object], ...] = ()
+        self.lock = threading.Lock()
+
+    def change(self, made_of: Callable[[Contents], Contents]) -> None:
+        """Replace the contents, then call the listeners.
+
+        Raises:
+            Exception: ``made_of`` raised an exception; the registry is unchanged.
+        """
+        with self.lock:
+            self.contents = made_of(self.contents)
+        for listener in self.listeners:
+            try:
+                listener()
+            except Exception:  # the change is made, and the other listeners are still called
+                import logging  # noqa: PLC0415 - it costs a tenth of importing the package, and is rarely needed
+
+                logging.getLogger("toolshape").exception("a listener of a registry raised")
+
+
+def add_by_name(
+    there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
+) -> dict[str, Tool[..., Any]]:
+    """Return the existing and the added tools, by name.
+
+    Raises:
+        DefinitionError: Two tools share a name.
+        UsageError: A tool is a method that is not bound to an object.
+    """
+    tools = dict(there)
+    for tool in added:
+        refuse_unbound_method(record_of(tool))
+        if not _is_redefined(tools.get(tool.name), tool):
+            _check_name_free(tools, tool)
+        tools[tool.name] = tool
+    return tools
+
+
+def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
+    """Whether a module defined a function again, as in a notebook cell that ran twice; the new tool then wins.
+
+    Two functions of one name that stand in one file are a mistake, and not a second definition: the author is told.
+    """
+    functions = [None if tool is None else record_of(tool).function for tool in (taken, added)]
+    names = [
+        (getattr(function, "__module__", None), getattr(function, "__qualname__", "<locals>"))
+        for function in functions
+    ]
+    return (
+        names[0] == names[1]
+        and functions[0] is not functions[1]
+        and "." not in names[0][1]
+        and "<" not in names[0][1]
+        and not _stand_in_one_file(*functions)
+    )
+
+
+def _stand_in_one_file(one: Any, other: Any) -> bool:
+    """Whether the source of a file holds both of these functions, at two places.
+
+    After a reload, a function stands where it stood, or the line where it stood no longer begins a function of its
+    name. Each cell of a notebook is a file.
+    """
+    codes: list[Any] = [
+        getattr(inspect.unwrap(function), "__code__", None) for function in (one, other)
+    ]
+    if None in codes or codes[0].co_filename != codes[1].co_filename:
+        return False
+    lines = {code.co_firstlineno for code in codes}
+    try:
+        tree = ast.parse("".join(linecache.getlines(codes[0].co_filename)))
+    except (SyntaxError, ValueError):  # the file has changed, and is being written
+        return False
+    places = {
+        min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == one.__name__
+    }
+    return len(lines) > 1 and lines <= places
+
+
+def _check_name_free(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
+    if existing := tools.get(added.name):
+        message = (
+            f"{added.name!r} is already defined at {record_of(existing).definition.location}: "
+            "give one of the two tools another name with tool(name=...), "
+            "or all tools of one server or registry a prefix: connect(prefix=...), prefixed(...)"
+        )
+        problem = Problem(path="name", rule="name_taken", message=message)
+        raise DefinitionError(
+            tool=added.name, location=record_of(added).definition.location, problems=[problem]
+        )

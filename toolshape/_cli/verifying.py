@@ -1,0 +1,217 @@
+"""The command ``toolshape verify``: tests whether a provider follows the rules that toolshape knows."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from toolshape._cli.output import echo, refuse_not_a_number, say
+from toolshape._families import get
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolshape._cli.rulebook.probes import Probe, Unprobed
+    from toolshape._cli.rulebook.verify import Finding
+
+
+@click.command("verify")
+@click.argument("provider", required=False)
+@click.option(
+    "--model", required=True, help="The model to ask; some rules hold only for some models."
+)
+@click.option(
+    "--rules",
+    default="",
+    metavar="KIND,...",
+    help="schema, strict, name, limit, request, history or output; by default all.",
+)
+@click.option(
+    "--most", type=click.IntRange(min=1), help="Test at most this many rules, the cheapest first."
+)
+@click.option(
+    "--json",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append each finding to this file; rules that the file already decides are not tested again.",
+)
+@click.option(
+    "--against",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Print what has changed since this older file.",
+)
+@click.option(
+    "--url",
+    help="Another base address, for example for a proxy. toolshape appends the provider's path.",
+)
+@click.option(
+    "--endpoint",
+    help="An OpenAI-compatible server, such as http://localhost:8000/v1: judge how it handles calls.",
+)
+@click.option(
+    "--key",
+    "key_name",
+    metavar="VARIABLE",
+    help="With --endpoint: the variable that holds the key.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    callback=refuse_not_a_number,
+    default=60.0,
+    show_default=True,
+    help="How long an answer may take, in seconds.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
+def verifying(
+    provider: str | None,
+    *,
+    model: str,
+    rules: str,
+    most: int | None,
+    path: Path | None,
+    against: Path | None,
+    url: str | None,
+    endpoint: str | None,
+    key_name: str | None,
+    timeout: float,
+    dry_run: bool,
+) -> None:
+    """For each rule, send PROVIDER a small request that it should refuse, and a similar one that it should accept.
+
+    The command reads the key from the environment variable of the provider's SDK, and never prints the key. Before it
+    sends anything, it prints the number of requests and roughly how many tokens they contain. Exits with 1 if a rule is
+    refuted.
+
+    With --endpoint instead of PROVIDER: ask an OpenAI-compatible server some questions, and report whether it obeys the
+    tool choice, gives each call an id, returns the same response with and without streaming, obeys strict schemas,
+    leaves no calls in the text, and reports its usage.
+    """
+    if (provider is None) == (endpoint is None):
+        raise click.UsageError("pass a PROVIDER, or --endpoint URL")
+    if endpoint is not None:
+        _judge(endpoint, model, key_name, path, timeout)
+        return
+    verification = _Asked(str(provider), model, rules, most, path, url, timeout)
+    new_findings = _test_rules(verification, dry_run=dry_run)
+    if against is not None:
+        from toolshape._cli.rulebook import verify  # noqa: PLC0415 - few commands need this
+
+        for earlier, current in verify.drift(verify.read_findings(against), new_findings):
+            changed = (
+                f"{current.rule.kind}: {current.rule.name}: {earlier.outcome} -> {current.outcome}"
+            )
+            say(f"changed since {earlier.at}: {changed}", style="red")
+    if any(finding.outcome == "refuted" for finding in new_findings):
+        raise SystemExit(1)
+
+
+class _Asked(NamedTuple):
+    """The command's arguments. They decide what to verify."""
+
+    provider: str
+    model: str
+    rules: str
+    most: int | None
+    path: Path | None
+    url: str | None
+    timeout: float
+
+
+def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
+    """Test the rules that the findings file has not decided yet, and return the new findings."""
+    from toolshape._cli.rulebook import verify  # noqa: PLC0415 - few commands need this
+    from toolshape._cli.rulebook.probes import rule_book  # noqa: PLC0415 - few commands need this
+
+    name: Any = asked.provider  # the user types this name, so it may be unknown
+    provider = get(name)
+    if provider.histories is None or provider.server is None:
+        raise UsageError(
+            f"verify cannot test {provider.name}: toolshape knows no HTTP API for its models"
+        )
+    address = verify.address_of(provider, asked.url)
+    book = rule_book(provider, asked.model)
+    probes = verify.select_probes(book.probes, filter(None, asked.rules.split(",")), asked.most)
+    earlier_findings = (
+        verify.read_findings(asked.path) if asked.path is not None and asked.path.exists() else []
+    )
+    open_probes = verify.undecided_probes(probes, earlier_findings, provider.name, asked.model)
+    cost = verify.cost_of(open_probes)
+    say(
+        f"{len(open_probes)} rules for {provider.name}: {cost.requests} requests, about {cost.tokens:,} tokens"
+    )
+    if dry_run:
+        _list(open_probes, book.without)
+        return []
+    key = verify.key_of(address)
+    new_findings = []
+    with _client() as client:
+        send = verify.sender(
+            address, asked.model, key, client, provider.histories.model_key, asked.timeout
+        )
+        for finding in verify.findings(provider, asked.model, open_probes, send):
+            new_findings.append(finding)
+            rule_label = f"{finding.rule.kind}: {finding.rule.name}"
+            _report(
+                finding.outcome, f"{rule_label}: {finding.words}", finding.as_json(), asked.path
+            )
+    _count([finding.outcome for finding in new_findings])
+    return new_findings
+
+
+def _list(probes: "Iterable[Probe]", without: "Iterable[Unprobed]") -> None:
+    for probe in probes:
+        echo(f"{probe.rule.kind}: {probe.rule.name} [{probe.rule.evidence}]")
+    for unprobed in without:
+        echo(f"not tested: {unprobed.rule.kind}: {unprobed.rule.name}: {unprobed.why}")
+
+
+def _report(outcome: str, words: str, line: JsonObject, path: Path | None) -> None:
+    """Print one finding, and append it to a file."""
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+    say(f"{outcome}: {words}", style={"refuted": "red", "confirmed": "green"}.get(outcome, ""))
+
+
+def _count(outcomes: Sequence[str]) -> None:
+    say(
+        ", ".join(
+            f"{outcomes.count(outcome)} {outcome}"
+            for outcome in ("confirmed", "refuted", "unknown")
+        )
+    )
+
+
+def _judge(
+    endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float
+) -> None:
+    """Test the behaviours of a server; exit with 1 if any of them is wrong."""
+    from toolshape._cli.rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - few commands need this
+
+    key = "" if key_name is None else os.environ.get(key_name, "")
+    if key_name is not None and not key:
+        raise UsageError(f"there is no key: set the environment variable {key_name}")
+    say(
+        f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 tokens"
+    )
+    outcomes = []
+    with _client() as client:
+        for behaviour in behaviours(model, make_ask(endpoint, key, client, timeout)):
+            outcomes.append(behaviour.outcome)
+            line = {"endpoint": endpoint, "model": model, **behaviour._asdict()}
+            _report(behaviour.outcome, f"{behaviour.name}: {behaviour.words}", line, path)
+    _count(outcomes)
+    if "refuted" in outcomes:
+        raise SystemExit(1)
+
+
+def _client() -> Any:
+    try:
+        import httpx  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ImportError("verify needs httpx: pip install 'toolshape[verify]'") from error
+    return httpx.Client()

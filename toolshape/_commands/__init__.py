@@ -1,1 +1,0 @@
-"""Defines the commands of the command line, and prints their output."""

@@ -1,0 +1,29 @@
+"""The context that the author's validators read as ``info.context``: one for the calls of one response.
+
+It is passed to pydantic where arguments are validated, and is never stored: not in messages, tokens, ledgers or traces.
+"""
+
+import contextlib
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from typing import Any
+
+_CONTEXT: ContextVar[Any] = ContextVar("toolshape_validation_context", default=None)
+
+
+@contextlib.contextmanager
+def validating_with(context: Any) -> Generator[None]:
+    """Validate everything within this block in a context; ``None`` leaves the context as it is."""
+    if context is None:
+        yield
+        return
+    token = _CONTEXT.set(context)
+    try:
+        yield
+    finally:
+        _CONTEXT.reset(token)
+
+
+def in_context(validate: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a pydantic validator's method that passes the context of the moment."""
+    return lambda value: validate(value, context=_CONTEXT.get())

@@ -1,0 +1,176 @@
+"""Converts calls and results from any provider to the form of one provider."""
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolshape._families.wire.content import arguments_object
+from toolshape._families.wire.histories import Histories, HistoryRuleName
+from toolshape._families.wire.ids import generated_id, id_seed
+from toolshape._families.wire.provider import Provider
+from toolshape._history.repairs.ids import Ids
+from toolshape._records.calls import Call, JsonObject, WireCall
+from toolshape._records.errors import UsageError
+from toolshape._records.result import Result, make_sendable
+from toolshape._schema.values import copy_json
+from toolshape._tools.export import wire_name_of
+from toolshape._tools.handler import Handlers
+from toolshape.messages import Message, ToolCallPart, ToolResultPart
+
+
+def histories_of(provider: Provider) -> Histories:
+    """Return the ``Histories`` of a provider: how its messages are read and written.
+
+    Raises:
+        UsageError: The provider has no histories.
+    """
+    if provider.histories is None:
+        raise UsageError(
+            f"{provider.name} has no histories: its Provider does not define how messages are read and written"
+        )
+    return provider.histories
+
+
+class CallWriter:
+    """Writes calls from any provider in the form of one provider."""
+
+    __slots__ = ("_handlers", "_provider", "_shapes")
+
+    def __init__(self, provider: Provider, handlers: Handlers) -> None:
+        self._provider = provider
+        self._handlers = handlers
+        self._shapes = {shape.name: shape for shape in handlers.shapes.values()}
+
+    def write(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
+        """Convert a call to the form that the provider is sent; also return the rule that the call breaks, if any."""
+        shape = self._shapes.get(part.name or "")
+        if shape is None:
+            name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
+            arguments = part.arguments if part.arguments is not None else arguments_object(part)
+            return replace(
+                part, wire_name=name, arguments_raw=_sendable_copy(arguments)
+            ), "unknown_tool"
+        if part.arguments is None:
+            wrapped_part = replace(
+                part, wire_name=shape.wire_name, arguments_raw=arguments_object(part)
+            )
+            return wrapped_part, "malformed_arguments"
+        sent_arguments: Any = part.arguments
+        if shape.out is not None:
+            with contextlib.suppress(
+                ValueError, TypeError, KeyError, AttributeError, IndexError
+            ):  # the schema may reject the arguments
+                sent_arguments = shape.out(part.arguments)
+        handler = self._handlers.find(shape.wire_name)
+        is_valid = handler is not None and handler.received(sent_arguments) is not None
+        fault = part.fault or (None if is_valid else "invalid_arguments")
+        return replace(
+            part, wire_name=shape.wire_name, arguments_raw=_sendable_copy(sent_arguments)
+        ), fault
+
+    def fits(self, part: ToolCallPart) -> bool:
+        """Whether the current tools read the arguments of a call in the same way as the tools that were called."""
+        handler = self._handlers.find(part.wire_name)
+        if handler is None or handler.name != part.name:
+            return False
+        call = Call(
+            part.id,
+            handler.name,
+            part.wire_name,
+            part.arguments_raw,
+            self._provider.name,
+            part.raw,
+            handler,
+        )
+        return call.arguments == part.arguments
+
+
+def _sendable_copy(arguments: Any) -> Any:
+    """Return a copy of the arguments that a client can send, for example without NaN."""
+    return copy_json(make_sendable([arguments])[0])
+
+
+def convert_calls(
+    provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
+) -> list[WireCall]:
+    """Convert calls from any provider, or pairs of name and canonical arguments, to the form that a provider is sent.
+
+    Raises:
+        UsageError: A value is not a call or a pair, or a pair does not name a tool.
+    """
+    rule = None if provider.histories is None else provider.histories.rule("call_id", None)
+    ids, writer = Ids(), CallWriter(provider, handlers)
+    shapes = {shape.name: shape for shape in handlers.shapes.values()}
+    wire_calls: list[WireCall] = []
+    for position, call in enumerate(calls):
+        if isinstance(call, Call):
+            arguments = None if call.name is None else call.arguments
+            part = ToolCallPart(
+                id=call.id,
+                wire_name=call.wire_name,
+                arguments_raw=call.arguments_raw,
+                name=call.name,
+            )
+            wire_part, _ = writer.write(replace(part, arguments=arguments))
+            wire_calls.append(
+                WireCall(ids.sent(call.id, rule), wire_part.wire_name, arguments_object(wire_part))
+            )
+            continue
+        raw_pair: Any = call
+        if not (
+            isinstance(raw_pair, tuple) and len(raw_pair) == 2 and isinstance(raw_pair[1], dict)  # noqa: PLR2004 - a pair
+        ):
+            raise UsageError(
+                f"pass each call as a Call, or as a pair of a tool's name and a dict of arguments, not {raw_pair!r}"
+            )
+        name, canonical_arguments = raw_pair
+        if name not in shapes:
+            raise UsageError(f"there is no tool {name!r}")
+        shape = shapes[name]
+        sent_arguments = (
+            canonical_arguments if shape.out is None else shape.out(canonical_arguments)
+        )
+        wire_calls.append(
+            WireCall(
+                generated_id(id_seed([name, canonical_arguments]), position),
+                shape.wire_name,
+                copy_json(sent_arguments),
+            )
+        )
+    return wire_calls
+
+
+def result_part_of(result: Result) -> ToolResultPart:
+    """Return a result as a message part, for any provider."""
+    return ToolResultPart(
+        id=result.call.id,
+        wire_name=result.call.wire_name,
+        text=result.text,
+        code=None if result.error is None else result.error.code,
+        is_text=isinstance(result.value, str)
+        if result.is_text is None and result.error is None
+        else result.is_text,
+        parts=result.parts,
+    )
+
+
+def write_foreign_results(
+    provider: Provider, handlers: Handlers, results: Sequence[Result]
+) -> list[Any]:
+    """Write results of other providers' calls as messages for this provider, with ids and names that it accepts."""
+    histories = histories_of(provider)
+    names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
+    ids = Ids()
+    rule = histories.rule("call_id", None)
+    parts = [
+        replace(
+            result_part_of(result),
+            id=ids.sent(result.call.id, rule),
+            wire_name=names.get(result.call.name or "")
+            or wire_name_of(provider, result.call.wire_name or "unknown"),
+            has_id=histories.has_call_ids,
+        )
+        for result in results
+    ]
+    return histories.write(Message(role="tool", parts=tuple(parts)))

@@ -1,0 +1,329 @@
+"""Repairs the parts of a message (text, calls, results, reasoning), with one function for each rule."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from toolshape._families.wire.content import unread_keys
+from toolshape._families.wire.histories import HistoryRuleName
+from toolshape._history.log import Log
+from toolshape._records.parts import Text, as_text
+from toolshape.messages import (
+    MediaPart,
+    Message,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    calls_in,
+    part_path,
+    with_parts,
+)
+
+Repairer: TypeAlias = Callable[[Message, Log], Message]
+
+
+def blank_text(message: Message, log: Log) -> Message:
+    """Remove text parts that the provider rejects as blank, but keep text parts with a signature."""
+    if message.role == "system":
+        return message
+    pattern = log.rules.active["blank_text"].pattern or r"(?s).*\S.*"
+    opaque = log.rules.histories.opaque_keys
+    kept_parts: list[MessagePart] = []
+    for part in message.parts:
+        is_signed = isinstance(part.raw, dict) and any(part.raw.get(key) for key in opaque)
+        if isinstance(part, TextPart) and not re.fullmatch(pattern, part.text) and not is_signed:
+            log.repaired(
+                "blank_text", part_path(message, part), "a text part is blank", "it is left out"
+            )
+        else:
+            kept_parts.append(part)
+    return with_parts(message, kept_parts)
+
+
+def text_after_call(message: Message, log: Log) -> Message:
+    """Move text and media that follow a call before the first call."""
+    late_parts = parts_after_calls(message.parts) if message.role == "assistant" else []
+    if not late_parts:
+        return message
+    path = part_path(message, late_parts[0])
+    log.repaired(
+        "text_after_call", path, "text or media follows a call", "it is moved before the call"
+    )
+    return with_parts(message, move_calls_last(message.parts))
+
+
+def parts_after_calls(parts: Sequence[MessagePart]) -> list[MessagePart]:
+    """Return the text and media parts that follow a call."""
+    first_call_index = next(
+        (index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts)
+    )
+    return [part for part in parts[first_call_index:] if isinstance(part, (TextPart, MediaPart))]
+
+
+def move_calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
+    """Return the parts in an order in which all text and media come before the first call."""
+    first_call_index = next(
+        (index for index, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts)
+    )
+    other_parts = (
+        part for part in parts[first_call_index:] if not isinstance(part, (TextPart, MediaPart))
+    )
+    return (*parts[:first_call_index], *parts_after_calls(parts), *other_parts)
+
+
+def malformed_arguments(message: Message, log: Log) -> Message:
+    """Drop the wire form of a call whose arguments are not an object: the encoder then wraps them in an object."""
+
+    def change(part: MessagePart) -> MessagePart:
+        if (
+            not isinstance(part, ToolCallPart)
+            or part.raw is None
+            or isinstance(part.arguments_raw, (dict, type(None)))
+        ):
+            return part
+        path = part_path(message, part)
+        log.repaired(
+            "malformed_arguments",
+            path,
+            "the arguments are not an object",
+            "they are wrapped in an object",
+        )
+        return replace(part, raw=None)
+
+    return with_parts(message, map(change, message.parts))
+
+
+def refused_reasoning(message: Message, log: Log) -> Message:
+    """Remove reasoning that the provider never accepts as input."""
+    pattern = log.rules.active["refused_reasoning"].pattern
+    kept_parts: list[MessagePart] = []
+    for part in message.parts:
+        keys = part.raw if isinstance(part.raw, dict) else {}
+        is_rejected = not pattern or any(re.fullmatch(pattern, str(key)) for key in keys)
+        if isinstance(part, ReasoningPart) and is_rejected:
+            log.repaired(
+                "refused_reasoning",
+                part_path(message, part),
+                "reasoning is rejected",
+                "it is left out",
+            )
+        else:
+            kept_parts.append(part)
+    return with_parts(message, kept_parts)
+
+
+def missing_reasoning(message: Message, log: Log) -> Message:
+    """Add empty reasoning to a message that has calls but no reasoning, because the provider requires this field."""
+    key = log.rules.active["missing_reasoning"].pattern
+    has_reasoning = any(isinstance(part, ReasoningPart) for part in message.parts)
+    if (
+        has_reasoning
+        or not calls_in(message)
+        or (isinstance(message.raw, dict) and key in message.raw)
+    ):
+        return message
+    log.repaired(
+        "missing_reasoning", message.path, "calls require reasoning", "empty reasoning is added"
+    )
+    return with_parts(message, (ReasoningPart(text="", raw={key: ""}), *message.parts))
+
+
+def media_in_result(message: Message, log: Log) -> Message:
+    """If results cannot hold images and files, move these out of the results, or replace them with their names."""
+    has_no_other_place = log.rules.histories.joins
+
+    def change(part: MessagePart) -> MessagePart:
+        if not isinstance(part, ToolResultPart) or all(
+            isinstance(piece, Text) for piece in part.parts
+        ):
+            return part
+        if part.raw is None and not has_no_other_place:
+            return part
+        remedy = (
+            "only its name is sent"
+            if has_no_other_place
+            else "it is moved out, or only its name is sent"
+        )
+        log.repaired(
+            "media_in_result",
+            part_path(message, part),
+            "a result contains an image or file",
+            remedy,
+        )
+        if has_no_other_place:
+            return replace(part, text=as_text(part.parts), parts=(), is_text=True, raw=None)
+        return replace(part, raw=None)
+
+    return with_parts(message, map(change, message.parts))
+
+
+def empty_error(message: Message, log: Log) -> Message:
+    """Add a message to an error that has no text."""
+
+    def change(part: MessagePart) -> MessagePart:
+        if (
+            not isinstance(part, ToolResultPart)
+            or part.code is None
+            or part.text.strip()
+            or part.parts
+        ):
+            return part
+        log.repaired(
+            "empty_error", part_path(message, part), "an error has no text", "a message is added"
+        )
+        return replace(part, text="The tool failed without an error message.", raw=None)
+
+    return with_parts(message, map(change, message.parts))
+
+
+def item_id(message: Message, log: Log) -> Message:
+    """Remove each item id that the provider did not issue. If the item is reasoning, remove the whole item."""
+    if not isinstance(message.raw, dict):
+        return message
+    raw = message.raw
+    prefix = log.rules.histories.item_ids.get(str(raw.get("type")))
+    if prefix is None or not isinstance(raw.get("id"), str) or raw["id"].startswith(prefix):
+        return message
+    log.repaired(
+        "item_id",
+        message.path,
+        f"the provider did not issue the item id {raw['id']!r}",
+        "it is left out",
+    )
+    if all(isinstance(part, ReasoningPart) for part in message.parts):
+        return with_parts(message, ())
+    raw_without_id = {key: value for key, value in raw.items() if key != "id"}
+    return replace(
+        message,
+        parts=tuple(replace(part, raw=raw_without_id) for part in message.parts),
+        raw=raw_without_id,
+    )
+
+
+def drop_item_id(message: Message, log: Log) -> Message:
+    """Remove the id of an item whose reasoning is missing, because an item with an id needs its reasoning."""
+    raw = message.raw
+    if not isinstance(raw, dict) or not raw.get("id"):
+        return message
+    fault = f"the reasoning that led to {raw['id']!r} is missing"
+    log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
+    if not calls_in(
+        message
+    ):  # Without its id, a text item becomes a plain message, as applications write messages.
+        extra_keys = [
+            key
+            for part in message.parts
+            if isinstance(part, TextPart)
+            for key in unread_keys(part.raw)
+        ]
+        if extra_keys:
+            fault = f"only items can hold {', '.join(map(repr, extra_keys))}"
+            log.repaired("foreign_part", message.path, fault, "it is left out")
+        texts = (
+            replace(part, raw=None) if isinstance(part, TextPart) else part
+            for part in message.parts
+        )
+        return replace(message, parts=tuple(texts), raw=None)
+    raw_without_id = {key: value for key, value in raw.items() if key != "id"}
+    return replace(
+        message,
+        parts=tuple(replace(part, raw=raw_without_id) for part in message.parts),
+        raw=raw_without_id,
+    )
+
+
+def tool_name(message: Message, log: Log) -> Message:
+    """Replace tool names that the provider rejects with names that it accepts."""
+    names = log.rules.names
+
+    def change(part: MessagePart) -> MessagePart:
+        if not isinstance(part, (ToolCallPart, ToolResultPart)) or not part.wire_name:
+            return part
+        name = names.wire_name(part.wire_name)
+        if name is None or name == part.wire_name:
+            return part
+        if isinstance(part, ToolCallPart):
+            fault = f"the provider rejects the name {part.wire_name!r}"
+            log.repaired("tool_name", part_path(message, part), fault, f"it is sent as {name!r}")
+        return replace(part, wire_name=name, raw=None)
+
+    return with_parts(message, map(change, message.parts))
+
+
+def trailing_space(message: Message, log: Log) -> Message:
+    """Strip white space from the end of the last text, because the model continues this text."""
+    last = message.parts[-1] if message.parts else None
+    if not isinstance(last, TextPart) or last.text == (text := last.text.rstrip()):
+        return message
+    log.repaired(
+        "trailing_space",
+        part_path(message, last),
+        "the last text ends in white space",
+        "it is stripped",
+    )
+    raw = {**last.raw, "text": text} if isinstance(last.raw, dict) and "text" in last.raw else None
+    return with_parts(message, (*message.parts[:-1], replace(last, text=text, raw=raw)))
+
+
+def missing_signature(message: Message, log: Log) -> Message:
+    """If the first call in a message has no signature from the provider, mark it as unsigned."""
+    histories = log.rules.histories
+    first_call = next(iter(calls_in(message)), None)
+    if first_call is None or histories.write_unsigned is None:
+        return message
+    if isinstance(first_call.raw, dict) and any(
+        first_call.raw.get(key) for key in histories.opaque_keys
+    ):
+        return message
+    remedy = "it is marked as unsigned, which may reduce the quality of answers"
+    log.repaired(
+        "missing_signature", part_path(message, first_call), "a call has no signature", remedy
+    )
+    marked_call = replace(first_call, raw=histories.write_unsigned(first_call))
+    return with_parts(
+        message, (marked_call if part is first_call else part for part in message.parts)
+    )
+
+
+def call_without_id(message: Message, log: Log) -> Message:
+    """Remove the ids of calls and results if the provider rejects ids."""
+    with_id = log.rules.histories.with_id
+
+    def change(part: MessagePart) -> MessagePart:
+        if not isinstance(part, (ToolCallPart, ToolResultPart)) or part.raw is None:
+            return part
+        raw_without_id = None if with_id is None else with_id(part.raw, None)
+        if raw_without_id == part.raw:
+            return part
+        log.repaired(
+            "call_without_id",
+            part_path(message, part),
+            f"the id {part.id!r} is rejected",
+            "it is left out",
+        )
+        return replace(part, raw=raw_without_id, has_id=False)
+
+    return with_parts(message, map(change, message.parts))
+
+
+TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
+    "malformed_arguments": malformed_arguments,
+    "tool_name": tool_name,
+    "media_in_result": media_in_result,
+    "empty_error": empty_error,
+    "call_without_id": call_without_id,
+    "text_after_call": text_after_call,
+}
+"""The repairs for messages with calls or results.
+
+``missing_signature`` and ``missing_reasoning`` are not listed, because they also depend on other messages.
+"""
+
+CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
+    "refused_reasoning": refused_reasoning,
+    "item_id": item_id,
+}
+"""The repairs for all messages. These repairs run before ``TOOL_RULES``."""

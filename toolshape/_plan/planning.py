@@ -1,0 +1,95 @@
+"""Validates the calls in a response: each call is then ready, pending, or rejected with an error as its result."""
+
+from typing import TYPE_CHECKING, Any
+
+from toolshape._families.receive import sendable_name
+from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
+from toolshape._families.wire.provider import Provider, Read
+from toolshape._function.calling.failures import validation_error
+from toolshape._plan import approval
+from toolshape._plan.resolve import error_result, refuse_cut, unknown_tool_result
+from toolshape._plan.results import Results
+from toolshape._records.calls import EARLY, Call, Finish, new_record
+from toolshape._tools.handler import Handlers
+
+if TYPE_CHECKING:
+    from toolshape._plan.claims import Ready
+    from toolshape._records.result import Result
+
+_MOST_HINTS = 10  # the most hints for unknown names in one response
+
+
+def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
+    """Validate the calls of a response that was read, without running them."""
+    assistant, wire_calls, finish_raw, cut_positions, ends_in_call = reading
+    finish: Finish | None = (
+        None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
+    )
+    if wire_calls and finish != "tool_calls":
+        if ends_in_call and _may_cut_off(finish, wire_calls[-1][2]):
+            cut_positions |= {len(wire_calls) - 1}
+        finish = "tool_calls" if finish == "stop" else finish
+    calls: list[Call] = []
+    answers: list[Result | None] = []
+    ready: list[Ready] = []
+    name, compiled, is_plain = provider.name, handlers.compiled, True
+    for given_id, wire_name, arguments, raw in wire_calls:
+        call_id = given_id
+        if not (type(call_id) is str and call_id and call_id.isascii()):
+            call_id = sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
+        handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(
+            wire_name
+        )
+        if handler is None:
+            call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
+            answers.append(
+                unknown_tool_result(
+                    call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS
+                )
+            )
+        else:
+            call = new_record(
+                Call, (call_id, handler.name, wire_name, arguments, name, raw, handler)
+            )
+            try:
+                if cut_positions:
+                    refuse_cut(len(calls) in cut_positions, arguments, handler.wire_name)
+                model, coercions = handler.validate(arguments)
+            except BaseException as error:
+                answers.append(error_result(call, validation_error(error, tool=wire_name)))
+            else:
+                ready.append((len(calls), call, handler, model, coercions))
+                answers.append(None)
+                is_plain = is_plain and handler.is_plain
+        calls.append(call)
+    results = Results()
+    results.calls, results.answers, results.assistant = calls, answers, assistant
+    results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
+    results.waiting, results.is_plain = ready, is_plain
+    if (
+        provider.response.left_calls is not None
+        and assistant
+        and (not calls or assistant[-1].get("content"))
+    ):
+        _log_warnings(results)
+    if not is_plain:
+        approval.hold(results, ready)
+    return results
+
+
+def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
+    """Whether the end of a response may have cut off its last call.
+
+    After a refusal or an error, only arguments that are text count, because only text can be checked for completeness.
+    """
+    return finish in EARLY and (finish == "length" or isinstance(arguments, (str, bytes)))
+
+
+def _log_warnings(results: Results) -> None:
+    """Log what a program that does not read ``warnings`` would miss; a length limit is the program's own."""
+    for warning in results.warnings:
+        if warning.rule == "cut_at_length":
+            continue
+        import logging  # noqa: PLC0415 - only warnings need it
+
+        logging.getLogger("toolshape").warning("%s: %s", warning.rule, warning.message)

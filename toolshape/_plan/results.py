@@ -1,0 +1,507 @@
+"""Holds the results of the calls in a response, the messages that answer these calls, and the answer in a type."""
+
+import html
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
+
+from toolshape._families.wire.bodies import parse_body
+from toolshape._families.wire.provider import Provider
+from toolshape._plan.resolve import resolve_call
+from toolshape._records.calls import Call, Coercion, Finish, Loss, WireCall, WireMessage
+from toolshape._records.errors import (
+    AnswerError,
+    CallError,
+    CallErrorCode,
+    ResponseError,
+    UsageError,
+)
+from toolshape._records.parts import Text
+from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
+from toolshape._records.result import PendingCall, ResponseWarning, Result, Usage, make_sendable
+from toolshape._records.shown import escape_invisible, shorten, shown
+from toolshape._tools.handler import Handlers
+from toolshape.messages import Message, TextPart
+
+if TYPE_CHECKING:
+    from toolshape._families.wire.provider import Read
+
+T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
+_MOST_SHOWN = 20
+_CUT_AT_LENGTH = "the response ended at its length limit without a call: ask for more tokens, or ask the model to go on"
+
+
+class Answer(Generic[T]):
+    """The answer in a response: its ``value``, or the ``error`` that tells the model what to correct.
+
+    ``coercions`` are the changes that made the answer valid. ``text`` is the answer as the model wrote it; ``raw`` is
+    the response that was passed in. ``finish`` says why the response ended, in words that are the same for all
+    providers; ``finish_raw`` is the provider's own word. ``assistant`` holds the assistant's messages, unchanged.
+    ``results`` holds the results of the response's calls, if the tools were bound with ``output=``.
+    """
+
+    __module__ = "toolshape"
+
+    __slots__ = (
+        "_reading", "_tool", "assistant", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        provider: Provider,
+        reading: "Read",
+        raw: Any,
+        tool: str | None,
+        results: "Results | None" = None,
+    ) -> None:
+        finish_raw = reading[2]
+        self._reading = reading
+        self._tool = tool
+        self.value: T | None = None
+        self.error: AnswerError | None = None
+        self.coercions: tuple[Coercion, ...] = ()
+        self.text: Any = ""
+        self.raw = raw
+        self.finish_raw = finish_raw
+        self.finish: Finish | None = (
+            None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
+        )
+        self.provider = provider
+        self.assistant: Sequence[WireMessage] = reading[0]
+        self.results = results
+
+    def __repr__(self) -> str:
+        return f"Answer({shorten(self.value) if self.error is None else self.error.code})"
+
+    @property
+    def calls(self) -> list[WireCall]:
+        """The calls of the response, unchanged."""
+        return wire_calls(self._reading)
+
+    @property
+    def call(self) -> WireCall | None:
+        """The call whose arguments are the answer; ``None`` if no call holds the answer."""
+        return (
+            None
+            if self._tool is None
+            else next((call for call in self.calls if call.wire_name == self._tool), None)
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the response holds a valid answer."""
+        return self.error is None
+
+    def unwrap(self) -> T:
+        """Return the value, or raise the error.
+
+        Raises:
+            AnswerError: The response holds no valid answer.
+        """
+        if self.error is not None:
+            raise self.error
+        return cast("T", self.value)
+
+    @property
+    def turn(self) -> list[Any]:
+        """The messages to append to the conversation: the assistant's message, unchanged, then the error for the model.
+
+        If the structured answer came as a tool call, the messages include a result for this call. Every other call gets
+        its own result if the tools were bound with ``output=``; otherwise, its result says that it was not run.
+        """
+        if self.results is not None:
+            return self.results.turn
+        messages: list[Any] = [*make_sendable(self.assistant)]
+        if self.calls:
+            messages += self.provider.codec.write_results(self._results())
+        return messages + self.feedback
+
+    @property
+    def feedback(self) -> list[Any]:
+        """A list with the user message that says what to correct.
+
+        The list is empty if the answer is valid, or if the answer came as a call: the call's result then says what to
+        correct.
+        """
+        if self.error is None or self.call is not None or self.provider.histories is None:
+            return []
+        return self.provider.histories.write(
+            Message(role="user", parts=(TextPart(text=str(self.error)),))
+        )
+
+    def _results(self) -> list[Result]:
+        results: list[Result] = []
+        calls = self.calls
+        names = [call.wire_name for call in calls]
+        answer_position = (
+            names.index(self._tool) if self._tool in names else None
+        )  # only the first call of this tool is the answer
+        for position, wire in enumerate(calls):
+            call = resolve_call(self.provider.name, _NO_HANDLERS, position, wire)
+            if position != answer_position:
+                error = CallError("not_run", tool=call.wire_name)
+                results.append(Result(call, error=error, text=str(error)))
+            elif self.error is not None:
+                error = CallError("tool_error", tool=call.wire_name, text=str(self.error))
+                results.append(Result(call, error=error, text=str(error)))
+            else:
+                results.append(Result(call, value=_RECEIVED, text=_RECEIVED, is_text=True))
+        return results
+
+
+_NO_HANDLERS = Handlers({})
+_RECEIVED = "received"
+"""The result of a call whose arguments are a valid answer; it exists because providers reject calls without results."""
+
+
+def wire_calls(reading: "Read") -> list[WireCall]:
+    """Return the calls of a response as ``WireCall`` records."""
+    return [call if type(call) is WireCall else WireCall(*call) for call in reading[1]]
+
+
+Entry: TypeAlias = tuple[Any, ...]
+"""A validated call: its position, the call, its handler, its arguments, and their coercions; see ``Ready``."""
+
+
+class Controls:
+    """The calls of one plan and their states; only ``_plan/state.py`` changes a state.
+
+    ``entries`` holds the validated calls, and ``states`` their states, both by position; ``in_state`` maps each state
+    to the positions of its calls. ``approvals`` holds the positions of approved calls. ``unasked`` holds the positions
+    of pending calls whose approval rule needs the injected values: a run has these values, and evaluates the rule.
+    ``as_written`` holds the edited calls as the model wrote them.
+
+    ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before that if all
+    remaining calls wait; ``was_told`` records whether an observer was called. ``scope`` is the ledger scope of an
+    earlier run, if any. ``unnamed`` is the scope for calls to which the provider gave no id. ``places`` maps the id of
+    a call, and the ``id()`` of its object, to positions; it is filled when a caller first names a call.
+    """
+
+    __slots__ = (
+        "approvals",
+        "as_written",
+        "entries",
+        "in_state",
+        "lock",
+        "observer",
+        "places",
+        "runs",
+        "scope",
+        "states",
+        "unasked",
+        "unnamed",
+        "was_told",
+    )
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entries: dict[int, Entry] = {}
+        self.states: dict[int, Any] = {}
+        self.in_state: dict[Any, set[int]] = {}
+        self.approvals: set[int] = set()
+        self.as_written: dict[int, Call] = {}
+        self.unasked: set[int] = set()
+        self.observer: Callable[[Results, bool], None] | None = None
+        self.was_told = False
+        self.runs = 0
+        self.scope: str | None = None
+        self.unnamed: str | None = None
+        self.places: dict[int | str, list[int]] = {}
+
+    @property
+    def pending(self) -> list[int]:
+        """The positions, in call order, of the calls that wait for approval here, or that a token holds."""
+        return sorted({*self.in_state.get("pending", ()), *self.in_state.get("given away", ())})
+
+    def __getstate__(self) -> dict[int, str]:
+        # Entries hold functions, so they are not pickled. Another process needs only two facts about each call: whether
+        # the call waits for approval, and whether it has begun.
+        return {
+            position: _PICKLED[state]
+            for position, state in self.states.items()
+            if state in _PICKLED
+        }
+
+    def __setstate__(self, states: dict[int, str]) -> None:
+        Controls.__init__(self)
+        self.states.update(states)
+        for position, state in states.items():
+            self.in_state.setdefault(state, set()).add(position)
+
+
+_PICKLED = {
+    "pending": "given away",
+    "given away": "given away",
+    "ready": "left",
+    "approved": "left",
+    "claimed": "left",
+    "left": "left",
+}
+_NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
+
+
+_OWN = frozenset({"answer", "answers", "assistant", "controls", "is_plain", "waiting"})
+
+
+class Results(Sequence[Result]):
+    """The results of every call in one response, in call order; falsy if the response called no tool.
+
+    At any time, each call has a result. Before a call has run, its result is an error with the code ``not_run``, or
+    ``pending`` if the call waits for approval. If a call began but did not finish, the code is ``cancelled``.
+    ``finish`` says why the response ended, in words that are the same for all providers; ``finish_raw`` is the
+    provider's own word.
+
+    ``calls`` holds the calls, and ``assistant`` the assistant's messages, unchanged. Pickled results keep the answers
+    that existed when they were pickled.
+    """
+
+    __module__ = "toolshape"
+
+    # ``plan_calls`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has
+    # ``None`` for a call that is not answered yet. ``waiting`` holds the calls that may run, as long as there are no
+    # ``controls``. The ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
+    # observed.
+    # ``is_plain`` tells whether all calls can run without a prior check.
+    # ``answer`` is set only if the tools were bound with ``output=``.
+    # ``_response`` is the response as it came, or its usage once the results were pickled; see ``keep_response``.
+    __slots__ = (
+        "_response",
+        "answer",
+        "answers",
+        "assistant",
+        "calls",
+        "controls",
+        "finish",
+        "finish_raw",
+        "is_plain",
+        "provider",
+        "waiting",
+    )
+    answer: Answer[Any]
+    calls: list[Call]
+    answers: list[Result | None]
+    waiting: Sequence[Entry]
+    controls: Controls
+    is_plain: bool
+    assistant: Sequence[WireMessage]
+    provider: Provider
+    finish: Finish | None
+    finish_raw: str | None
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __dir__(self) -> list[str]:
+        """Return the names that a page documents; the others belong to the modules that run the calls."""
+        return [name for name in super().__dir__() if name not in _OWN]
+
+    def __iter__(self) -> Iterator[Result]:
+        return (
+            answer or self._placeholder_result(position)
+            for position, answer in enumerate(self.answers)
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Result]: ...
+    def __getitem__(self, index: int | slice) -> Result | list[Result]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        return self.answers[index] or self._placeholder_result(range(len(self.answers))[index])
+
+    def _placeholder_result(self, position: int) -> Result:
+        call = self.calls[position]
+        code: CallErrorCode = "cancelled"
+        controls = getattr(self, "controls", None)
+        if controls is not None and position in controls.states:
+            state, entry = controls.states[position], controls.entries.get(position)
+            code = (
+                "pending"
+                if state in {"pending", "given away"}
+                else "not_run"
+                if state in _NOT_RUN
+                else "cancelled"
+            )
+        elif (entry := ready_at(self.waiting, position)) is not None:
+            code = "not_run"
+        error = CallError(code, tool=call.wire_name)
+        coercions = ()
+        if entry is not None and code != "cancelled":
+            coercions = next(iter(entry[4:]), ())  # a pickled entry has only its position
+        return Result(call, error=error, coercions=coercions, text=str(error))
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for approval, in call order; see ``Plan.approve``."""
+        if not hasattr(self, "controls"):
+            return ()
+        pending = []
+        for position in self.controls.pending:
+            call, entry = self.calls[position], self.controls.entries.get(position)
+            if entry is None:  # pickled
+                arguments = (
+                    None if call.reader is None else call.reader.received(call.arguments_raw)
+                )
+                pending.append(PendingCall(call, arguments or {}))
+            else:
+                pending.append(PendingCall(call, entry[2].written(entry[3]), entry[4]))
+        return tuple(pending)
+
+    def _require_no_pending(self) -> None:
+        """Check that no call waits for approval.
+
+        Raises:
+            UsageError: A call waits for approval.
+        """
+        pending_positions = self.controls.pending if hasattr(self, "controls") else ()
+        if pending_positions:
+            names = ", ".join(
+                f"{call.name} ({call.id})"
+                for call in map(self.calls.__getitem__, pending_positions)
+            )
+            raise UsageError(
+                f"these calls still wait for approval: {escape_invisible(names)}; the results cannot be sent until "
+                "each call is answered: get the plan with bound.plan(results), and either approve or deny the calls "
+                "and run the plan, or pause the plan"
+            )
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        # Waiting entries hold functions; their positions are enough to tell which calls were not run.
+        slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
+        slots["_response"] = self.usage  # a client's object may hold connections
+        return None, {**slots, "waiting": [entry[:1] for entry in self.waiting]}
+
+    def __repr__(self) -> str:
+        shown = [repr(result) for result in self[:_MOST_SHOWN]]
+        more = [f"and {len(self) - _MOST_SHOWN} more"] if len(self) > _MOST_SHOWN else []
+        return f"Results([{', '.join([*shown, *more])}])"
+
+    def __str__(self) -> str:
+        """Return the first 20 calls, each with its coercions and its answer, and the number of further calls."""
+        return lines_as_text(lines_of(self)) or f"no calls ({self.finish})"
+
+    def _repr_html_(self) -> str:
+        return lines_as_html(lines_of(self)) if len(self) else html.escape(str(self))
+
+    def __rich__(self) -> Any:
+        """Return the calls for rich, as ``str`` returns them."""
+        return lines_as_rich(lines_of(self)) if len(self) else str(self)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether to ask the provider again now: the response called tools, and no call waits for a decision."""
+        if not self.answers:
+            return False
+        return not (hasattr(self, "controls") and self.controls.pending)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every call returned a value."""
+        return all(result.error is None for result in self)
+
+    @property
+    def messages(self) -> list[Any]:
+        """The provider's messages that answer the calls, without the assistant's message; empty if there are no calls.
+
+        Raises:
+            UsageError: A call waits for approval.
+        """
+        answers: Any = self.answers
+        if not answers:
+            return []
+        if None in answers:
+            self._require_no_pending()
+            answers = list(self)
+        return self.provider.codec.write_results(answers)
+
+    @property
+    def output(self) -> Answer[Any] | None:
+        """The ``Answer``, valid or not; ``None`` without ``output=``, or if the model only called tools."""
+        return getattr(self, "answer", None)
+
+    @property
+    def warnings(self) -> tuple[ResponseWarning, ...]:
+        """What needs attention in the response, although it could be read; see ``ResponseWarning``."""
+        find_warnings = self.provider.response.left_calls
+        found: tuple[ResponseWarning, ...] = ()
+        if find_warnings is not None and self.assistant:
+            found = find_warnings(self.assistant[-1], self.provider.name)
+        if self.finish == "length" and not self.calls:
+            found += (ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH),)
+        return found
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the response, in the same words for all providers; ``None`` if the response has no counts."""
+        response = getattr(self, "_response", None)
+        if response is None or isinstance(response, Usage):
+            return response
+        try:
+            return self.provider.response.usage(parse_body(response))
+        except ResponseError:  # the response is a model's text
+            return None
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The parts of results that the provider's messages cannot hold; the text names each part instead."""
+        losses = []
+        for result in self:
+            for part in result.parts:
+                if not isinstance(part, Text) and not self.provider.takes(part):
+                    kind, note = (
+                        type(part).__name__.lower(),
+                        f"{part.media_type} is named in the text, not sent",
+                    )
+                    losses.append(
+                        Loss(path=result.call.id, keyword=kind, kind="dropped", note=note)
+                    )
+        return losses
+
+    @property
+    def turn(self) -> list[Any]:
+        """The messages to append to the conversation: the assistant's message as received, then ``messages``.
+
+        If the answer is invalid, a user message follows that tells the model what to correct.
+
+        Raises:
+            UsageError: A call waits for approval.
+        """
+        feedback = [] if self.output is None else self.output.feedback
+        return [*make_sendable(self.assistant), *self.messages, *feedback]
+
+
+def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
+    """Return the waiting call at a position, or ``None``, by binary search; ``waiting`` is in call order."""
+    index = bisect_left(waiting, position, key=itemgetter(0))
+    return waiting[index] if index < len(waiting) and waiting[index][0] == position else None
+
+
+def lines_of(results: Results, most: int = _MOST_SHOWN) -> list[Line]:
+    """Return what a person reads of results: each call, what was coerced, and its answer."""
+    lines = [line for result in results[:most] for line in _lines_of_result(result)]
+    if len(results) > most:
+        lines.append(Line("and", f"{len(results) - most} more"))
+    return lines
+
+
+def _lines_of_result(result: Result) -> list[Line]:
+    is_open = result.call.reader is not None and not result.call.reader.has_secrets
+    lines = [Line(f"{shown(result.call)} ->", _outcome(result))]
+    for coercion in result.coercions:
+        values = f": {shorten(coercion.before)} -> {shorten(coercion.after)}" if is_open else ""
+        path = escape_invisible(coercion.path) or "the arguments"
+        lines.append(Line("coerced", f"{path} by {coercion.rule}{values}", 1))
+    return lines
+
+
+def _outcome(result: Result) -> str:
+    if result.error is None:
+        return shorten(result.value)
+    return f"{result.error.code}: {shorten(result.text, is_json=True)}"
+
+
+keep_response: Callable[[Results, Any], None] = vars(Results)["_response"].__set__
+"""Keeps the response beside its results, so ``usage`` can be read when somebody asks."""

@@ -1,0 +1,55 @@
+"""Defines ``RunOptions``: the keyword arguments that ``dispatch`` and its variants pass to ``Plan.run``."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias, TypedDict
+
+from toolshape._plan.ledger_store import LedgerStore
+from toolshape._records.context import Progress
+from toolshape._records.errors import did_you_mean
+
+OnProgress: TypeAlias = Callable[[Progress], object]
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords of ``dispatch`` and ``adispatch`` that control how calls run; see ``Plan.run``.
+
+    - ``inject``: The values of injected parameters, by name.
+    - ``limit``: How many calls run at once, if they run concurrently.
+    - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call runs twice.
+    - ``scope``: A name within which the ids of calls are unique, for example a conversation and a turn.
+    """
+
+    inject: Mapping[str, Any]
+    limit: int | None
+    on_progress: OnProgress | None
+    ledger: LedgerStore | None
+    scope: str | None
+
+
+class ResumeOptions(TypedDict, total=False):
+    """The keywords of ``resume`` and ``aresume`` that control how calls run; as in ``RunOptions``.
+
+    ``context`` is what validators of arguments read as ``info.context``.
+    """
+
+    inject: Mapping[str, Any]
+    limit: int | None
+    on_progress: OnProgress | None
+    context: Any
+
+
+WITHOUT_LEDGER = frozenset({"inject", "limit", "on_progress"})
+"""The options that need no ledger."""
+
+
+def refuse_unknown(options: Collection[str]) -> None:
+    """Check the names of options, before anything is read or run.
+
+    Raises:
+        TypeError: An option does not exist.
+    """
+    for name in options:
+        if name not in RunOptions.__annotations__:
+            hint = did_you_mean(name, RunOptions.__annotations__)
+            raise TypeError(f"there is no keyword {name!r}" + (f": {hint}" if hint else ""))

@@ -1,0 +1,91 @@
+"""Writes a ``Result`` as JSON for a ledger or a token, and reads it back."""
+
+import base64
+import json
+from typing import Any
+
+from toolshape._function.result_form import ResultForm
+from toolshape._records.calls import Call, JsonObject
+from toolshape._records.errors import CallError, Problem
+from toolshape._records.parts import File, Image, Part, Text
+from toolshape._records.result import Result
+
+_ERROR = ("code", "tool", "text", "names", "retryable", "reference")
+
+
+def store_result(result: Result, output: ResultForm | None) -> JsonObject:
+    """Convert the outcome of a call to JSON: the text for the model, and the value if JSON can express it.
+
+    Args:
+        result: The result.
+        output: Converts the tool's values to JSON; ``None`` if there is no such tool.
+    """
+    error = result.error
+    outcome: JsonObject = {
+        "text": result.text,
+        "is_text": result.is_text,
+        "elapsed": round(float(result.elapsed), 6),
+        "parts": [_store_part(part) for part in result.parts],
+    }
+    if error is None:
+        outcome["value"] = _value(result, output)
+    else:
+        outcome["error"] = {name: getattr(error, name) for name in _ERROR}
+        outcome["error"]["problems"] = [list(problem) for problem in error.problems]
+    return outcome
+
+
+def _value(result: Result, output: ResultForm | None) -> Any:
+    if result.is_text or result.value is None or result.parts or output is None:
+        return result.text if result.is_text else None
+    try:
+        text, is_text = output.write(result.value)
+        return text if is_text else json.loads(text)
+    except Exception:  # a serialiser of the user's types may raise anything
+        return None
+
+
+def _store_part(part: Part) -> JsonObject:
+    if isinstance(part, Text):
+        return {"text": part.text}
+    media = {
+        "media_type": part.media_type,
+        "url": part.url,
+        "data": base64.b64encode(part.data).decode(),
+    }
+    return {**media, "name": part.name} if isinstance(part, File) else media
+
+
+def _restore_part(given: JsonObject) -> Part:
+    if "text" in given:
+        return Text(given["text"])
+    data = base64.b64decode(given["data"])
+    if "name" in given:
+        return File(data, given["media_type"], given["name"], given["url"])
+    return Image(data, given["media_type"], given["url"])
+
+
+def restore_result(call: Call, given: JsonObject, *, replayed: bool) -> Result:
+    """Restore the result of a call from its stored outcome."""
+    stored_error = given.get("error")
+    failure = None
+    if stored_error is not None:
+        failure = CallError(
+            stored_error["code"],
+            tool=stored_error["tool"],
+            problems=[Problem(*problem) for problem in stored_error["problems"]],
+            text=stored_error["text"],
+            names=stored_error["names"],
+            retryable=stored_error["retryable"],
+            reference=stored_error["reference"],
+        )
+    return Result(
+        call,
+        value=given.get("value"),
+        error=failure,
+        elapsed=given["elapsed"],
+        text=given["text"],
+        replayed=replayed,
+        parts=tuple(map(_restore_part, given["parts"])),
+        is_text=given["is_text"],
+    )

@@ -1,0 +1,97 @@
+"""Shows values on one line: cut to a length, and with every character escaped that a reader could not see."""
+
+import json
+from typing import Any, Protocol
+
+_LONGEST_SHOWN = 80  # characters of a value in a repr
+_LONGEST_LINE = 160  # characters of all arguments
+
+
+def shorten(value: Any, *, is_json: bool = False) -> str:
+    """Return a value as JSON or as its ``repr``, cut to fit on a line; if ``is_json``, a string is shown as it is."""
+    if isinstance(value, (str, bytes)):
+        text = value[: _LONGEST_SHOWN + 1]
+        text = text if is_json and isinstance(text, str) else repr(text)
+    else:
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):
+            text = _repr(value)
+    text = escape_invisible(" ".join(text.split()))
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def escape_invisible(text: str) -> str:
+    """Escape every character that is invisible, ends a line, or changes the direction of the text.
+
+    A model or a server may write such characters into names and arguments. A person who decides on a call must see
+    them.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else json.dumps(character)[1:-1] for character in text
+    )
+
+
+class _Reader(Protocol):
+    @property
+    def has_secrets(self) -> bool: ...
+
+
+class _Call(Protocol):
+    """A call of a response: ``Call``. Its reader knows whether the tool takes secrets."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def wire_name(self) -> str: ...
+    @property
+    def arguments(self) -> dict[str, Any] | None: ...
+    @property
+    def arguments_raw(self) -> Any: ...
+    @property
+    def reader(self) -> _Reader | None: ...
+
+
+def is_open(call: _Call) -> bool:
+    """Return whether the values of a call may be shown: its tool is known, and takes no secret."""
+    return call.reader is not None and not call.reader.has_secrets
+
+
+def shown(call: _Call) -> str:
+    """Return a call as a person may see it: ``find_order(order_id="45128")``; see ``show_arguments``."""
+    name = escape_invisible(call.name or call.wire_name)
+    return f"{name}({show_arguments(call.arguments, is_open=is_open(call))})"
+
+
+def shown_json(call: _Call, arguments: Any) -> str:
+    """Return arguments of a call as JSON on one line; only their names, where the values may not be shown."""
+    if is_open(call):
+        return shorten(arguments, is_json=True)
+    return show_arguments(call.arguments, is_open=False)
+
+
+def show_arguments(arguments: Any, *, is_open: bool) -> str:
+    """Return arguments as they may be seen.
+
+    Args:
+        arguments: The arguments in canonical form, or ``None`` if they cannot be read.
+        is_open: Whether the tool is known to take no secret. Otherwise only the names are shown, because a model may
+            have written a secret into any argument.
+    """
+    if not isinstance(arguments, dict):
+        return "…"
+    names = [escape_invisible(str(name)) for name in arguments]
+    if not is_open:
+        return shorten(", ".join(names), is_json=True)
+    values = map(shorten, arguments.values())
+    line = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # a user's __repr__ may raise anything
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,160 @@
+"""Knows which places of a value a schema marks as secret: masks values, and removes defaults that hold a secret."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from toolshape._records.calls import JsonSchema
+from toolshape._schema.keywords import BY_NAME, HOLDS_SCHEMAS, UNIONS, keywords
+from toolshape._schema.places import (
+    MOST_NODES,
+    Location,
+    is_scalar,
+    is_secret,
+    nodes_at,
+    nodes_at_steps,
+)
+from toolshape._schema.references import definition_name
+
+MASKED = "[hidden]"
+"""The text that is shown in place of a value that may be secret."""
+_DEEPEST = 16
+
+
+def without_secret_defaults(schema: JsonSchema) -> JsonSchema:
+    """Return the schema without defaults that contain secrets; unchanged parts are shared with the original."""
+    cleaned: JsonSchema = _clean(schema, schema.get("$defs", {}))
+    return cleaned
+
+
+def _clean(node: Any, definitions: JsonSchema) -> Any:
+    if isinstance(node, list):
+        items = [_clean(item, definitions) for item in node]
+        return node if all(new is old for new, old in zip(items, node, strict=True)) else items
+    if not isinstance(node, dict):
+        return node
+    changed = {
+        key: new
+        for key, value in node.items()
+        if (new := _clean_keyword(key, value, definitions)) is not value
+    }
+    cleaned = {**node, **changed} if changed else node
+    if "default" in node and _holds_secret(node["default"], node, definitions, _DEEPEST):
+        return {key: value for key, value in cleaned.items() if key != "default"}
+    return cleaned
+
+
+def _clean_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
+    if keyword not in HOLDS_SCHEMAS:
+        return value
+    if keyword not in BY_NAME or not isinstance(value, dict):
+        return _clean(value, definitions)
+    cleaned = {name: _clean(inner, definitions) for name, inner in value.items()}
+    return value if all(cleaned[name] is inner for name, inner in value.items()) else cleaned
+
+
+def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) -> bool:
+    """Whether a part of the value may be at a place that the schema marks as secret.
+
+    It also returns true if the value is nested too deeply to search.
+    """
+    if is_secret(node) or not depth:
+        return True
+    if not isinstance(node, dict):
+        return False
+    if any(keyword in node and _is_marked_in(node[keyword]) for keyword in _LOOKED_THROUGH):
+        return True
+    return any(
+        _holds_secret(part, inner, definitions, depth - 1)
+        for part, inner in _inside(value, node, definitions)
+    )
+
+
+_LOOKED_THROUGH = (*keywords("constrains", "content"), "patternProperties", "propertyNames")
+
+
+def _is_marked_in(node: Any) -> bool:
+    """Whether any part of a subschema is marked as secret; used if the subschema may describe any part of a value."""
+    if isinstance(node, dict):
+        return is_secret(node) or any(map(_is_marked_in, node.values()))
+    return any(map(_is_marked_in, node)) if isinstance(node, list) else False
+
+
+def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
+    """Yield the parts of a value with their schemas; for a reference or a branch, the part is the whole value."""
+    if isinstance(node.get("$ref"), str):
+        yield value, definitions.get(definition_name(node["$ref"]))
+    for keyword in UNIONS:
+        for branch in node.get(keyword, ()):
+            yield value, branch
+    if isinstance(value, dict):
+        properties = node.get("properties", {})
+        for key, item in value.items():
+            yield item, properties.get(key, node.get("additionalProperties"))
+    if isinstance(value, list):
+        prefix = node.get("prefixItems", [])
+        for index, item in enumerate(value):
+            yield item, prefix[index] if index < len(prefix) else node.get("items")
+
+
+class Secrets:
+    """Finds the places in a value that may hold a secret, according to a schema.
+
+    Such a place is marked as ``writeOnly`` or as a password, or contains a place that is marked.
+    """
+
+    def __init__(self, schema: JsonSchema) -> None:
+        self.schema = schema
+        text = json.dumps(schema, default=str)
+        self.are_there = '"writeOnly": true' in text or '"format": "password"' in text
+
+    def may_be_at(self, location: Location) -> bool:
+        """Return whether a value must be hidden: if the schema has any secret, only unmarked scalars may be shown."""
+        if not self.are_there:
+            return False
+        nodes_along = self._nodes_along(location)
+        if any(
+            len(nodes) >= MOST_NODES for nodes in nodes_along
+        ):  # nodes beyond the limit may be secret
+            return True
+        described = nodes_at(self.schema, location)
+        return (
+            not described or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, described))
+        )
+
+    def marks(self, location: Location) -> bool:
+        """Return whether the schema marks the value at a location as secret, as a whole."""
+        return _is_marked(self._nodes_along(location)[-1])
+
+    def _nodes_along(self, location: Location) -> list[list[JsonSchema]]:
+        return nodes_at_steps(self.schema, location, looks_everywhere=True)
+
+    def visible(self, location: Location) -> Location:
+        """Cut a location off after the first secret step, because the keys inside a secret object are secret too."""
+        if not self.are_there:
+            return location
+        nodes_along = self._nodes_along(location)
+        return next(
+            (
+                location[:step_count]
+                for step_count, nodes in enumerate(nodes_along)
+                if any(map(is_secret, nodes))
+            ),
+            location,
+        )
+
+    def masked(self, value: Any, location: Location = ()) -> Any:
+        """Return a copy of a value in which ``MASKED`` replaces each part that may be secret."""
+        if not self.are_there:
+            return value
+        if isinstance(value, (dict, list)) and any(map(_is_marked, self._nodes_along(location))):
+            return MASKED  # the whole object or array is secret
+        if isinstance(value, dict):
+            return {name: self.masked(item, (*location, name)) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.masked(item, (*location, number)) for number, item in enumerate(value)]
+        return MASKED if self.may_be_at(location) else value
+
+
+def _is_marked(nodes: Iterable[JsonSchema]) -> bool:
+    return any(map(is_secret, nodes))

@@ -1,0 +1,280 @@
+"""Builds a tool's record from a definition that was written elsewhere, and compiles a validator for its calls.
+
+Needs the extra ``schema``.
+"""
+
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolshape._function import result_form as result_forms
+from toolshape._function import signature as signatures
+from toolshape._function.annotations import is_context
+from toolshape._function.invoke import Invoke, Layout
+from toolshape._function.result_form import ResultForm
+from toolshape._function.signature import (
+    POSITIONAL_ONLY,
+    VAR_KEYWORD,
+    VAR_POSITIONAL,
+    Parameter,
+    Signature,
+)
+from toolshape._records.calls import Verbatim
+from toolshape._records.errors import DefinitionError, Problem, UsageError
+from toolshape._schema.keywords import UNIONS
+from toolshape._schema.lens import UnsupportedError
+from toolshape._tools.definition.formats import Foreign, ForeignError, entries, read_definition
+from toolshape._tools.definition.record import Choose, SchemaDefinition
+from toolshape._validation.coercion import Coerce
+from toolshape._validation.settings import Validate, ValidationSettings
+
+
+def build_definition(
+    given: Any, choose: Choose, *, name: str | None, frame: types.FrameType | None
+) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
+    """Read a definition and match a function to it.
+
+    Args:
+        given: One definition in any format: a dict, an SDK object, or JSON text.
+        choose: Takes the name in the definition; returns the function, or ``None``. The tool calls the function with
+            keyword arguments.
+        name: The tool's name, if the definition has no name or the tool should have another name.
+        frame: The caller's frame, used to resolve annotations that name local classes.
+
+    Raises:
+        DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept the
+            arguments in the schema.
+    """
+    try:
+        return _build(given, choose, name, frame)
+    except RecursionError as error:
+        problem = Problem(
+            path="", rule="too_large", message="the definition is nested too deeply to be read"
+        )
+        raise DefinitionError(
+            tool=name or "a definition", location="a definition", problems=[problem]
+        ) from error
+
+
+def _build(
+    given: Any, choose: Choose, name: str | None, frame: types.FrameType | None
+) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
+    try:
+        foreign = read_definition(given, name=name)
+    except ForeignError as error:
+        raise DefinitionError(
+            tool=error.name, location="a definition", problems=error.problems
+        ) from error
+    except UnsupportedError as error:
+        problem = Problem(path="", rule="too_large", message=str(error))
+        raise DefinitionError(
+            tool=name or "a definition", location="a definition", problems=[problem]
+        ) from error
+    from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
+    function = choose(foreign.entry_name or foreign.name)
+    signature = None if function is None else _signature(function, foreign.name, frame)
+    location = "a definition" if signature is None else signature.location
+    problems = [
+        *jsonschema_checker.schema_problems(foreign.parameters),
+        *(_misfits(foreign, signature) if signature else ()),
+    ]
+    if problems:
+        raise DefinitionError(tool=foreign.name, location=location, problems=problems)
+    definition = SchemaDefinition(
+        name=foreign.name,
+        title=foreign.title,
+        description=foreign.description,
+        location=location,
+        kind="function" if signature is None else signature.kind,
+        schema=foreign.parameters,
+        output=_result_form(foreign, signature),
+        layout=_layout(signature),
+        invoke=_compile_invoke(function, signature, foreign.name),
+        known=None if signature is None else _known_names(signature),
+        never=frozenset(_injected_defaults(signature)),
+        switched={} if signature is None else _switched_rules(signature),
+        findings=(*foreign.findings, *jsonschema_checker.unchecked_findings(foreign.parameters)),
+        effects=foreign.effects,
+        examples=foreign.examples,
+        keys={foreign.form: foreign.keys} if foreign.keys else {},
+        entry=foreign.entry,
+        is_strict=foreign.is_strict,
+        verbatim=_verbatim(foreign),
+    )
+    return definition, function
+
+
+def _verbatim(foreign: Foreign) -> Verbatim | None:
+    if foreign.entry_name is None:
+        return None
+    return Verbatim(
+        foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict)
+    )
+
+
+def list_definitions(given: Any) -> list[Any]:
+    """Return the definitions in ``given``: a list, a request, a list of tools or a single definition.
+
+    Raises:
+        DefinitionError: A part of ``given`` is not a definition.
+    """
+    try:
+        return list(entries(given))
+    except ForeignError as error:
+        raise DefinitionError(
+            tool=error.name, location="add_definitions", problems=error.problems
+        ) from error
+
+
+def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
+    """Compile the function that validates a call's arguments; see ``jsonschema_checker.compile_validation``."""
+    from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
+    return jsonschema_checker.compile_validation(
+        definition.schema, definition.known, definition.never, definition.switched, settings
+    )
+
+
+def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:
+    try:
+        signature = signatures.read_signature(function, name=name, skip_first=False, frame=frame)
+    except signatures.NameNotDefinedError as error:
+        problem = Problem(path="", rule="name_not_defined", message=str(error))
+        raise DefinitionError(tool=name, location=error.location, problems=[problem]) from error
+    if signature.problems:
+        raise DefinitionError(tool=name, location=signature.location, problems=signature.problems)
+    return signature
+
+
+def _known_names(signature: Signature) -> frozenset[str] | None:
+    """Return the names of the arguments that a function accepts, or ``None`` if it accepts any name."""
+    if any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
+        return None
+    return frozenset(
+        parameter.name
+        for parameter in signature.parameters
+        if not parameter.injected and parameter.kind is not VAR_POSITIONAL
+    )
+
+
+def _switched_rules(signature: Signature) -> dict[str, dict[str, bool]]:
+    """Return the coercion rules that each parameter switches on or off with ``Annotated[..., Coerce(...)]``."""
+    metadata_of = {
+        parameter.name: getattr(parameter.annotation, "__metadata__", ())
+        for parameter in signature.parameters
+    }
+    return {
+        name: {
+            rule: is_on
+            for item in metadata
+            if isinstance(item, Coerce)
+            for rule, is_on in item.rules
+        }
+        for name, metadata in metadata_of.items()
+    }
+
+
+def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
+    """Return a problem for each difference between the definition's parameters and the function's parameters."""
+    properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
+    known = _known_names(signature)
+    problems = [
+        Problem(
+            path=parameter.name,
+            rule="injected",
+            message="this parameter is injected into the function, not set by a model: remove it from the definition",
+        )
+        for parameter in signature.parameters
+        if parameter.injected and parameter.name in properties
+    ]
+    in_branches = bool(foreign.parameters.keys() & {*UNIONS})  # branches may declare more fields
+    problems += [
+        Problem(
+            path=name,
+            rule="no_such_parameter",
+            message="the function has no parameter with this name",
+        )
+        for name in properties
+        if known is not None and name not in known
+    ]
+    problems += [
+        Problem(
+            path=parameter.name,
+            rule="not_in_definition",
+            message="the function requires this parameter, but the definition does not have it",
+        )
+        for parameter in signature.parameters
+        if parameter.name not in properties and _is_needed(parameter) and not in_branches
+    ]
+    required = foreign.parameters.get("required", ())
+    problems += [
+        Problem(
+            path=parameter.name,
+            rule="may_be_left_out",
+            message="the function requires this parameter, but the definition does not require it",
+        )
+        for parameter in signature.parameters
+        if (parameter.name in properties or in_branches)
+        and parameter.name not in required
+        and _is_needed(parameter)
+    ]
+    return problems
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    variadic = parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and not variadic and not parameter.injected
+
+
+def _injected_defaults(signature: Signature | None) -> dict[str, Any]:
+    parameters = () if signature is None else signature.parameters
+    return {parameter.name: parameter.default for parameter in parameters if parameter.injected}
+
+
+def _layout(signature: Signature | None) -> Layout:
+    parameters = () if signature is None else signature.parameters
+    contexts = frozenset(
+        parameter.name for parameter in parameters if is_context(parameter.annotation)
+    )
+    return Layout(injected=_injected_defaults(signature), contexts=contexts)
+
+
+def _compile_invoke(
+    function: Callable[..., Any] | None, signature: Signature | None, name: str
+) -> Invoke:
+    """Return a function that calls the tool's function with valid arguments and injected values."""
+    if function is None or signature is None:
+
+        def call_nothing(_arguments: Any, _inject: Mapping[str, Any]) -> Any:
+            raise UsageError(
+                f"{name} has no function: pass one to from_definition, or answer its calls yourself"
+            )
+
+        return call_nothing
+    injected = _injected_defaults(signature)
+    positional_defaults = [
+        (parameter.name, parameter.default)
+        for parameter in signature.parameters
+        if parameter.kind is POSITIONAL_ONLY
+    ]
+    tool_function = function
+
+    def call(arguments: Any, inject: Mapping[str, Any]) -> Any:
+        keyword_arguments = {
+            **arguments,
+            **{name: inject[name] for name in injected if name in inject},
+        }
+        positional = [keyword_arguments.pop(name, default) for name, default in positional_defaults]
+        return tool_function(*positional, **keyword_arguments)
+
+    return call
+
+
+def _result_form(foreign: Foreign, signature: Signature | None) -> ResultForm:
+    function_form = (
+        result_forms.untyped_form() if signature is None else result_forms.describe(signature)
+    )
+    schema = function_form.schema if foreign.output is None else foreign.output
+    return ResultForm(schema=schema, write=function_form.write, findings=function_form.findings)

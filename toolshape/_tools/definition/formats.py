@@ -1,0 +1,296 @@
+"""Reads a tool definition in any provider's format: detects the format and extracts the parts of the definition."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from toolshape._families.wire.bodies import to_plain_json
+from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema
+from toolshape._records.errors import Problem
+from toolshape._schema.values import copy_json
+from toolshape._tools.definition.normalise import SCHEMA_WORDS, SchemaReader
+
+
+class ForeignError(Exception):
+    """A definition cannot be read; ``problems`` holds the reasons."""
+
+    def __init__(self, name: str, *problems: Problem) -> None:
+        self.name = name
+        self.problems = problems
+        super().__init__("; ".join(map(str, problems)))
+
+
+class Foreign(NamedTuple):
+    """The parts of a tool definition.
+
+    ``form`` names the provider that defined the format. ``entry`` is the whole definition as written;
+    ``entry_name`` and ``schema`` are the entry's name and parameters. ``keys`` holds the remaining keys, which only
+    this provider understands.
+    """
+
+    form: str
+    entry: JsonObject
+    entry_name: str | None
+    name: str
+    title: str | None
+    description: str
+    schema: Any
+    parameters: JsonSchema
+    output: JsonSchema | None
+    is_strict: bool | None
+    effects: frozenset[Effect]
+    examples: tuple[JsonObject, ...]
+    keys: JsonObject
+    findings: tuple[Finding, ...]
+
+
+_LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
+_WRAPPERS = ("config", "toolConfig")
+"""The keys of a Gemini or Bedrock request that hold its tools."""
+_INNER = ("function", "toolSpec")
+"""The keys of an entry that hold the definition itself."""
+
+
+def entries(given: Any) -> Iterator[Any]:
+    """Yield every definition in a list, a request or a nested list of tools; yield a single definition itself."""
+    given = _parse_json(given)
+    if isinstance(given, list):
+        for item in given:
+            yield from entries(item)
+        return
+    if not isinstance(given, dict):
+        message = f"{type(given).__name__} is not a definition"
+        raise ForeignError("a definition", Problem(path="", rule="form", message=message))
+    for wrapper in _WRAPPERS:
+        if isinstance(given.get(wrapper), dict) and not any(
+            isinstance(given.get(key), list) for key in _LISTS
+        ):
+            yield from entries(given[wrapper])
+            return
+    holder = next((key for key in _LISTS if isinstance(given.get(key), list)), None)
+    if holder is not None:
+        yield from entries(given[holder])
+    elif "cachePoint" not in given:
+        yield given
+
+
+def names_in(request: Any) -> list[str]:
+    """Return the names of the tools in a request, in order; the name of an unnamed tool is an empty string.
+
+    If ``request`` is not a request, the list is empty.
+    """
+    if not isinstance(request, dict):
+        return []
+    tools = next(
+        (
+            listed_tools
+            for holder in (request, *map(request.get, _WRAPPERS))
+            if (listed_tools := _list_in(holder))
+        ),
+        [],
+    )
+    listed_entries = [
+        entry for tool in tools if isinstance(tool, dict) for entry in _list_in(tool) or [tool]
+    ]
+    definitions = [
+        next((entry[key] for key in _INNER if entry.get(key)), entry)
+        if isinstance(entry, dict)
+        else entry
+        for entry in listed_entries
+    ]
+    return [
+        str(definition.get("name", "")) if isinstance(definition, dict) else ""
+        for definition in definitions
+    ]
+
+
+def _list_in(holder: Any) -> list[Any]:
+    """Return the list of definitions that a request, or one of its tools, holds."""
+    container = holder if isinstance(holder, dict) else {}
+    return next((container[key] for key in _LISTS if isinstance(container.get(key), list)), [])
+
+
+def _parse_json(given: Any) -> Any:
+    if not isinstance(given, (str, bytes)):
+        return to_plain_json(given)
+    try:
+        return json.loads(given)
+    except ValueError as error:
+        problem = Problem(path="", rule="json", message=f"the definition is not JSON: {error}")
+        raise ForeignError("a definition", problem) from error
+
+
+class _DefinitionForm(NamedTuple):
+    """A definition format: the keys that hold the parts of an entry."""
+
+    provider: str
+    inner: str | None
+    schema: str
+    output: str | None = None
+
+
+# ``read_definition`` tries the formats in this order. The last formats come from test sets and registries.
+_FORMS = (
+    _DefinitionForm("openai", "function", "parameters", "return"),
+    _DefinitionForm("bedrock", "toolSpec", "inputSchema"),
+    _DefinitionForm("anthropic", None, "input_schema"),
+    _DefinitionForm("mcp", None, "inputSchema", "outputSchema"),
+    _DefinitionForm("gemini", None, "parametersJsonSchema", "responseJsonSchema"),
+    _DefinitionForm("gemini", None, "parameters_json_schema", "response_json_schema"),
+    _DefinitionForm("json-schema", None, "parameters", "output"),
+    _DefinitionForm("json-schema", None, "schema"),
+    _DefinitionForm("docker-registry", None, "arguments"),
+    _DefinitionForm("nestful", None, "query_parameters"),
+)
+
+
+def read_definition(given: Any, *, name: str | None = None) -> Foreign:
+    """Read one definition.
+
+    Args:
+        given: A dict, an SDK object, or JSON text.
+        name: The tool's name. It is needed if the definition has no name, such as a bare JSON Schema. Otherwise it
+            replaces the definition's name.
+
+    Raises:
+        ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
+    """
+    entry = _single_definition(given, name)
+    form, inner = _form_of(entry, name)
+    tool_name = str(name or inner.get("name") or inner.get("title") or "")
+    if not tool_name:
+        raise ForeignError(
+            "a definition",
+            Problem(path="name", rule="name", message="the definition has no name: pass name="),
+        )
+    written_schema = inner if form.schema == "" else inner.get(form.schema)
+    schema = _unwrap(written_schema)
+    reader = SchemaReader()
+    parameters = reader.arguments(schema)
+    output = None if form.output is None else inner.get(form.output)
+    output_schema = reader.canonical(output) if isinstance(output, dict) else None
+    if reader.problems:
+        raise ForeignError(tool_name, *reader.problems)
+    examples = inner.get("input_examples", ())
+    description = inner.get("description")
+    return Foreign(
+        form=_provider_of(form, entry, schema),
+        entry=copy_json(entry),
+        entry_name=inner.get("name"),
+        name=tool_name,
+        title=_title(inner) if form.schema else None,
+        description=description.strip() if isinstance(description, str) else "",
+        schema=schema,
+        parameters=parameters,
+        output=output_schema,
+        is_strict=inner.get("strict") if isinstance(inner.get("strict"), bool) else None,
+        effects=_effects(inner.get("annotations")),
+        examples=tuple(examples) if isinstance(examples, (list, tuple)) else (),
+        keys=_remaining_keys(form, inner),
+        findings=tuple(dict.fromkeys(reader.findings)),
+    )
+
+
+def _single_definition(given: Any, name: str | None) -> JsonObject:
+    definitions = list(entries(given))
+    if len(definitions) != 1:
+        message = f"expected one definition, got {len(definitions)}: use Registry.add_definitions"
+        raise ForeignError(name or "a definition", Problem(path="", rule="form", message=message))
+    definition: JsonObject = definitions[0]
+    return definition
+
+
+def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, JsonObject]:
+    for form in _FORMS:
+        inner = entry if form.inner is None else entry.get(form.inner)
+        if isinstance(inner, dict) and (form.schema in inner or form.inner is not None):
+            return form, inner
+    kind = entry.get("type")
+    if (
+        "name" in entry and kind in (None, "function", "custom") and "format" not in entry
+    ):  # no parameters
+        return _DefinitionForm(
+            "anthropic" if kind == "custom" else "json-schema", None, "parameters"
+        ), entry
+    if not entry and name:  # an empty schema means that the tool has no parameters
+        return _DefinitionForm("json-schema", None, ""), entry
+    if (
+        any(word in entry for word in SCHEMA_WORDS)
+        and isinstance(kind, (str, list, type(None)))
+        and "name" not in entry
+    ):
+        return _DefinitionForm("json-schema", None, ""), entry
+    message = f"unknown definition format: the keys are {', '.join(map(repr, sorted(map(str, entry)))) or 'none'}"
+    if isinstance(kind, str):
+        message += (
+            f"; the provider itself defines tools of type {kind!r}: send this tool separately"
+        )
+    raise ForeignError(
+        str(name or entry.get("name") or "a definition"),
+        Problem(path="", rule="form", message=message),
+    )
+
+
+def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
+    if form.provider == "json-schema" and entry.get("type") == "function":
+        return "openai-responses"
+    if form.provider == "json-schema" and form.schema == "parameters" and isinstance(schema, dict):
+        kind = schema.get("type")
+        if isinstance(kind, str) and kind.isupper():
+            return "gemini-openapi"
+        return "json-schema" if "output" in entry else "openai-functions"
+    return form.provider
+
+
+def _unwrap(written: Any) -> Any:
+    """Return the schema itself: take it from Bedrock's ``json`` key, or parse it from JSON text (xAI)."""
+    if isinstance(written, str):
+        try:
+            written = json.loads(written)
+        except ValueError:
+            return written
+    if isinstance(written, dict) and set(written) == {"json"}:
+        return _unwrap(written["json"])
+    return written
+
+
+_EFFECTS: Mapping[str, tuple[Effect, Effect | None]] = {
+    "readOnlyHint": ("read", None),
+    "destructiveHint": ("destructive", "write"),
+    "idempotentHint": ("idempotent", None),
+    "openWorldHint": ("open_world", "closed_world"),
+}
+
+
+def _effects(annotations: Any) -> frozenset[Effect]:
+    """Return the effects that MCP's hints declare; an absent hint declares nothing."""
+    hints = annotations if isinstance(annotations, dict) else {}
+    declared: set[Effect | None] = {
+        effects[0] if hints[hint] else effects[1]
+        for hint, effects in _EFFECTS.items()
+        if hint in hints
+    }
+    if "read" in declared:  # for a read-only tool, the hints about writing have no meaning
+        declared -= {"destructive", "write"}
+    return frozenset(effect for effect in declared if effect is not None)
+
+
+def _title(inner: JsonObject) -> str | None:
+    """Return the display name. Before revision 2025-06-18, MCP put the title into ``annotations``."""
+    hints = inner.get("annotations")
+    title = inner.get("title") or (hints.get("title") if isinstance(hints, dict) else None)
+    return title if isinstance(title, str) else None
+
+
+_READ = frozenset({"type", "name", "title", "description", "strict", "input_examples"})
+
+
+def _remaining_keys(form: _DefinitionForm, inner: JsonObject) -> JsonObject:
+    """Return the remaining keys of the entry, which only the entry's provider understands."""
+    if form.inner is not None or form.schema in ("", "arguments", "query_parameters", "schema"):
+        return {}
+    return {
+        key: copy_json(value)
+        for key, value in inner.items()
+        if key not in _READ | {form.schema, form.output}
+    }

@@ -1,0 +1,41 @@
+"""The record of a tool that was defined elsewhere; ``build`` creates it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from toolshape._function.invoke import Invoke, Layout
+from toolshape._function.result_form import ResultForm
+from toolshape._function.signature import Kind
+from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
+
+Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
+"""Takes the name in a tool's definition; returns the function that answers the tool's calls, or ``None``."""
+
+
+class SchemaDefinition(NamedTuple):
+    """A tool that was defined elsewhere, with the function that answers its calls, if there is one.
+
+    It has the attributes of ``FunctionDefinition`` (for decorated functions), except the pydantic model. ``known``
+    holds the names that the function accepts (``None``: any name). ``never`` holds the names that the LLM must not set.
+    ``switched`` holds the coercion rules that the function's parameters switch on or off.
+    """
+
+    name: str
+    title: str | None
+    description: str
+    location: str
+    kind: Kind
+    schema: JsonSchema
+    output: ResultForm
+    layout: Layout
+    invoke: Invoke
+    known: frozenset[str] | None
+    never: frozenset[str]
+    switched: Mapping[str, Mapping[str, bool]]
+    findings: tuple[Finding, ...]
+    entry: JsonObject
+    is_strict: bool | None
+    effects: frozenset[Effect]
+    examples: tuple[JsonObject, ...]
+    keys: Mapping[str, JsonObject]
+    verbatim: Verbatim | None

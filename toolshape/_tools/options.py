@@ -1,0 +1,225 @@
+"""Defines the options of ``@tool``, and rejects invalid values."""
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
+
+from toolshape._records.calls import Effect, JsonObject, Namespace, Strictness
+from toolshape._records.errors import DefinitionError, Problem, did_you_mean
+from toolshape._validation.coercion import choose_rules
+
+Approve: TypeAlias = Callable[[JsonObject], bool] | Callable[[JsonObject, Mapping[str, Any]], bool]
+"""A function that returns whether a call needs approval. It takes the call's arguments as a dict of JSON values. If it
+has a second parameter, it also takes the injected values."""
+
+
+class ToolOptions(TypedDict, total=False):
+    """The keyword arguments of ``tool``; the docstring of ``tool`` describes them."""
+
+    name: str | None
+    title: str | None
+    description: str | None
+    strict: Strictness | None
+    coerce: Mapping[str, bool] | bool | None
+    timeout: float | None
+    limit: int | None
+    validate_result: bool | None
+    longest_result: int | None
+    untrusted: bool
+    tags: Collection[str]
+    effects: Collection[Effect]
+    approve: bool | Approve
+    deferred: bool | Namespace
+    examples: Sequence[JsonObject]
+    providers: Mapping[str, JsonObject]
+
+
+class Options(NamedTuple):
+    """The options of one tool, without the function."""
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    strict: Strictness | None = None
+    coerce: Mapping[str, bool] | bool | None = None
+    timeout: float | None = None
+    limit: int | None = None
+    validate_result: bool | None = None
+    longest_result: int | None = None
+    untrusted: bool = False
+    tags: frozenset[str] = frozenset()
+    effects: frozenset[Effect] = frozenset()
+    approve: bool | Approve = False
+    deferred: bool | Namespace = False
+    examples: tuple[JsonObject, ...] = ()
+    providers: Mapping[str, JsonObject] = {}
+    verbatim: bool = False
+
+
+def parse_options(given: ToolOptions) -> Options:
+    """Return the options as a record, with copies of the collections.
+
+    Raises:
+        DefinitionError: An option has a value of the wrong kind.
+        TypeError: There is no such option.
+    """
+    values = cast("dict[str, Any]", given)
+    if unknown_names := given.keys() - set(Options._fields[:-1]):
+        raise TypeError(f"tool() got an unexpected keyword argument {min(unknown_names)!r}")
+    problems = [
+        Problem(path=name, rule="option", message=f"{expectation}, not {values[name]!r}"[:200])
+        for name, (is_valid, expectation) in _KINDS.items()
+        if name in values and not is_valid(values[name])
+    ]
+    if problems:
+        raise DefinitionError(
+            tool=str(given.get("name") or "a tool"), location="its options", problems=problems
+        )
+    options = Options(**cast("Any", given))
+    return options._replace(
+        tags=labels(options.tags),
+        effects=cast("frozenset[Effect]", labels(options.effects)),
+        examples=tuple(options.examples),
+        providers=dict(options.providers),
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, (str, list, tuple, set, frozenset)) and all(
+        isinstance(text, str) for text in value
+    )
+
+
+def _are_examples(value: Any) -> bool:
+    if not isinstance(value, (list, tuple)) or not all(
+        isinstance(example, dict) for example in value
+    ):
+        return False
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _are_keys(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(keys, Mapping) for keys in value.values())
+
+
+def _is_decision(value: Any) -> bool:
+    if isinstance(value, bool):
+        return True
+    return callable(value) and not any(
+        inspect.iscoroutinefunction(function)
+        for function in (value, getattr(value, "__call__", None))  # noqa: B004 - checks the method, not callability
+    )
+
+
+_KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
+    "title": (_is_text, "must be a string"),
+    "description": (_is_text, "must be a string"),
+    "strict": (
+        lambda value: value is None or value is True or value is False or value == "auto",
+        'must be True, False or "auto"',
+    ),
+    "limit": (_is_count, "must be a positive number of calls"),
+    "validate_result": (
+        lambda value: value is None or isinstance(value, bool),
+        "must be True or False",
+    ),
+    "longest_result": (_is_count, "must be a positive number of characters"),
+    "untrusted": (lambda value: isinstance(value, bool), "must be True or False"),
+    "tags": (_are_texts, "must be a list of strings"),
+    "effects": (_are_texts, "must be a list of strings"),
+    "approve": (
+        _is_decision,
+        "must be True, False, or a function that takes the arguments (and the injected values) and is not async",
+    ),
+    "deferred": (
+        lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
+        "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a description",
+    ),
+    "examples": (_are_examples, "must be a list of JSON objects"),
+    "providers": (_are_keys, "must map provider names to objects"),
+}
+
+
+def refuse_invalid_options(options: Options, name: str, location: str) -> None:
+    """Check the options of a tool.
+
+    Raises:
+        DefinitionError: An option is invalid; the error lists all problems.
+    """
+    if problems := list(_find_problems(options)):
+        raise DefinitionError(tool=name, location=location, problems=problems)
+
+
+_EFFECTS = get_args(Effect)
+
+
+def _find_problems(options: Options) -> Iterator[Problem]:
+    try:
+        choose_rules(options.coerce)
+    except ValueError as error:
+        yield Problem(path="coerce", rule="option", message=str(error))
+    name: Any = options.name
+    timeout: Any = options.timeout
+    if name is not None and not (isinstance(name, str) and name):
+        yield Problem(path="name", rule="option", message="must be a non-empty string")
+    is_seconds = isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
+    if timeout is not None and not is_seconds:
+        yield Problem(path="timeout", rule="option", message="must be a number of seconds above 0")
+    for effect in sorted(options.effects - set(_EFFECTS)):
+        yield Problem(
+            path="effects",
+            rule="option",
+            message=f"unknown effect {effect!r}; the effects are {', '.join(_EFFECTS)}",
+            hint=did_you_mean(effect, _EFFECTS),
+        )
+    if {"open_world", "closed_world"} <= options.effects:
+        yield Problem(
+            path="effects",
+            rule="option",
+            message='"open_world" excludes "closed_world": leave one out',
+        )
+    if "read" in options.effects and options.effects & {"write", "destructive"}:
+        yield Problem(
+            path="effects",
+            rule="option",
+            message='"read" excludes "write" and "destructive": leave one out',
+        )
+    if options.providers:
+        from toolshape import _families as providers  # noqa: PLC0415 - few tools have options for one provider
+
+        provider_names = providers.available()
+        for name in options.providers:
+            if name not in provider_names:
+                yield Problem(
+                    path="providers",
+                    rule="option",
+                    message=f"no provider {name!r}",
+                    hint=did_you_mean(name, provider_names),
+                )
+
+
+def changed_options(options: Options) -> dict[str, Any]:
+    """Return the options that differ from their defaults."""
+    return {
+        key: value
+        for key, value in options._asdict().items()
+        if value != Options._field_defaults[key]
+    }
+
+
+def labels(tags: Collection[str]) -> frozenset[Any]:
+    """Return tags as a set; a single string is one tag."""
+    return frozenset((tags,) if isinstance(tags, str) else tags)

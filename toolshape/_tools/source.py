@@ -1,0 +1,224 @@
+"""Defines the two sources of a tool: a decorated function, or a ready-made definition, such as an OpenAI tool."""
+
+import copy
+import functools
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel
+
+from toolshape._function import result_form as result_forms
+from toolshape._function import signature as signatures
+from toolshape._function.arguments import ParameterForm, write_arguments, write_exact_arguments
+from toolshape._function.invoke import Invoke, Layout, compile_invoke
+from toolshape._function.model import FunctionDefinition, define_model
+from toolshape._function.result_form import ResultForm
+from toolshape._function.signature import Kind
+from toolshape._records.calls import Finding, JsonObject, JsonSchema, Verbatim
+from toolshape._records.errors import DefinitionError, Problem, UsageError
+from toolshape._tools.definition.record import SchemaDefinition
+from toolshape._validation.fast_path import compile_model_validation
+from toolshape._validation.model_traits import ModelTraits, traits_of
+from toolshape._validation.settings import Validate, ValidationSettings
+
+if TYPE_CHECKING:
+    from toolshape._function.calling.concurrency import ConcurrencyLimit
+
+
+class Definition(Protocol):
+    """The definition of a tool, read from a function or taken from a ready-made definition."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def location(self) -> str: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def schema(self) -> JsonSchema: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FunctionSource:
+    """A decorated function and its cached definition; tools that differ only in options or object share this source.
+
+    ``frame`` holds the frame in which the function was decorated, until the annotations are resolved: they may use
+    local names of this frame.
+    """
+
+    function: Any
+    name: str | None
+    skip_first: bool = False
+    frame: list[types.FrameType] = field(default_factory=list)
+    origin: "FunctionSource | None" = None
+    limits: dict[int, "ConcurrencyLimit"] = field(
+        default_factory=dict
+    )  # shared by all objects with this method
+
+    @functools.cached_property
+    def definition(self) -> FunctionDefinition:
+        """The signature, pydantic model and schema of the function.
+
+        Raises:
+            DefinitionError: The function cannot be a tool, or a name in its annotations is not defined yet.
+        """
+        if self.origin is not None:
+            return define_model(signatures.drop_first_parameter(self.origin.definition.signature))
+        frame = self.frame[0] if self.frame else None
+        try:
+            signature = signatures.read_signature(
+                self.function, name=self.name, skip_first=self.skip_first, frame=frame
+            )
+            definition = define_model(signature)
+        except signatures.NameNotDefinedError as error:
+            message = f"{error}: define it, or import it outside of `if TYPE_CHECKING:`"
+            problem = Problem(path="", rule="name_not_defined", message=message)
+            raise DefinitionError(
+                tool=error.tool, location=error.location, problems=[problem]
+            ) from error
+        self.frame.clear()
+        return definition
+
+    @functools.cached_property
+    def traits(self) -> ModelTraits:
+        """The traits of the pydantic model that decide how arguments are validated."""
+        return traits_of(self.definition)
+
+    @functools.cached_property
+    def output(self) -> ResultForm:
+        """The schema of results, and the function that writes them."""
+        if self.origin is not None:
+            return self.origin.output
+        return result_forms.describe(self.definition.signature)
+
+    @functools.cached_property
+    def as_method(self) -> "FunctionSource":
+        """This source without the first parameter, which the bound object fills."""
+        return self if self.skip_first else replace(self, skip_first=True, origin=self)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether validators of the author's run on the arguments; they may read a context."""
+        return self.traits.validators.runs_code
+
+    @property
+    def entry(self) -> None:
+        """``None``: this tool was read from a function, not from a ready-made definition."""
+        return None
+
+    @property
+    def verbatim(self) -> None:
+        """``None``: a function has no definition to send unchanged."""
+        return None
+
+    def model(self) -> type[BaseModel]:
+        """Return the pydantic model that generates the schema and validates arguments."""
+        return self.definition.model
+
+    def compile_invoke(self, function: Callable[..., Any] | None) -> Invoke:
+        """Compile a function that calls the tool's function or bound method."""
+        assert function is not None  # noqa: S101 - only tools from definitions can lack a function
+        return compile_invoke(function, self.definition.layout)
+
+    def written(self, validated: Any) -> JsonObject:
+        """Return validated arguments as JSON, with the names in the schema."""
+        return write_arguments(validated, self.definition.layout.omittable)
+
+    def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
+        """Return validated arguments as JSON that ``is_same_value`` can compare; ``reveals`` adds secrets."""
+        return write_arguments(
+            validated,
+            self.definition.layout.omittable,
+            ParameterForm(reveals=reveals, keeps_values=True),
+        )
+
+    def sparse(self, validated: Any) -> JsonObject:
+        """Return JSON without the nested fields that the caller left out; this JSON validates to the same arguments."""
+        return write_arguments(
+            validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True)
+        )
+
+    def exact(self, validated: Any) -> Any:
+        """Return JSON that differs whenever the validated arguments differ.
+
+        Raises:
+            TypeError: A value cannot be written as JSON.
+        """
+        return write_exact_arguments(validated, self.definition.layout.omittable)
+
+    def compile_validation(self, settings: ValidationSettings) -> Validate:
+        """Compile a validator of arguments from the pydantic model."""
+        return compile_model_validation(self.traits, settings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DefinitionSource:
+    """A ready-made definition of a tool, in its parsed form."""
+
+    definition: SchemaDefinition
+    limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)
+
+    @property
+    def output(self) -> ResultForm:
+        """The schema of results, and the function that writes them."""
+        return self.definition.output
+
+    @property
+    def runs_code(self) -> bool:
+        """``False``: a definition has no validators."""
+        return False
+
+    @property
+    def entry(self) -> JsonObject:
+        """The definition as it was written."""
+        return self.definition.entry
+
+    @property
+    def verbatim(self) -> Verbatim | None:
+        """The definition, to be sent unchanged."""
+        return self.definition.verbatim
+
+    def model(self) -> type[BaseModel]:
+        """Raise an error, because a definition has no pydantic model.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError(
+            f"{self.definition.name} was made from a definition: it has a schema, but no pydantic model"
+        )
+
+    def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
+        """Return the compiled call to the tool's function, which was made when the definition was read."""
+        return self.definition.invoke
+
+    def written(self, validated: Any) -> JsonObject:
+        """Return a copy of validated arguments, which are already JSON."""
+        return copy.deepcopy(dict(validated))
+
+    def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
+        """Return the same as ``written``: JSON needs no marks for comparison, and hides no secrets."""
+        del reveals
+        return self.written(validated)
+
+    def sparse(self, validated: Any) -> JsonObject:
+        """Return the same as ``written``: validation fills in no nested fields."""
+        return self.written(validated)
+
+    def exact(self, validated: Any) -> Any:
+        """Return JSON that differs whenever the validated arguments differ."""
+        return write_exact_arguments(dict(validated), frozenset())
+
+    def compile_validation(self, settings: ValidationSettings) -> Validate:
+        """Compile a validator of arguments from the definition's own JSON Schema."""
+        from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
+
+        return build.compile_validation(self.definition, settings)
