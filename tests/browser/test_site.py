@@ -69,7 +69,7 @@ def test_each_link_leads_somewhere() -> None:
 
 
 def test_the_comparison_has_its_tables(page: Any, url: str) -> None:
-    page.goto(f"{url}/comparison/")
+    page.goto(f"{url}/coming-from/")
     assert page.locator("article table").count() == 6
     assert "8<" not in page.locator("article").inner_text()
 
@@ -101,7 +101,7 @@ def test_tables_fit_their_column(page: Any, url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     pictures = Path(SITE).with_name("pictures")
     pictures.mkdir(exist_ok=True)
-    for name in ("", "testing", "controls", "coming-from", "providers", "comparison"):
+    for name in ("", "testing", "controls", "coming-from", "providers", "hooks"):
         page.goto(f"{url}/{name}/" if name else url)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), name
         broken = page.evaluate(
