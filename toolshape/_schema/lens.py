@@ -27,7 +27,8 @@ class Change(NamedTuple):
     ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical form, and ``out`` maps
     them from canonical form to wire form. If an arrow is ``None``, values do not change. ``back`` must return
     a value unchanged if it is not in wire form. If ``back`` only drops null fields, ``drops`` holds the names of all
-    the object's fields, and the names of the dropped fields.
+    the object's fields, and the names of the dropped fields. If ``is_whole``, the arrows map between the wire form and
+    the form of the node before its inside was rewritten, so the arrows of its inside are not applied.
     """
 
     node: JsonSchema
@@ -35,6 +36,7 @@ class Change(NamedTuple):
     out: Arrow | None = None
     losses: tuple[Loss, ...] = ()
     drops: tuple[tuple[str, ...], frozenset[str]] | None = None
+    is_whole: bool = False
 
 
 class Place(NamedTuple):
@@ -44,13 +46,15 @@ class Place(NamedTuple):
     node (``""`` at the root).
 
     ``resolve`` follows a chain of ``$ref`` to a definition, as far as possible. ``depth`` counts the objects and arrays
-    around the node, from the root or from the definition that contains it.
+    around the node, from the root or from the definition that contains it. ``before`` is the node before the rule
+    rewrote its inside, in a walk that rewrites.
     """
 
     path: str
     keyword: str
     resolve: Resolve
     depth: int = 0
+    before: JsonSchema | None = None
 
     @property
     def is_root(self) -> bool:

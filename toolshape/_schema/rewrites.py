@@ -161,16 +161,22 @@ def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
-    """Send a node as JSON text, with its schema in the description."""
+    """Send a node as JSON text, with its schema in the description.
+
+    The schema is that of the node before its inside was rewritten: a model should never write JSON text within JSON
+    text, and each level of it would double the quotes.
+    """
+    source = node if at.before is None else at.before
     plain_schema = remove_marks(
-        {key: value for key, value in node.items() if key not in ANNOTATIONS}
+        {key: value for key, value in source.items() if key not in ANNOTATIONS}
     )
-    return json_text(
+    change = json_text(
         node,
         at,
         of=f"JSON of the form {_to_json_text(plain_schema)}",
         text_is_meant=_admits_text(node, at),
     )
+    return change._replace(is_whole=at.before is not None)
 
 
 # --- objects, maps, tuples ----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape._schema.patterns import is_bounded
@@ -14,6 +14,9 @@ _DEPTH = 64  # the limit for nested branches and references at one place in a va
 _ALL = 1_000_000
 _SEVERAL = 2
 _MOST_COMPARED = 10_000  # the limit for pairs of nodes in one comparison of two schemas
+_MOST_COMPARED_OF_A_UNION = 100_000  # the same for all pairs of branches of a union together
+_DEEPEST_COMPARED = 8
+_MOST_STEPS = 20_000  # the limit for nodes of a schema in one match of a value
 
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
@@ -39,13 +42,17 @@ def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bo
 
 
 class _Fit:
-    """Matches one value against one schema; caches the result for each reference and part of the value."""
+    """Matches one value against one schema; caches the result for each reference and part of the value.
 
-    __slots__ = ("known", "resolve")
+    After ``_MOST_STEPS`` nodes, every value counts as matching: a caller then knows only that a value may match.
+    """
+
+    __slots__ = ("known", "left", "resolve")
 
     def __init__(self, resolve: Resolve) -> None:
         self.resolve = resolve
         self.known: dict[tuple[str, int, int], bool] = {}
+        self.left = _MOST_STEPS
 
     def of_reference(self, value: Any, schema: Mapping[str, Any], levels: int, depth: int) -> bool:
         key = (schema["$ref"], id(value), levels)
@@ -62,7 +69,8 @@ class _Fit:
     def fits(self, value: Any, schema: Any, levels: int, depth: int) -> bool:  # noqa: C901, PLR0911 - one per keyword
         if not isinstance(schema, dict):
             return schema is not False
-        if not depth:
+        self.left -= 1
+        if not depth or self.left < 0:
             return True
         if "$ref" in schema:
             return self.of_reference(value, schema, levels, depth)
@@ -161,16 +169,28 @@ def matches(pattern: Any, value: str) -> bool:
     try:
         return (
             not isinstance(pattern, str)
-            or not is_bounded(pattern, value)
+            or not is_bounded(pattern, len(value))
             or re.search(pattern, value) is not None
         )
     except (re.error, RecursionError, OverflowError):
         return True
 
 
-def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = 8) -> bool:
+def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = _DEEPEST_COMPARED) -> bool:
     """Whether it is certain that no value fits both schemas; false if the comparison would take too long."""
-    return _BranchPair(resolve).are_disjoint(one, other, depth)
+    return _BranchPair(resolve, _MOST_COMPARED).are_disjoint(one, other, depth)
+
+
+def disjoint_pairs(
+    branches: Sequence[Any], pairs: Iterable[tuple[int, int]], resolve: Resolve
+) -> set[tuple[int, int]]:
+    """Return the pairs of positions whose branches certainly share no value; the work for all of them is bounded."""
+    comparison = _BranchPair(resolve, _MOST_COMPARED_OF_A_UNION)
+    return {
+        (first, second)
+        for first, second in pairs
+        if comparison.are_disjoint(branches[first], branches[second], _DEEPEST_COMPARED)
+    }
 
 
 def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
@@ -219,13 +239,14 @@ def _declares_only(schema: Mapping[str, Any], name: str) -> bool:
 
 
 class _BranchPair:
-    """Compares two schemas, within a budget of node pairs."""
+    """Compares two schemas, within a budget of node pairs, and of nodes for the constants in them."""
 
-    __slots__ = ("left", "resolve")
+    __slots__ = ("fit", "left", "resolve")
 
-    def __init__(self, resolve: Resolve) -> None:
+    def __init__(self, resolve: Resolve, most: int) -> None:
         self.resolve = resolve
-        self.left = _MOST_COMPARED
+        self.left = most
+        self.fit = _Fit(resolve)
 
     def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - one per form
         self.left -= 1
@@ -240,9 +261,9 @@ class _BranchPair:
                     )
         first_values, second_values = _constants(one), _constants(other)
         if first_values is not None:
-            return not any(fits(value, other, self.resolve) for value in first_values)
+            return not any(self.fit.fits(value, other, _ALL, _DEPTH) for value in first_values)
         if second_values is not None:
-            return not any(fits(value, one, self.resolve) for value in second_values)
+            return not any(self.fit.fits(value, one, _ALL, _DEPTH) for value in second_values)
         if "type" not in one or "type" not in other:
             return False
         shared_types = _widen(_declared_types(one)) & _widen(_declared_types(other))

@@ -39,12 +39,17 @@ from toolshape._schema.references import (
     referring_nodes,
     resolver,
 )
-from toolshape._schema.union_branches import are_disjoint, are_distinguishable, branch_of, matches
+from toolshape._schema.union_branches import (
+    are_distinguishable,
+    branch_of,
+    disjoint_pairs,
+    matches,
+)
 from toolshape._schema.values import copy_json
 
-MOST_NODES = (
-    50_000  # a definition from elsewhere may be hostile: each inlined reference can double the size
-)
+# A definition from elsewhere may be hostile: each inlined reference can double the size. The largest of 4,490 real
+# definitions has 12 kB; a refusal takes half a second with this limit.
+MOST_NODES = 15_000
 _MOST_INLINED = (
     2_000  # the limit in ``inline_all_but_recursion``, which may leave references in place
 )
@@ -386,7 +391,7 @@ class _Walk:
             raise _too_large_error(self.most, path)
         path = node.get(PATH, path)
         resolve = self.resolve_after if self.inline is None else self.resolve_before
-        place = Place(path=path, keyword=keyword, resolve=resolve, depth=self.depth)
+        place = Place(path, keyword, resolve, self.depth, before=node)
         has_reference = "$ref" in node and is_reference(node)
         if has_reference and self.inline is not None:
             return self.inlined(node, place, stack)
@@ -397,8 +402,10 @@ class _Walk:
         else:
             self.losses.extend(change.losses)
             self.record_value_change(change)
-            back = chain_arrows([arrow for arrow in (change.back, inner.back) if arrow])
-            out = chain_arrows([arrow for arrow in (inner.out, change.out) if arrow])
+            back, out = change.back, change.out
+            if not change.is_whole:
+                back = chain_arrows([arrow for arrow in (back, inner.back) if arrow])
+                out = chain_arrows([arrow for arrow in (inner.out, out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
         return step if has_reference else self.with_examples(step, node)
 
@@ -670,12 +677,9 @@ class _Walk:
             ([branch.before for branch in branches], self.resolve_before),
         )
         after, before = (
-            {
-                (first, second)
-                for first, second in changed
-                if not are_distinguishable(nodes, resolve)
-                and not are_disjoint(nodes[first], nodes[second], resolve)
-            }
+            set[_Pair]()
+            if are_distinguishable(nodes, resolve)
+            else {*changed} - disjoint_pairs(nodes, changed, resolve)
             for nodes, resolve in forms
         )
         return after, before

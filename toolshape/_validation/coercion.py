@@ -317,6 +317,8 @@ def _integers(choices: Iterable[Any]) -> list[int]:
 
 def _integral(value: float) -> int | None:
     """Convert a number to an integer by its digits as written; return ``None`` if the number is not integral."""
+    if not math.isfinite(value):  # for a Decimal, its exponent may be too large
+        return None
     try:
         number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
     except ArithmeticError:  # the exponent is too large for a Decimal

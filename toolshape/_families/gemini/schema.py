@@ -48,11 +48,17 @@ JSON_SCHEMA = (
 
 
 def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
-    """Move all other keywords into the first branch of ``anyOf``, because ``anyOf`` must be the only keyword."""
+    """Move all other keywords into the first branch of ``anyOf``, because ``anyOf`` must be the only keyword.
+
+    If the first branch is itself an ``anyOf``, its branches take its place: it must stay alone, too.
+    """
     sibling_keywords = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
     if "anyOf" not in node or not sibling_keywords:
         return None
     first_branch, *other_branches = node["anyOf"]
+    while "anyOf" in first_branch:
+        first_branch, *inner_branches = first_branch["anyOf"]
+        other_branches = [*inner_branches, *other_branches]
     text = " ".join(
         schema["description"]
         for schema in (sibling_keywords, first_branch)
