@@ -31,6 +31,7 @@ STANDARD_LIBRARY_ONLY = {"_records", "_schema", "messages", "_families", "text"}
 LIBRARIES = {
     "toolshape._function.docstrings": {"docstring_parser"},
     "toolshape._validation.jsonschema_keywords": {"jsonschema"},
+    "toolshape._tools.definition.bundle": {"jsonschema_specifications", "referencing"},
     "toolshape._validation.repair": {"json5"},
     "toolshape.testing._laws": {"hypothesis", "jsonschema"},
     "toolshape.testing._strategies": {"hypothesis"},

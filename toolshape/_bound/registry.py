@@ -16,6 +16,7 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._records.printing import rows_as_html, rows_as_rich
 from toolshape._records.report import table
 from toolshape._records.shown import shorten
+from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import ToolOptions, parse_options
 from toolshape._tools.tool import Tool, as_tool, make_from_definition, make_tool
 from toolshape._validation.coercion import choose_rules
@@ -128,6 +129,8 @@ class Registry:
         functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
         *,
         verbatim: bool = False,
+        documents: Mapping[str, Any] = MappingProxyType({}),
+        closed: bool = False,
         **options: "Unpack[ToolOptions]",
     ) -> list[Tool[..., Any]]:
         """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
@@ -138,6 +141,8 @@ class Registry:
             functions: The functions that run the calls, by the names in the definitions. A tool without a function is
                 sent, but its calls cannot run.
             verbatim: Whether to send the definitions unchanged to providers that use their format.
+            documents: The schemas, or the documents that contain them, to which the definitions refer, by URI.
+            closed: Whether the objects inside the arguments have no further fields.
             **options: The options of ``tool``, which apply to all of these tools.
 
         Returns:
@@ -156,8 +161,10 @@ class Registry:
         from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
         definitions = build.list_definitions(given)
+        read_options = ReadOptions(dict(documents) or None, closed)
         new_tools = [
-            make_from_definition(entry, choose, verbatim, options, frame) for entry in definitions
+            make_from_definition(entry, choose, verbatim, options, frame, read_options)
+            for entry in definitions
         ]
         if unmatched_names := sorted(functions.keys() - set(requested)):
             problem = Problem(

@@ -242,6 +242,14 @@ _PICKLED = {
 _NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
 
 
+def _unchecked(call: Call) -> Iterator[ResponseWarning]:
+    """Yield a warning for each text of a call that was not matched against its pattern."""
+    unchecked = [] if call.reader is None else call.reader.unchecked(call.arguments_raw)
+    for path, pattern in unchecked:
+        message = f"{call.name}: {path or 'the arguments'}: too long to be matched against {pattern[:80]!r}"
+        yield ResponseWarning("pattern_not_checked", "", message)
+
+
 _OWN = frozenset({"answer", "answers", "assistant", "controls", "is_plain", "waiting"})
 
 
@@ -431,7 +439,7 @@ class Results(Sequence[Result]):
             found = find_warnings(self.assistant[-1], self.provider.name)
         if self.finish == "length" and not self.calls:
             found += (ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH),)
-        return found
+        return (*found, *(warning for call in self.calls for warning in _unchecked(call)))
 
     @property
     def usage(self) -> Usage | None:

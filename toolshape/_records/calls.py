@@ -65,7 +65,8 @@ class Spec(NamedTuple):
     ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result has no schema.
     ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` maps the name of a provider to
     additional keys for its entry. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
-    ``deferred`` is ``True`` or a group, the tool is loaded only when a model's search finds it.
+    ``deferred`` is ``True`` or a group, the tool is loaded only when a model's search finds it. ``is_closed`` says that
+    the objects inside the arguments have no further fields, although their schemas do not say so.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Spec(NamedTuple):
     keys: Mapping[str, JsonObject] = {}
     verbatim: Verbatim | None = None
     deferred: bool | Namespace = False
+    is_closed: bool = False
 
 
 class Loss(NamedTuple):
@@ -122,6 +124,7 @@ class Finding(NamedTuple):
         "bytes_as_text",
         "timeout_not_kept",
         "answered_by_tool",
+        "grown",
     ]
     message: str
 
@@ -157,6 +160,10 @@ class ArgumentsReader(Protocol):
 
     def received(self, arguments: Any) -> JsonObject | None:
         """Validate and coerce received arguments; return the function's arguments as JSON, or ``None`` if invalid."""
+
+    def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
+        """Return the paths of received values that were not checked in full, each with the pattern."""
+        raise NotImplementedError
 
 
 class Call(NamedTuple):
@@ -232,6 +239,9 @@ class _Read:
 
     def received(self, _: Any) -> JsonObject | None:
         return self._received
+
+    def unchecked(self, _: Any) -> list[tuple[str, str]]:
+        return []
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Read) and self.canonical == other.canonical

@@ -156,9 +156,11 @@ class ResponseWarning(NamedTuple):
     - ``call_in_text``: The text contains the opening mark of a call, but was not read as a call. ``text_format`` names
       the format of the call. Such a warning is also logged, because a program that does not read it loses a call.
     - ``cut_at_length``: The response called no tool, and ended at its length limit, so its text may end anywhere.
+    - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the tool's definition may
+      take too long. The call was accepted without that. The message names the tool, the path and the pattern.
     """
 
-    rule: Literal["call_in_text", "cut_at_length"]
+    rule: Literal["call_in_text", "cut_at_length", "pattern_not_checked"]
     text_format: str
     message: str
 

@@ -1,8 +1,11 @@
-"""Decides whether Python's regular expression engine matches a pattern in bounded time."""
+"""Bounds the work of matching a pattern before anything is compiled: its states, its paths, and the texts it can match."""
 
 import functools
+import re
 import sys
 from typing import Any
+
+from toolshape._schema.ecma import NotTranslatedError, to_python
 
 if sys.version_info >= (3, 11):
     from re import _parser as _re_parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
@@ -13,57 +16,131 @@ re_parser: Any = _re_parser
 """Python's regular expression parser; the standard library exports it only under private names."""
 
 
-_FEW_TIMES = 10
-_MOST_MATCHING = 1_000_000  # the maximum number of steps to match one string
+_MOST_PATHS = 1_000_000  # the maximum number of steps of Python's engine to match one text
+_ENDLESS = 10_000_000  # more paths than this are not told apart
+_MOST_SUMMED = (
+    64  # a repetition of something with several paths that may run longer counts as endless
+)
+_NO_LIMIT = 1 << 32  # the parser's own word for a repetition without an end is about this large
 
 
-def is_bounded(pattern: str, text: str) -> bool:
-    """Whether Python can match a string in bounded time, because the pattern's repetitions are few and not nested.
+def is_bounded(pattern: str, length: int) -> bool:
+    """Whether Python's engine certainly matches a text of this length in bounded time.
+
+    A backtracking engine tries, at each position, the paths through a pattern one after the other. Their number is a
+    product: a repetition has a path for each count that it allows, and a choice one for each branch.
 
     Raises:
         re.error: Python cannot parse the pattern.
     """
-    repetitions = _repetitions(pattern)
-    return repetitions is not None and (len(text) + 1) ** (repetitions + 1) <= _MOST_MATCHING
+    return (length + 1) * _paths(_parsed(pattern), length) <= _MOST_PATHS
+
+
+def longest_bounded(pattern: str, most: int = 1_000_000) -> int:
+    """Return the length up to which ``is_bounded`` holds, at most ``most``; -1 if it never does."""
+    if is_bounded(pattern, most):
+        return most
+    shortest, longest = -1, most
+    while longest - shortest > 1:
+        middle = (shortest + longest) // 2
+        if is_bounded(pattern, middle):
+            shortest = middle
+        else:
+            longest = middle
+    return shortest
 
 
 @functools.lru_cache(256)
-def _repetitions(pattern: str) -> int | None:
-    """Count a pattern's open-ended repetitions, or return ``None`` if they are nested or it has back-references."""
-    return _repetitions_in(re_parser.parse(pattern), inside=False)
+def _parsed(pattern: str) -> Any:
+    return re_parser.parse(pattern)
 
 
-# A backtracking engine retries the rest of a pattern for every length that an open-ended repetition can take. With n
-# such repetitions in sequence, matching a text of length L takes about (L + 1) ** (n + 1) steps, as in ``is_bounded``.
-# A repetition or a choice inside a repetition takes exponential time, and back-references have no useful bound: for
-# both, the count is ``None``. A lookaround is tried at every position of the text, so it counts as one more repetition.
-def _repetitions_in(parsed: Any, *, inside: bool) -> int | None:
-    count = 0
+def _paths(parsed: Any, length: int) -> int:
+    """Return how many paths lead through a parsed pattern for a text of this length, at most ``_ENDLESS``."""
+    total = 1
     for operator, argument in parsed:
         name = str(operator)
-        is_repeat = name in _REPEATS
-        is_open = is_repeat and int(argument[1]) - int(argument[0]) > _FEW_TIMES
-        if (inside and (is_repeat or name == "BRANCH")) or name in _REFERS_BACK:
-            return None
-        parts = [
-            _repetitions_in(part, inside=inside or is_open) for part in _parts_of(name, argument)
-        ]
-        if None in parts:
-            return None
-        looks_around = name in _LOOKS_AROUND
-        count += is_open + looks_around + sum(part for part in parts if part is not None)
-    return count
+        if name in _REPEATS:
+            least = int(argument[0])
+            most = min(int(argument[1]), least + length)
+            factor = _paths_of_repeat(least, most, _paths(argument[2], length))
+        elif name == "BRANCH":
+            factor = sum(_paths(part, length) for part in argument[1])
+        elif name == "GROUPREF_EXISTS":
+            factor = _ENDLESS
+        elif name == "GROUPREF":
+            factor = length + 1  # the comparison itself
+        else:
+            inside = _inside(name, argument)
+            factor = 1 if inside is None else _paths(inside, length)
+        total = min(total * factor, _ENDLESS)
+    return total
 
 
+def _paths_of_repeat(least: int, most: int, inside: int) -> int:
+    if inside == 1:
+        return most - least + 1
+    if most > _MOST_SUMMED:
+        return _ENDLESS
+    return sum(min(inside**count, _ENDLESS) for count in range(least, most + 1))
+
+
+def count_states(pattern: str) -> int | None:
+    """Return the states of an automaton for a pattern of ECMA-262, with counted repetitions written out.
+
+    The work of an engine that does not backtrack is at most this number times the length of the text. ``None`` if the
+    pattern cannot be parsed.
+    """
+    parsed = _parsed_as_ecma(pattern)
+    return None if parsed is None else _states(parsed)
+
+
+def _states(parsed: Any) -> int:
+    total = 1
+    for operator, argument in parsed:
+        name = str(operator)
+        if name in _REPEATS:
+            times = int(argument[1]) if int(argument[1]) < _NO_LIMIT >> 1 else int(argument[0]) + 1
+            total += max(1, times) * _states(argument[2])
+        elif name == "BRANCH":
+            total += sum(_states(part) for part in argument[1])
+        else:
+            inside = _inside(name, argument)
+            total += 1 if inside is None else _states(inside)
+    return total
+
+
+def lengths_of_whole(pattern: str) -> tuple[int, int] | None:
+    """Return the least and the greatest length of a text that a pattern matches as a whole.
+
+    ``None`` if the pattern may also match a part of a text, or cannot be parsed.
+    """
+    parsed = _parsed_as_ecma(pattern)
+    if parsed is None:
+        return None
+    steps = list(parsed)
+    is_whole = len(steps) > 1 and _is_anchor(steps[0], "BEGINNING") and _is_anchor(steps[-1], "END")
+    return parsed.getwidth() if is_whole else None
+
+
+def _is_anchor(step: Any, word: str) -> bool:
+    return str(step[0]) == "AT" and word in str(step[1])
+
+
+def _parsed_as_ecma(pattern: str) -> Any:
+    r"""Parse a pattern of ECMA-262; a class such as ``\p{L}`` counts as one character."""
+    try:
+        return _parsed(to_python(_PROPERTY.sub(".", pattern)))
+    except (NotTranslatedError, RecursionError, OverflowError, re.error):
+        return None
+
+
+_PROPERTY = re.compile(r"\\[pP]\{[A-Za-z_=0-9]+\}")
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
-_REFERS_BACK = frozenset({"GROUPREF", "GROUPREF_EXISTS"})
-_LOOKS_AROUND = frozenset({"ASSERT", "ASSERT_NOT"})
 
 
-def _parts_of(name: str, argument: Any) -> list[Any]:
-    """Return the subpatterns of one operator of a parsed pattern."""
-    if name == "BRANCH":
-        return list(argument[1])
+def _inside(name: str, argument: Any) -> Any:
+    """Return the pattern within a group or a look-around; ``None`` for anything else."""
     if name == "ATOMIC_GROUP":
-        return [argument]
-    return [argument[-1]] if name in {*_REPEATS, *_LOOKS_AROUND, "SUBPATTERN"} else []
+        return argument
+    return argument[-1] if name in ("SUBPATTERN", "ASSERT", "ASSERT_NOT") else None

@@ -1,5 +1,6 @@
 """Exports a tool to one provider: builds its entry and the lens for its arguments, or reports why it cannot."""
 
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -75,10 +76,13 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     if longest is not None and len(description) > longest.most:
         parameters, description, loss = _move_overflow(provider, spec, longest.most)
         notes.append(loss)
-    lens, is_strict, problems, hindrances = rewrite(provider.schema, parameters, strict)
+    lens, is_strict, problems, hindrances = rewrite(
+        provider.schema, parameters, strict, functools.partial(_is_harmful, spec)
+    )
     if problems:
         raise _export_error(provider, spec, problems)
     notes += hindrances
+    notes += _growth(provider, spec, lens.schema)
     name = wire_name_of(provider, spec.name)
     if name != spec.name:
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
@@ -94,6 +98,38 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         lens=lens,
         notes=(*notes, *entry_losses),
     )
+
+
+_MOST_BYTES = 256_000
+"""The most that a schema may have as JSON. Providers refuse less; this is for definitions that nobody has read."""
+_MUCH = 10
+_LONG = 4_000
+
+
+def _growth(provider: Provider, spec: Spec, sent: JsonSchema) -> list[Finding]:
+    """Return a finding if a schema is sent at many times its size, because the provider takes no references.
+
+    Raises:
+        ExportError: The schema is too large to be sent.
+    """
+    size = len(json.dumps(sent))
+    if size > _MOST_BYTES:
+        message = f"the schema would be sent with {size:,} bytes, and at most {_MOST_BYTES:,} are: split the tool"
+        problem = Problem(path=_largest_field(sent), rule="too_large", message=message)
+        raise _export_error(provider, spec, [problem])
+    if size < _LONG or "$defs" not in spec.parameters or "$defs" in sent:
+        return []
+    times = size // len(json.dumps(spec.parameters))
+    if times < _MUCH:
+        return []
+    message = f"sent at {times} times its size ({size:,} bytes): {provider.name} takes no references"
+    return [Finding(path=_largest_field(sent), rule="grown", message=message)]
+
+
+def _largest_field(schema: JsonSchema) -> str:
+    """Return the field that holds most of a schema."""
+    fields = schema.get("properties", {})
+    return max(fields, key=lambda name: len(json.dumps(fields[name])), default="")
 
 
 def _entry(
@@ -128,6 +164,20 @@ def _entry(
 def is_significant(loss: Loss) -> bool:
     """Return whether a loss matters. A new name, null for an omitted field, or a rewritten enum does not matter."""
     return loss.kind != "renamed" and loss.keyword not in _HARMLESS
+
+
+def _is_harmful(spec: Spec, loss: Loss) -> bool:
+    """Whether a loss in the strict form keeps ``"auto"`` from choosing it for a tool.
+
+    A definition rarely says that an object has no other fields, and hardly ever means that it has. So the strict form
+    may say it of the object of all arguments, unless that names no field at all, and of the objects inside if whoever
+    imported the definition says so. The calls are still validated by the schema as written.
+    """
+    is_closing = loss.keyword == "additionalProperties" and loss.kind == "narrowed"
+    names_fields = bool(spec.parameters.get("properties"))
+    if is_closing and names_fields and (spec.is_closed or not loss.path):
+        return False
+    return is_significant(loss)
 
 
 def schema_problems(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:

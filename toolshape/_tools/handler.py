@@ -10,6 +10,7 @@ from toolshape._function.calling.returned import is_async
 from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._function.signature import Kind
 from toolshape._records.calls import DefaultEffect, JsonObject, Strictness
+from toolshape._records.errors import CallError
 from toolshape._records.parts import File, Image, Part, Text, as_text, named
 from toolshape._schema.references import resolver
 from toolshape._schema.union_branches import are_disjoint
@@ -150,6 +151,17 @@ class Handler:
             return self.written(validated)
         except Exception:  # a user validator may raise anything
             return None
+
+    def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
+        """Return the paths of received values that were not checked in full, each with the pattern."""
+        find_unchecked = self.record.source.find_unchecked
+        if find_unchecked is None:
+            return []
+        try:
+            validated, _ = self.validate(arguments)
+        except CallError:  # nothing was let through
+            return []
+        return find_unchecked(validated)
 
     def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
         """Check, cut and mark the text of a result; also return ``is_text``, or ``None`` if the text was changed.

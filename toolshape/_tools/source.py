@@ -21,7 +21,7 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._tools.definition.record import SchemaDefinition
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.model_traits import ModelTraits, traits_of
-from toolshape._validation.settings import Validate, ValidationSettings
+from toolshape._validation.settings import FindUnchecked, Validate, ValidationSettings
 
 if TYPE_CHECKING:
     from toolshape._function.calling.concurrency import ConcurrencyLimit
@@ -154,6 +154,16 @@ class FunctionSource:
         """
         return write_exact_arguments(validated, self.definition.layout.omittable)
 
+    @property
+    def is_closed(self) -> bool:
+        """``False``: the schema of a function says which objects are closed."""
+        return False
+
+    @property
+    def find_unchecked(self) -> FindUnchecked | None:
+        """``None``: pydantic leaves nothing unchecked."""
+        return None
+
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile a validator of arguments from the pydantic model."""
         return compile_model_validation(self.traits, settings)
@@ -216,6 +226,20 @@ class DefinitionSource:
     def exact(self, validated: Any) -> Any:
         """Return JSON that differs whenever the validated arguments differ."""
         return write_exact_arguments(dict(validated), frozenset())
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether whoever imported the definition says that its objects have no further fields."""
+        return self.definition.read_options.closed
+
+    @functools.cached_property
+    def find_unchecked(self) -> FindUnchecked | None:
+        """The search for texts that are too long for their patterns; ``None`` if no pattern is about a text."""
+        if not self.definition.searches.are_any:
+            return None
+        from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
+
+        return build.compile_find_unchecked(self.definition)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile a validator of arguments from the definition's own JSON Schema."""

@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from operator import attrgetter
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -31,7 +32,7 @@ from toolshape._records.context import Cancellation
 from toolshape._records.errors import DefinitionError, UsageError
 from toolshape._records.shown import escape_invisible
 from toolshape._schema.values import copy_json
-from toolshape._tools.definition.record import Choose
+from toolshape._tools.definition.record import Choose, ReadOptions
 from toolshape._tools.options import (
     Options,
     ToolOptions,
@@ -185,8 +186,10 @@ class Tool(Generic[P, R]):
         if self._origin is not None:
             method = cast("types.MethodType", self.function)
             return getattr, (method.__self__, method.__name__)
-        if record.source.entry is not None:
-            return _unpickle_definition_tool, (record.source.entry, record.function, record.options)
+        if isinstance(record.source, DefinitionSource):
+            definition = record.source.definition
+            parts = (definition.entry, record.function, record.options, definition.read_options)
+            return _unpickle_definition_tool, parts
         function = self.function
         if not isinstance(function, types.FunctionType):
             return _unpickle_tool, (function, record.options)
@@ -302,6 +305,7 @@ class Tool(Generic[P, R]):
             keys=options.providers,
             verbatim=self._record.verbatim,
             deferred=options.deferred,
+            is_closed=self._record.source.is_closed,
         )
 
     @classmethod
@@ -312,6 +316,8 @@ class Tool(Generic[P, R]):
         /,
         *,
         verbatim: bool = False,
+        documents: Mapping[str, Any] = MappingProxyType({}),
+        closed: bool = False,
         **options: "Unpack[ToolOptions]",
     ) -> "Tool[..., Any]":
         """Make a tool from a definition in the format of any provider, or from a JSON Schema.
@@ -327,6 +333,11 @@ class Tool(Generic[P, R]):
                 Without a function, the tool is sent and its calls are planned, but they cannot run.
             verbatim: Whether to send the definition unchanged, and ignore the options, for providers that use its
                 format. A definition that the provider would reject still raises ``ExportError``.
+            documents: The schemas, or the documents that contain them, to which the definition refers, by URI. Nothing
+                is fetched.
+            closed: Whether the objects inside the arguments have no further fields, although the schema does not say
+                so. The strict form of the schema then says it, so that ``strict="auto"`` can be strict. The object of
+                all arguments is always closed there. Calls are validated by the schema as written.
             **options: The options of ``tool``; they take precedence over the definition.
 
         Raises:
@@ -334,7 +345,12 @@ class Tool(Generic[P, R]):
             ImportError: The extra ``schema`` is not installed.
         """
         return make_from_definition(
-            definition, lambda _: function, verbatim, options, calling_frame()
+            definition,
+            lambda _: function,
+            verbatim,
+            options,
+            calling_frame(),
+            ReadOptions(dict(documents) or None, closed),
         )
 
     @overload
@@ -592,6 +608,7 @@ def make_from_definition(
     verbatim: bool,
     options: ToolOptions,
     frame: types.FrameType | None,
+    read_options: ReadOptions,
 ) -> Tool[..., Any]:
     """Make a tool from a definition; see ``Tool.from_definition``."""
     chosen = parse_options(options)
@@ -599,7 +616,7 @@ def make_from_definition(
     from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
     parsed_definition, function = build.build_definition(
-        definition, choose, name=chosen.name, frame=frame
+        definition, choose, name=chosen.name, frame=frame, read_options=read_options
     )
     keys = parsed_definition.keys
     if chosen.effects and "mcp" in keys:  # the author's effects replace the hints in the definition
@@ -627,12 +644,19 @@ def make_from_definition(
 
 
 def _unpickle_definition_tool(
-    entry: JsonObject, function: Callable[..., Any] | None, options: Options
+    entry: JsonObject,
+    function: Callable[..., Any] | None,
+    options: Options,
+    read_options: ReadOptions,
 ) -> Tool[..., Any]:
     from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
     parsed_definition, _ = build.build_definition(
-        entry, lambda _: function, name=options.name, frame=None
+        entry,
+        lambda _: function,
+        name=options.name,
+        frame=None,
+        read_options=read_options,
     )
     return Tool(
         Record(

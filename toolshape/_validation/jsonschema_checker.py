@@ -3,7 +3,7 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
@@ -19,17 +19,26 @@ from toolshape._schema.values import is_finite, parser_input, scalars
 from toolshape._schema.walk import everywhere, nodes_of
 from toolshape._validation.apply_coercions import Checker, InvalidError, TooMuchWrongError
 from toolshape._validation.coercion import Expected
-from toolshape._validation.faults import Fault
+from toolshape._validation.faults import Fault, path_of
 from toolshape._validation.feedback import faults_of_meant_branch
 from toolshape._validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape._validation.jsonschema_keywords import (
+    LONGEST_KEY,
     Draft202012Validator,
     StandardValidator,
     Validator,
     additional_keys,
-    references_checked_once,
+    checking,
 )
-from toolshape._validation.settings import Validate, Validated, ValidationSettings, to_canonical
+from toolshape._validation.pattern_search import Searches, what_is_unchecked
+from toolshape._validation.plain_schemas import is_plain_schema
+from toolshape._validation.settings import (
+    FindUnchecked,
+    Validate,
+    Validated,
+    ValidationSettings,
+    to_canonical,
+)
 from toolshape._validation.slow_path import validate_with_coercions
 from toolshape._validation.violations import of_json_schema
 
@@ -39,6 +48,8 @@ _SLOWNESS = 40
 
 def schema_problems(schema: JsonSchema) -> list[Problem]:
     """Return a problem for each violation of the metaschema of draft 2020-12."""
+    if is_plain_schema(schema):
+        return []
     errors = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)
     return [
         Problem(
@@ -50,15 +61,13 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
     ]
 
 
-def unchecked_findings(schema: JsonSchema) -> tuple[Finding, ...]:
-    """Return a finding for each constraint that is sent but not checked, because Python cannot handle its pattern."""
+def unchecked_findings(schema: JsonSchema, searches: Searches) -> tuple[Finding, ...]:
+    """Return a finding for each constraint that is sent but not checked, or checked only in short texts."""
     findings: list[Finding] = []
     for node, at in nodes_of(schema, constraints=True):
-        for pattern in (*_patterns(node), *node.get("patternProperties", ())):
-            if not _is_pattern(pattern):
-                message = (
-                    f"Python cannot compile the pattern {pattern!r}: it is sent, but not checked"
-                )
+        for pattern in _all_patterns(node):
+            longest = node.get("maxLength") if pattern in _patterns(node) else LONGEST_KEY
+            if message := what_is_unchecked(pattern, searches.of(pattern), longest):
                 findings.append(Finding(path=at.path, rule="unchecked", message=message))
         if "unevaluatedProperties" in node and any(
             map(_is_unbounded, node.get("patternProperties", ()))
@@ -68,32 +77,31 @@ def unchecked_findings(schema: JsonSchema) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def _all_patterns(node: JsonSchema) -> list[str]:
+    return [*_patterns(node), *node.get("patternProperties", ())]
+
+
 def _patterns(node: JsonSchema) -> list[str]:
     return [node["pattern"]] if "pattern" in node else []
 
 
 def _is_unbounded(pattern: str) -> bool:
-    """Whether Python may take unbounded time to match a pattern.
+    """Whether Python may take unbounded time to match a pattern with a key.
 
     To check ``unevaluatedProperties``, jsonschema itself matches the node's ``patternProperties`` with Python's engine.
     """
-    return _is_pattern(pattern) and not is_bounded(pattern, "x" * 100)
-
-
-def _is_pattern(pattern: str) -> bool:
     try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
+        return not is_bounded(pattern, LONGEST_KEY)
+    except (re.error, RecursionError, OverflowError):
+        return True  # Python cannot compile it: jsonschema would raise an error
 
 
-def _drop_unsure(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+def _drop_unsure(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Drop a ``not`` or ``if`` with an unchecked pattern: to ignore only the pattern would invert the meaning."""
     unchecked_keywords = [
         key
         for key in ("not", "if")
-        if isinstance(node.get(key), dict) and unchecked_findings(node[key])
+        if isinstance(node.get(key), dict) and _has_unchecked(node[key], searches)
     ]
     dropped_keywords = {
         *unchecked_keywords,
@@ -106,28 +114,33 @@ def _drop_unsure(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     )
 
 
-def _make_node_checkable(node: JsonSchema, at: Place) -> Change | None:
-    """Drop patterns that Python cannot compile; a field that such a pattern may match does not count as unknown."""
+def _has_unchecked(schema: JsonSchema, searches: Searches) -> bool:
+    nodes = nodes_of(schema, constraints=True)
+    return not all(
+        searches.of(pattern).is_possible for node, _ in nodes for pattern in _all_patterns(node)
+    )
+
+
+def _make_node_checkable(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+    """Drop patterns that no text is matched against; a field that such a pattern may match is not unknown."""
     patterns = node.get("patternProperties", {})
-    if "unevaluatedProperties" in node and any(map(_is_unbounded, patterns)):
-        return _make_node_checkable(
-            {key: value for key, value in node.items() if key != "unevaluatedProperties"}, at
-        ) or Change(
-            node={key: value for key, value in node.items() if key != "unevaluatedProperties"}
-        )
-    checkable_patterns = {
-        pattern: inner for pattern, inner in patterns.items() if _is_pattern(pattern)
+    dropped_keywords = {
+        "unevaluatedProperties"
+        for pattern in patterns
+        if "unevaluatedProperties" in node and _is_unbounded(pattern)
     }
-    if all(map(_is_pattern, _patterns(node))) and len(checkable_patterns) == len(patterns):
+    if not all(searches.of(pattern).is_possible for pattern in _patterns(node)):
+        dropped_keywords.add("pattern")
+    checked_patterns = {
+        pattern: inner for pattern, inner in patterns.items() if searches.of(pattern).is_possible
+    }
+    if len(checked_patterns) < len(patterns):
+        dropped_keywords |= {"additionalProperties", "patternProperties"}
+    if not dropped_keywords:
         return None
-    checkable_node = {
-        key: value for key, value in node.items() if key != "pattern" or _is_pattern(value)
-    }
-    if len(checkable_patterns) < len(patterns):
-        checkable_node = {
-            key: value for key, value in checkable_node.items() if key != "additionalProperties"
-        }
-        checkable_node["patternProperties"] = checkable_patterns
+    checkable_node = {key: value for key, value in node.items() if key not in dropped_keywords}
+    if "patternProperties" in dropped_keywords:
+        checkable_node["patternProperties"] = checked_patterns
     return Change(node=checkable_node)
 
 
@@ -137,6 +150,7 @@ def compile_validation(
     never: frozenset[str],
     switched: Mapping[str, Mapping[str, bool]],
     settings: ValidationSettings,
+    searches: Searches,
 ) -> Validate:
     """Compile the function that validates a call's arguments; ``compile_model_validation`` does so for pydantic models.
 
@@ -146,15 +160,16 @@ def compile_validation(
         never: The names that the LLM must not set.
         switched: The coercion rules that the function's parameters switch on or off, by parameter name.
         settings: The settings for the validation.
+        searches: The compiled patterns of the tool.
     """
-    checkable_schema = make_checkable(schema)
+    checkable_schema = make_checkable(schema, searches)
     validator = Validator(checkable_schema)
-    places = Places(schema, validator, switched)
+    places = Places(schema, validator, switched, searches)
     standard = _Standard(
         StandardValidator(checkable_schema),
         any(mentions(checkable_schema, keyword) for keyword in _INVERTING),
     )
-    check = functools.partial(_check, validator, standard, known, never)
+    check = functools.partial(_check, validator, standard, searches, known, never)
     checker = Checker(check, places, of_node=places.of_node)
     back, max_depth, has_recursive_unions = (
         settings.back,
@@ -187,10 +202,12 @@ def compile_validation(
     return validate
 
 
-def make_checkable(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without the parts that Python cannot check in bounded time."""
-    reliable_schema = everywhere(_drop_unsure, constraints=True)(schema).schema
-    return everywhere(_make_node_checkable, constraints=True)(reliable_schema).schema
+def make_checkable(schema: JsonSchema, searches: Searches) -> JsonSchema:
+    """Return the schema without the parts that cannot be checked in bounded time."""
+    drop_unsure = functools.partial(_drop_unsure, searches)
+    make_node_checkable = functools.partial(_make_node_checkable, searches)
+    reliable_schema = everywhere(drop_unsure, constraints=True)(schema).schema
+    return everywhere(make_node_checkable, constraints=True)(reliable_schema).schema
 
 
 def _repeats_key(text: str | bytes, value: Any) -> bool:
@@ -222,6 +239,7 @@ class _Standard(NamedTuple):
 def _check(
     validator: Any,
     standard: _Standard | None,
+    searches: Searches,
     known: frozenset[str] | None,
     never: frozenset[str],
     value: Any,
@@ -238,9 +256,9 @@ def _check(
         TooMuchWrongError: There are too many errors.
     """
     # Two validators: the strict one says where a number was written as a float, the standard one whether that matters.
-    errors, has_only_integral_floats = _errors(validator, value), False
+    errors, has_only_integral_floats = _errors(validator, value, searches), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
-        standard_errors = _errors(standard.validator, value)
+        standard_errors = _errors(standard.validator, value, searches)
         if standard_errors:
             errors = errors or standard_errors
         else:
@@ -251,7 +269,8 @@ def _check(
                 if _is_integral_float(leaf.instance)
             ]
             has_only_integral_floats = True
-    faults = [fault for error in errors for fault in _faults(error)]
+    with checking(searches):
+        faults = [fault for error in errors for fault in _faults(error)]
     own_faults: list[Fault] = []
     for key, item in value.items() if isinstance(value, dict) else ():
         if key in never:
@@ -263,26 +282,49 @@ def _check(
     if faults or own_faults:
         raise InvalidError(
             [*faults, *own_faults],
-            lambda: [
-                *(fault for error in errors for fault in _explained_faults(error)),
-                *own_faults,
-            ],
+            lambda: [*_explained_faults_of(errors, searches), *own_faults],
             has_only_integral_floats=has_only_integral_floats and not own_faults,
         )
     return value
 
 
-def _errors(validator: Any, value: Any) -> list[Any]:
+def _errors(validator: Any, value: Any, searches: Searches) -> list[Any]:
     """Return the errors that a validator finds in a value.
+
+    A text that takes a pattern too long may match or not. Under ``not`` and its kin, a match is an error. So a value
+    is invalid only if it is so either way.
 
     Raises:
         TooMuchWrongError: There are too many errors.
     """
-    with references_checked_once():
-        errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
+    errors: list[Any] = []
+    for assumed in (True, False):
+        with checking(searches, assumed=assumed) as state:
+            errors = list(itertools.islice(validator.iter_errors(value), _MOST_ERRORS + 1))
+        if not errors or not state.has_unchecked:
+            break
     if len(errors) > _MOST_ERRORS:
         raise TooMuchWrongError
     return errors
+
+
+def compile_find_unchecked(schema: JsonSchema, searches: Searches) -> FindUnchecked:
+    """Compile a function that returns the paths and the patterns that a check of a value leaves out.
+
+    Args:
+        schema: The canonical schema of the value.
+        searches: The compiled patterns of the tool.
+    """
+    validator = Validator(make_checkable(schema, searches))
+
+    def find(value: Any) -> list[tuple[str, str]]:
+        with checking(searches, reports=True) as state:
+            errors = [leaf for error in validator.iter_errors(value) for leaf in _leaves(error)]
+        unchecked = [error for error in errors if error.validator == "pattern_not_checked"]
+        found = [(path_of(tuple(error.absolute_path)), error.message) for error in unchecked]
+        return found or ([("", "a pattern of keys")] if state.has_unchecked else [])
+
+    return find
 
 
 def _leaves(error: Any) -> Iterator[Any]:
@@ -309,6 +351,11 @@ def _non_finite_faults(value: Any, location: Location) -> Iterator[Fault]:
             yield from _non_finite_faults(item, (*location, step))
     elif not is_finite(value):
         yield Fault(location, location, value, "finite_number", "expected a finite number")
+
+
+def _explained_faults_of(errors: Iterable[Any], searches: Searches) -> list[Fault]:
+    with checking(searches):
+        return [fault for error in errors for fault in _explained_faults(error)]
 
 
 def _explained_faults(error: Any) -> Iterator[Fault]:
@@ -371,12 +418,18 @@ class Places:
         schema: The schema.
         validator: The validator of the schema; the branches of unions get validators derived from it.
         switched: The coercion rules that each parameter switches on or off, by the parameter's name.
+        searches: The compiled patterns of the tool.
     """
 
     def __init__(
-        self, schema: JsonSchema, validator: Any, switched: Mapping[str, Mapping[str, bool]]
+        self,
+        schema: JsonSchema,
+        validator: Any,
+        switched: Mapping[str, Mapping[str, bool]],
+        searches: Searches,
     ) -> None:
         self.schema = schema
+        self.searches = searches
         self.validator = validator
         self.switched = switched
         self.resolve = resolver(schema)
@@ -442,11 +495,11 @@ class Places:
         """Return the checker for one branch."""
         definitions = self.validator.schema.get("$defs", {})
         branch_validator = self.validator.evolve(
-            schema={**make_checkable(node), "$defs": definitions}
+            schema={**make_checkable(node, self.searches), "$defs": definitions}
         )
         branch_schema = {**node, "$defs": self.schema.get("$defs", {})}
-        places = Places(branch_schema, self.validator, {})
-        check = functools.partial(_check, branch_validator, None, None, frozenset())
+        places = Places(branch_schema, self.validator, {}, self.searches)
+        check = functools.partial(_check, branch_validator, None, self.searches, None, frozenset())
         return Checker(check, places, slowness=_SLOWNESS, of_node=places.of_node)
 
 

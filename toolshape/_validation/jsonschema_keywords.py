@@ -5,12 +5,8 @@ Needs the extra ``schema``.
 
 import contextlib
 import contextvars
-import functools
-import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
-
-from pydantic_core import SchemaValidator, core_schema
 
 try:
     from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - re-exported
@@ -21,43 +17,67 @@ except ImportError as error:
         "tools from definitions need jsonschema: pip install 'toolshape[schema]'"
     ) from error
 
-from toolshape._schema.patterns import is_bounded
-from toolshape._schema.values import is_same_text
+from toolshape._schema.values import is_equal
 from toolshape._validation.apply_coercions import TooMuchWrongError
+from toolshape._validation.pattern_search import Searches
 
 _MOST_REFUSED = 2_000  # the maximum number of rejected parts of a value
 
 
-class _CheckedReferences:
-    """The errors found so far, keyed by reference and part of the value, and the number of rejected parts."""
+class Checking:
+    """The state of one check.
 
-    __slots__ = ("errors", "refused")
+    Attributes:
+        errors: The errors found so far, by reference and part of the value.
+        refused: The number of rejected parts.
+        searches: The tool's compiled patterns, to which the check adds.
+        assumed: Whether a text counts as matching a pattern if finding out may take too long.
+        reports: Whether such a text is an error, ``pattern_not_checked``.
+        has_unchecked: Whether there was such a text.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("assumed", "errors", "has_unchecked", "refused", "reports", "searches")
+
+    def __init__(self, searches: Searches, *, assumed: bool, reports: bool) -> None:
         self.errors: dict[tuple[str, int], list[Any]] = {}
         self.refused = 0
+        self.searches = searches
+        self.assumed = assumed
+        self.reports = reports
+        self.has_unchecked = False
+
+    def matches(self, pattern: str, text: str) -> bool | None:
+        """Whether a text matches a pattern; ``None`` if deciding that may take too long."""
+        matches = self.searches.of(pattern).matches(text)
+        if matches is None:
+            self.has_unchecked = True
+        return matches
 
 
-_CHECKED_REFERENCES: contextvars.ContextVar[_CheckedReferences] = contextvars.ContextVar(
-    "toolshape_checked_references"
-)
+_CHECKING: contextvars.ContextVar[Checking] = contextvars.ContextVar("toolshape_checking")
 
 
 @contextlib.contextmanager
-def references_checked_once() -> Generator[None]:
+def checking(
+    searches: Searches | None = None, *, assumed: bool = True, reports: bool = False
+) -> Generator[Checking]:
     """Within this context, check each part of a value against each reference only once.
 
-    The work then grows with the sizes of the schema and the value, not with the number of paths between them.
+    The work then grows with the sizes of the schema and the value, not with the number of paths between them. The
+    arguments are those of ``Checking``.
     """
-    token = _CHECKED_REFERENCES.set(_CheckedReferences())
+    state = Checking(
+        Searches({}) if searches is None else searches, assumed=assumed, reports=reports
+    )
+    token = _CHECKING.set(state)
     try:
-        yield
+        yield state
     finally:
-        _CHECKED_REFERENCES.reset(token)
+        _CHECKING.reset(token)
 
 
 def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
-    checked, key = _CHECKED_REFERENCES.get(), (reference, id(instance))
+    checked, key = _CHECKING.get(), (reference, id(instance))
     if key not in checked.errors:
         checked.errors[
             key
@@ -86,27 +106,50 @@ def _is_integer(_checker: Any, value: Any) -> bool:
 
 
 def _enum(_validator: Any, options: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if not any(is_same_text(instance, option) for option in options):
+    if not any(_is_meant(instance, option) for option in options):
         yield SchemaError(f"{instance!r} is not one of the options")
 
 
 def _const(_validator: Any, option: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if not is_same_text(instance, option):
+    if not _is_meant(instance, option):
         yield SchemaError(f"{instance!r} is not the constant")
 
 
+def _is_meant(instance: Any, option: Any) -> bool:
+    """Whether a value is an option as it is written, or an integer that an option writes as a float.
+
+    Other numbers are equal by value only after a coercion, which is recorded: ``1.0`` for an option ``1``.
+    """
+    return is_equal(instance, option, _is_meant_scalar)
+
+
+def _is_meant_scalar(one: Any, other: Any) -> bool:
+    is_alike = type(one) is type(other) or (type(one) is int and type(other) is float)
+    return is_alike and bool(one == other)
+
+
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
-    if isinstance(instance, str) and not _search(pattern)(instance):
-        yield SchemaError(f"{instance[:60]!r} does not match {pattern!r}")
+    if not isinstance(instance, str):
+        return
+    state = _CHECKING.get()
+    matches = state.matches(pattern, instance)
+    if matches is None and state.reports:
+        yield SchemaError(pattern, validator="pattern_not_checked")
+    elif not (state.assumed if matches is None else matches):
+        yield SchemaError(f"{instance[:60]!r} does not match {pattern[:200]!r}")
 
 
 def _pattern_properties(
     validator: Any, patterns: Any, instance: Any, _schema: Any
 ) -> Iterator[Any]:
+    state = _CHECKING.get()
     for pattern, inner in patterns.items() if isinstance(instance, dict) else ():
         for key, value in instance.items():
-            if _search(pattern)(key):
+            matches = state.matches(pattern, key)
+            if matches:
                 yield from validator.descend(value, inner, path=key, schema_path=pattern)
+            elif matches is None and state.reports:
+                yield SchemaError(pattern, validator="pattern_not_checked")
 
 
 def _additional_properties(validator: Any, asked: Any, instance: Any, schema: Any) -> Iterator[Any]:
@@ -119,37 +162,38 @@ def _additional_properties(validator: Any, asked: Any, instance: Any, schema: An
 
 
 def additional_keys(schema: Any, instance: Any) -> list[str]:
-    """Return the keys of an object that a schema does not name and that match none of its patterns."""
-    named_keys, searches = (
-        schema.get("properties", {}),
-        [_search(pattern) for pattern in schema.get("patternProperties", ())],
-    )
+    """Return the keys of an object that a schema does not name and that certainly match none of its patterns.
+
+    Works only within ``checking``.
+    """
+    named_keys, patterns = schema.get("properties", {}), schema.get("patternProperties", ())
+    unnamed_keys = [key for key in instance if key not in named_keys]
+    if not patterns:
+        return unnamed_keys
+    state = _CHECKING.get()
     return [
         key
-        for key in instance
-        if key not in named_keys and not any(search(key) for search in searches)
+        for key in unnamed_keys
+        if all(state.matches(pattern, key) is False for pattern in patterns)
     ]
 
 
-@functools.lru_cache(maxsize=256)
-def _search(pattern: str) -> Callable[[str], bool]:
-    """Compile a search for a pattern with Rust's engine, which takes linear time, or else with Python's engine.
-
-    If Python's engine may take too long for a string, the pattern is not checked and counts as matched.
-    """
-    try:
-        validator = SchemaValidator(core_schema.str_schema(pattern=pattern))
-    except Exception:  # look-around and back-references need Python's engine
-        compiled = re.compile(pattern)
-        return lambda text: not is_bounded(pattern, text) or compiled.search(text) is not None
-    return lambda text: _is_valid(validator, text)
+LONGEST_KEY = 100
+"""The longest key for which jsonschema itself matches patterns, with Python's engine, to see what is evaluated."""
 
 
-def _is_valid(validator: SchemaValidator, text: str) -> bool:
-    try:
-        return validator.isinstance_python(text)
-    except ValueError:  # the string contains half of a surrogate pair
-        return False
+def _unevaluated_properties(
+    validator: Any, asked: Any, instance: Any, schema: Any
+) -> Iterator[Any]:
+    """Check ``unevaluatedProperties``, but not in an object with a key that takes Python's engine too long."""
+    state = _CHECKING.get()
+    has_long_key = isinstance(instance, dict) and any(len(key) > LONGEST_KEY for key in instance)
+    if state.searches.for_keys and has_long_key:
+        state.has_unchecked = True
+        return
+    yield from Draft202012Validator.VALIDATORS["unevaluatedProperties"](
+        validator, asked, instance, schema
+    )
 
 
 def _unique(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
@@ -175,6 +219,7 @@ _KEYWORDS: dict[str, Any] = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
+    "unevaluatedProperties": _unevaluated_properties,
     "uniqueItems": _unique,
 }
 Validator: Any = extend(  # type: ignore[no-untyped-call]

@@ -9,7 +9,8 @@ from toolshape._records.calls import JsonSchema
 from toolshape._schema.values import is_finite
 from toolshape._validation.faults import path_of
 from toolshape._validation.jsonschema_checker import make_checkable
-from toolshape._validation.jsonschema_keywords import Validator, references_checked_once
+from toolshape._validation.jsonschema_keywords import Validator, checking
+from toolshape._validation.pattern_search import searches_for
 from toolshape._validation.quick_check import compile_quick_check
 
 _MOST_NAMED = 5
@@ -30,7 +31,9 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         A function that takes the text of a result, and whether this text is the value itself rather than JSON. The
         function raises ``WrongResultError`` if the schema does not admit the result.
     """
-    validator, quick_check = Validator(make_checkable(schema)), compile_quick_check(schema)
+    searches = searches_for(schema)
+    validator = Validator(make_checkable(schema, searches))
+    quick_check = compile_quick_check(schema)
 
     def check(text: str, is_text: bool) -> None:
         value = text if is_text else from_json(text)
@@ -39,7 +42,7 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
                 return
         except RecursionError:  # the full validator decides
             pass
-        with references_checked_once():
+        with checking(searches):
             errors = list(itertools.islice(validator.iter_errors(value), _MOST_NAMED))
         if errors or not is_finite(value):
             violations = [

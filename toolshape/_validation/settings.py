@@ -12,6 +12,8 @@ from toolshape._validation.json_text import has_every_key, keys_in, parse_json
 
 Validated: TypeAlias = tuple[Any, tuple[Coercion, ...]]
 Validate: TypeAlias = Callable[[Any], Validated]
+FindUnchecked: TypeAlias = Callable[[Any], list[tuple[str, str]]]
+"""Takes valid arguments; returns the path of each value that was not checked in full, and what was left out."""
 
 
 class ValidationSettings(NamedTuple):

@@ -9,6 +9,7 @@ from toolshape._function.annotations import Injected
 from toolshape._records.calls import JsonSchema
 from toolshape._records.context import CallContext
 from toolshape._records.parts import File, Image
+from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.tool import Tool, make_from_definition
 
 P = TypeVar("P", bound=Image | File)
@@ -54,7 +55,7 @@ def import_tool(
         "parameters": {"type": "object", **schema},
     }
     tool_options: Any = dict(options)
-    return make_from_definition(entry, lambda _: run, False, tool_options, None)
+    return make_from_definition(entry, lambda _: run, False, tool_options, None, ReadOptions())
 
 
 def part_at(url: str, kind: Callable[..., P]) -> P:

@@ -25,7 +25,7 @@ from pydantic import StringConstraints, TypeAdapter
 from referencing.exceptions import Unresolvable
 
 from toolshape._validation.faults import path_of
-from toolshape._validation.jsonschema_keywords import Validator, references_checked_once
+from toolshape._validation.jsonschema_keywords import Validator, checking
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
 Formats: TypeAlias = Literal["open", "checked", "certain"]
@@ -115,7 +115,7 @@ def compile_admission(schema: Any, formats: Formats = "open") -> Callable[[Any],
 
     def admits(value: Any) -> bool:
         try:
-            with references_checked_once():
+            with checking():
                 return bool(validator.is_valid(value))
         except (RecursionError, Unresolvable):
             return False
@@ -128,7 +128,7 @@ def compile_refused_paths(schema: Any) -> Callable[[Any], list[str]]:
     validator = _validator(json.dumps(schema, sort_keys=True), "open")
 
     def refused_paths(value: Any) -> list[str]:
-        with references_checked_once():
+        with checking():
             return [path_of(tuple(error.absolute_path)) for error in validator.iter_errors(value)]
 
     return refused_paths

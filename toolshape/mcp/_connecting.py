@@ -18,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolshape._bound.registry import Registry, replace_tools
 from toolshape._records.calls import Effect, JsonObject
 from toolshape._records.errors import DefinitionError, UsageError
+from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import ToolOptions
 from toolshape._tools.tool import Tool, make_from_definition, record_of
 from toolshape.mcp._calling import Connection
@@ -48,6 +49,7 @@ def connect(
     prefix: str | None = None,
     trust: bool = False,
     client: Mapping[str, Any] = {},
+    closed: bool = False,
     **options: "Unpack[ToolOptions]",
 ) -> AbstractAsyncContextManager[Registry]:
     """Import the tools of an MCP server as a registry, for the duration of an ``async with``.
@@ -70,6 +72,7 @@ def connect(
         trust: Whether to believe the server's hints about what its tools do. If not, only the hints that restrict a
             tool count, and no tool is read-only or idempotent.
         client: Further arguments for ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
+        closed: Whether the objects inside the arguments have no further fields; see ``Tool.from_definition``.
         **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
             etc.
 
@@ -84,7 +87,12 @@ def connect(
     if "name" in options:
         raise UsageError("name= would give all tools the same name: use prefix=")
     _ = make_from_definition(
-        {"name": "any", "inputSchema": {"type": "object"}}, lambda _: _no_tool, False, options, None
+        {"name": "any", "inputSchema": {"type": "object"}},
+        lambda _: _no_tool,
+        False,
+        options,
+        None,
+        ReadOptions(),
     )
     if isinstance(server, Client):
         if client:
@@ -95,7 +103,7 @@ def connect(
     else:
         target: Any = _to_client_target(server)
         sdk_client = Client(target, **client)
-    return _connect(sdk_client, prefix, trust, options)
+    return _connect(sdk_client, prefix, trust, options, ReadOptions(closed=closed))
 
 
 def _no_tool() -> None:
@@ -129,7 +137,11 @@ def _to_client_target(server: Any) -> Any:
 
 @asynccontextmanager
 async def _connect(
-    client: Client, prefix: str | None, trust: bool, options: ToolOptions
+    client: Client,
+    prefix: str | None,
+    trust: bool,
+    options: ToolOptions,
+    read_options: ReadOptions,
 ) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
@@ -139,7 +151,7 @@ async def _connect(
     connections.append(connection)
     follow_tasks: list[asyncio.Future[None]] = []
     try:
-        tool_source = _TakingIn(connection, prefix, trust, options)
+        tool_source = _TakingIn(connection, prefix, trust, options, read_options)
         replace_tools(registry, await tool_source.tools() or ())
         follow_tasks.append(asyncio.ensure_future(_follow(registry, tool_source, list_changed)))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _announces_changes(client):
@@ -223,12 +235,18 @@ class _TakingIn:
     """Makes tools from the entries that a server lists."""
 
     def __init__(
-        self, connection: Connection, prefix: str | None, trust: bool, options: ToolOptions
+        self,
+        connection: Connection,
+        prefix: str | None,
+        trust: bool,
+        options: ToolOptions,
+        read_options: ReadOptions,
     ) -> None:
         self.connection = connection
         self._prefix = prefix
         self._trust = trust
         self._options = options
+        self._read_options = read_options
         self._listed: list[ListedTool] | None = None
 
     async def tools(self) -> list[Tool[..., Any]] | None:
@@ -276,4 +294,6 @@ class _TakingIn:
         if self._prefix is not None:
             options["name"] = f"{self._prefix}_{listed.name}"
         function: Callable[..., Any] = self.connection.caller(listed.name)
-        return make_from_definition(entry, lambda _: function, False, options, None)
+        return make_from_definition(
+            entry, lambda _: function, False, options, None, self._read_options
+        )

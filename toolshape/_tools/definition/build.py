@@ -25,13 +25,19 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._schema.keywords import UNIONS
 from toolshape._schema.lens import UnsupportedError
 from toolshape._tools.definition.formats import Foreign, ForeignError, entries, read_definition
-from toolshape._tools.definition.record import Choose, SchemaDefinition
+from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._validation.coercion import Coerce
-from toolshape._validation.settings import Validate, ValidationSettings
+from toolshape._validation.pattern_search import searches_for
+from toolshape._validation.settings import FindUnchecked, Validate, ValidationSettings
 
 
 def build_definition(
-    given: Any, choose: Choose, *, name: str | None, frame: types.FrameType | None
+    given: Any,
+    choose: Choose,
+    *,
+    name: str | None,
+    frame: types.FrameType | None,
+    read_options: ReadOptions,
 ) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
     """Read a definition and match a function to it.
 
@@ -41,13 +47,14 @@ def build_definition(
             keyword arguments.
         name: The tool's name, if the definition has no name or the tool should have another name.
         frame: The caller's frame, used to resolve annotations that name local classes.
+        read_options: How the definition is read.
 
     Raises:
         DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept the
             arguments in the schema.
     """
     try:
-        return _build(given, choose, name, frame)
+        return _build(given, choose, name, frame, read_options)
     except RecursionError as error:
         problem = Problem(
             path="", rule="too_large", message="the definition is nested too deeply to be read"
@@ -58,10 +65,14 @@ def build_definition(
 
 
 def _build(
-    given: Any, choose: Choose, name: str | None, frame: types.FrameType | None
+    given: Any,
+    choose: Choose,
+    name: str | None,
+    frame: types.FrameType | None,
+    read_options: ReadOptions,
 ) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
     try:
-        foreign = read_definition(given, name=name)
+        foreign = read_definition(given, name=name, documents=read_options.documents)
     except ForeignError as error:
         raise DefinitionError(
             tool=error.name, location="a definition", problems=error.problems
@@ -73,6 +84,7 @@ def _build(
         ) from error
     from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
+    searches = searches_for(foreign.parameters)
     function = choose(foreign.entry_name or foreign.name)
     signature = None if function is None else _signature(function, foreign.name, frame)
     location = "a definition" if signature is None else signature.location
@@ -95,7 +107,12 @@ def _build(
         known=None if signature is None else _known_names(signature),
         never=frozenset(_injected_defaults(signature)),
         switched={} if signature is None else _switched_rules(signature),
-        findings=(*foreign.findings, *jsonschema_checker.unchecked_findings(foreign.parameters)),
+        findings=(
+            *foreign.findings,
+            *jsonschema_checker.unchecked_findings(foreign.parameters, searches),
+        ),
+        searches=searches,
+        read_options=read_options,
         effects=foreign.effects,
         examples=foreign.examples,
         keys={foreign.form: foreign.keys} if foreign.keys else {},
@@ -133,8 +150,20 @@ def compile_validation(definition: SchemaDefinition, settings: ValidationSetting
     from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_validation(
-        definition.schema, definition.known, definition.never, definition.switched, settings
+        definition.schema,
+        definition.known,
+        definition.never,
+        definition.switched,
+        settings,
+        definition.searches,
     )
+
+
+def compile_find_unchecked(definition: SchemaDefinition) -> FindUnchecked:
+    """Compile the search for what a check leaves out; see ``jsonschema_checker.compile_find_unchecked``."""
+    from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+
+    return jsonschema_checker.compile_find_unchecked(definition.schema, definition.searches)
 
 
 def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:

@@ -112,12 +112,33 @@ def _list_in(holder: Any) -> list[Any]:
 
 def _parse_json(given: Any) -> Any:
     if not isinstance(given, (str, bytes)):
+        _require_few_values(given)
         return to_plain_json(given)
     try:
         return json.loads(given)
     except ValueError as error:
         problem = Problem(path="", rule="json", message=f"the definition is not JSON: {error}")
         raise ForeignError("a definition", problem) from error
+
+
+_MOST_VALUES = 1_000_000
+
+
+def _require_few_values(given: Any) -> None:
+    """Refuse what would be endless as JSON: a dict of Python may hold the same object at many places.
+
+    Raises:
+        ForeignError: There are too many values.
+    """
+    pending, count = [given], 0
+    while pending:
+        value = pending.pop()
+        count += 1
+        if isinstance(value, (dict, list)):
+            pending.extend(value.values() if isinstance(value, dict) else value)
+        if count + len(pending) > _MOST_VALUES:
+            message = f"more than {_MOST_VALUES:,} values: split the definition"
+            raise ForeignError("a definition", Problem(path="", rule="too_large", message=message))
 
 
 class _DefinitionForm(NamedTuple):
@@ -144,13 +165,16 @@ _FORMS = (
 )
 
 
-def read_definition(given: Any, *, name: str | None = None) -> Foreign:
+def read_definition(
+    given: Any, *, name: str | None = None, documents: Mapping[str, Any] | None = None
+) -> Foreign:
     """Read one definition.
 
     Args:
         given: A dict, an SDK object, or JSON text.
         name: The tool's name. It is needed if the definition has no name, such as a bare JSON Schema. Otherwise it
             replaces the definition's name.
+        documents: What the schemas refer to outside of themselves, by URI.
 
     Raises:
         ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
@@ -165,7 +189,7 @@ def read_definition(given: Any, *, name: str | None = None) -> Foreign:
         )
     written_schema = inner if form.schema == "" else inner.get(form.schema)
     schema = _unwrap(written_schema)
-    reader = SchemaReader()
+    reader = SchemaReader(documents)
     parameters = reader.arguments(schema)
     output = None if form.output is None else inner.get(form.output)
     output_schema = reader.canonical(output) if isinstance(output, dict) else None

@@ -1,23 +1,22 @@
-"""Normalises a JSON Schema of any draft to draft 2020-12, and makes all references point into its own ``$defs``.
+"""Normalises a JSON Schema of any draft to draft 2020-12, once ``bundle`` has made its references its own.
 
 Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``, keywords of older drafts,
 ``required`` on the field itself. A deviation is accepted if it can only have one meaning.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from toolshape._records.calls import Finding, JsonSchema
 from toolshape._records.errors import Problem
 from toolshape._schema.keywords import UNIONS, keywords
 from toolshape._schema.lens import Change, Place
-from toolshape._schema.references import at_pointer, definition_name, mentions, resolver
+from toolshape._schema.references import definition_name, mentions, resolver
 from toolshape._schema.secrets import without_secret_defaults
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import copy_json
-from toolshape._schema.walk import everywhere, nodes_of
+from toolshape._schema.walk import everywhere
+from toolshape._tools.definition.bundle import BundleError, bundle
 
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", *UNIONS, "$schema"})
 
@@ -39,13 +38,10 @@ _TYPES: Mapping[str, str] = {
     ),
 }
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
-_OLD_DRAFT = re.compile(r"draft-0?[1-7]\b|/draft[1-7]\b")
 # The siblings of a reference that also constrain the value; annotations beside a reference do not change its meaning.
 _REFERENCES = frozenset(keywords("applies", holds="value", draft="any"))
 _CONSTRAINTS = frozenset(keywords("applies", "constrains", "asserts", draft="any")) - _REFERENCES
-_EVALUATES = (
-    frozenset(keywords("applies", "constrains", at="place", draft="any")) - _REFERENCES - {"not"}
-)
+_EVALUATES = frozenset(keywords("applies", "constrains", at="place", draft="any")) - {"not"}
 _EVALUATES_ITEMS = _EVALUATES | {"items", "contains"}
 _EVALUATES_FIELDS = _EVALUATES | {"additionalProperties"}
 _LISTS_OF_SCHEMAS = keywords("applies", holds="schemas")
@@ -67,16 +63,18 @@ _KINDS: Mapping[str, Any] = {
 
 
 class SchemaReader:
-    """Normalises schemas; collects their errors (``problems``) and the reinterpreted deviations (``findings``)."""
+    """Normalises schemas; collects their errors (``problems``) and the reinterpreted deviations (``findings``).
 
-    def __init__(self) -> None:
+    ``documents`` are what the schemas refer to outside of themselves, by URI.
+    """
+
+    def __init__(self, documents: Mapping[str, Any] | None = None) -> None:
+        self.documents = documents
         self.problems: list[Problem] = []
         self.findings: list[Finding] = []
         self.root: JsonSchema = {}
         self.base = ""
-        self.names: dict[str, str] = {}
         self.definitions: JsonSchema = {}
-        self.references_stand_alone = False
         self.completes_arrays = True
 
     def arguments(self, schema: Any) -> JsonSchema:
@@ -129,11 +127,17 @@ class SchemaReader:
 
     def canonical(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema in draft 2020-12."""
-        self.root = copy_json(schema)
-        self.references_stand_alone = _OLD_DRAFT.search(str(schema.get("$schema", ""))) is not None
+        try:
+            bundled = bundle(schema, self.documents)
+        except BundleError as error:
+            self.problems.append(Problem(path=error.path, rule="$ref", message=str(error)))
+            return {}
+        self.findings += [
+            Finding(path=path, rule="dialect", message=note) for path, note in bundled.notes
+        ]
+        self.root = copy_json(bundled.schema)
         # ``items: {}`` evaluates every item, so adding it would disable any ``unevaluatedItems`` in the schema.
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
-        self.names = {}
         self.definitions = {}
         canonical = self.typed(self.inner(self.root, ""))
         # These keywords may refer to any definition. Inside them, an implied type would change which values are valid.
@@ -151,8 +155,6 @@ class SchemaReader:
             return schema
         outer_base, self.base = self.base, base
         own_keywords = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
-        if self.references_stand_alone:
-            own_keywords = everywhere(_lone_reference, constraints=True)(own_keywords).schema
         rewritten = everywhere(self.rule, constraints=True)(own_keywords).schema
         self.base = outer_base
         return rewritten
@@ -209,33 +211,19 @@ class SchemaReader:
                 )
                 del node["properties"]
 
-    def reference(self, node: JsonSchema, at: Place) -> None:
-        """Rewrite a reference so that it points into ``$defs``, and normalise its target there.
+    def reference(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
+        """Normalise the definition that a reference means; it points into ``$defs`` already.
 
-        The name is registered before the target is normalised, so that a recursive reference finds it.
+        The definition is there, empty, before it is normalised, so that a recursive reference finds it.
         """
-        for keyword in ("$dynamicRef", "$recursiveRef"):
-            if keyword in node:
-                node.setdefault("$ref", node.pop(keyword))
         reference = node.get("$ref")
         if not isinstance(reference, str):
             return
-        if reference not in self.names:
-            target = self.at_pointer(reference)
-            if not isinstance(target, (dict, bool)):
-                self.problem(at, "$ref", f"{reference} does not resolve")
-                return
-            stem = (
-                re.sub(r"[^A-Za-z0-9_.-]", "_", unquote(reference).rpartition("/")[2]).lstrip("#_")
-                or "definition"
-            )
-            name, number = stem, 2
-            while name in self.definitions:
-                name, number = f"{stem}_{number}", number + 1
-            self.names[reference] = f"#/$defs/{name}"
+        name = definition_name(reference)
+        if name not in self.definitions:
             self.definitions[name] = {}
-            self.definitions[name] = self.inner(_as_object(target), name)
-        node["$ref"] = self.names[reference]
+            target = _as_object(self.root["$defs"][name])
+            self.definitions[name] = self.inner(target, name)
         self.apart(node)
 
     def apart(self, node: JsonSchema) -> None:
@@ -254,22 +242,6 @@ class SchemaReader:
             return
         reference = {"$ref": node.pop("$ref")}
         node["allOf"] = [reference, *node.get("allOf", ())]
-
-    def at_pointer(self, reference: str) -> Any:
-        """Return the target of a local reference, or ``None`` if it does not resolve or points to another document."""
-        if reference.startswith("#/") or reference == "#":
-            return at_pointer(self.root, unquote(reference))
-        definition_maps = (
-            self.root[key] for key in _DEFINITIONS if isinstance(self.root.get(key), dict)
-        )
-        for schema in (
-            self.root,
-            *(definition for definitions in definition_maps for definition in definitions.values()),
-        ):
-            for node, _ in nodes_of(schema if isinstance(schema, dict) else {}, constraints=True):
-                if reference in (f"#{node.get('$anchor')}", f"#{node.get('$dynamicAnchor')}"):
-                    return node
-        return None
 
     def texts(self, node: JsonSchema, at: Place) -> None:
         """Drop titles and descriptions that are not strings, and empty enums.
@@ -507,18 +479,6 @@ def _without_implied_type(node: JsonSchema, at: Place) -> Change | None:  # noqa
 def _as_object(schema: Any) -> Any:
     """Return a boolean schema as the equivalent object; return any other schema unchanged."""
     return {} if schema is True else {"not": {}} if schema is False else schema
-
-
-def _lone_reference(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Drop the constraints beside a reference, because drafts up to 07 ignore them; annotations stay."""
-    ignored = (
-        [key for key in node if key in _CONSTRAINTS] if isinstance(node.get("$ref"), str) else []
-    )
-    return (
-        Change(node={key: value for key, value in node.items() if key not in ignored})
-        if ignored
-        else None
-    )
 
 
 def _are_parameters(given: list[Any]) -> bool:

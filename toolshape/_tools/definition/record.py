@@ -7,9 +7,21 @@ from toolshape._function.invoke import Invoke, Layout
 from toolshape._function.result_form import ResultForm
 from toolshape._function.signature import Kind
 from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
+from toolshape._validation.pattern_search import Searches
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 """Takes the name in a tool's definition; returns the function that answers the tool's calls, or ``None``."""
+
+
+class ReadOptions(NamedTuple):
+    """How a definition is read.
+
+    ``documents`` are what it refers to outside of itself, by URI. ``closed`` says that no object of the arguments has
+    further fields, although the schema does not say so; the sent schema may then say it.
+    """
+
+    documents: Mapping[str, Any] | None = None
+    closed: bool = False
 
 
 class SchemaDefinition(NamedTuple):
@@ -17,7 +29,8 @@ class SchemaDefinition(NamedTuple):
 
     It has the attributes of ``FunctionDefinition`` (for decorated functions), except the pydantic model. ``known``
     holds the names that the function accepts (``None``: any name). ``never`` holds the names that the LLM must not set.
-    ``switched`` holds the coercion rules that the function's parameters switch on or off.
+    ``switched`` holds the coercion rules that the function's parameters switch on or off, ``searches`` the compiled
+    patterns.
     """
 
     name: str
@@ -32,6 +45,8 @@ class SchemaDefinition(NamedTuple):
     known: frozenset[str] | None
     never: frozenset[str]
     switched: Mapping[str, Mapping[str, bool]]
+    searches: Searches
+    read_options: ReadOptions
     findings: tuple[Finding, ...]
     entry: JsonObject
     is_strict: bool | None

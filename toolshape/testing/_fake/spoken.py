@@ -120,13 +120,18 @@ def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: st
     for known_schema, value in candidates:
         if known_schema == schema:
             return value
-    from toolshape._validation.jsonschema_keywords import Validator  # noqa: PLC0415 - it needs an extra
+    from toolshape._validation.jsonschema_keywords import (  # noqa: PLC0415 - it needs an extra
+        Validator,
+        checking,
+    )
 
     validator = Validator(schema)
     for value in (canonical, *(value for _, value in candidates)):
-        if validator.is_valid(value):
-            return value
-    errors = itertools.islice(validator.iter_errors(canonical), _MOST_NAMED)
+        with checking():
+            if validator.is_valid(value):
+                return value
+    with checking():
+        errors = list(itertools.islice(validator.iter_errors(canonical), _MOST_NAMED))
     reasons = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors)
     raise NoFormError(f"{name} does not fit the schema that was sent: {reasons}")
 
