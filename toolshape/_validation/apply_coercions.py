@@ -221,8 +221,7 @@ def coerce_until_valid(
     for rounds_left in reversed(range(_MOST_ROUNDS)):
         try:
             if already is None:
-                with reading_as_written(coercer.shared.as_written - coercer.shared.left):
-                    return Coerced(checker.check(holder[0]), holder[0], coercions)
+                return Coerced(_checked(checker, holder[0], coercer), holder[0], coercions)
             error, already = already, None
         except InvalidError as invalid:
             error = invalid
@@ -239,6 +238,15 @@ def coerce_until_valid(
             raise error
         coercions += new_coercions
     raise AssertionError  # pragma: no cover - the last round returns or raises
+
+
+def _checked(checker: Checker, value: Any, coercer: Coercer) -> Any:
+    """Check a value; the texts that stay as the model wrote them, for the author's code, are no fault."""
+    texts = coercer.shared.as_written - coercer.shared.left
+    if not texts:
+        return checker.check(value)
+    with reading_as_written(texts):
+        return checker.check(value)
 
 
 def _coerce_faults(

@@ -55,7 +55,7 @@ def compile_slow_path(
     is_plain = not (needs_full_path or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: Exception | None) -> Validated:
-        by_check = take_refusal()
+        by_check = take_refusal() if traits.validators.runs_code else None
         if is_plain and isinstance(error, ValidationError) and type(arguments) is str:
             validated = _coerce_only_scalars(traits, expected, settings.rules, arguments, error)
             if validated is not None:
