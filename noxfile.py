@@ -384,6 +384,26 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session(python="3.12")
+def json_schema(session: nox.Session) -> None:
+    # The test suite of JSON Schema, out of the source distribution of jsonschema.
+    install(session, "--editable", ".[test]")
+    place = Path(session.create_tmp(), "suite").resolve()
+    shutil.rmtree(place, ignore_errors=True)
+    fetch = ("python", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "jsonschema")
+    session.run(*fetch, "--dest", str(place), f"jsonschema=={_pinned_release('jsonschema')}")
+    (archive,) = place.glob("jsonschema-*.tar.gz")
+    shutil.unpack_archive(archive, place, filter="data")
+    (suite,) = place.glob("jsonschema-*/json")
+    env = {"TOOLSHAPE_JSON_SCHEMA_SUITE": str(suite)}
+    session.run("python", "-m", "pytest", "tests/oracles/test_json_schema_suite.py", env=env)
+
+
+def _pinned_release(package: str) -> str:
+    lines = (PINS / "main.txt").read_text(encoding="utf-8").splitlines()
+    return next(line.partition("==")[2] for line in lines if line.startswith(f"{package}=="))
+
+
+@nox.session(python="3.12")
 def histories(session: nox.Session) -> None:
     # The laws of histories over 100,000 of them, or as many as are given: ``nox -s histories -- 1000000``.
     session.install("--editable", ".[test]")

@@ -65,7 +65,11 @@ class Drawing:
             return self.reference()
         if kind == "object":
             fields = {name: self.node(depth - 1) for name in self.random.sample("ab", 1)}
-            closed = [{}, {"additionalProperties": False}, {"additionalProperties": self.reference()}]
+            closed = [
+                {},
+                {"additionalProperties": False},
+                {"additionalProperties": self.reference()},
+            ]
             return {"type": "object", "properties": fields, **self.random.choice(closed)}
         if kind == "array":
             return {"type": "array", "items": self.node(depth - 1)}
@@ -145,9 +149,13 @@ def check(case: Case) -> str | None:
     if expected is None:
         return None
     bundled = bundle(case["schema"]).schema
-    found = verdicts(Draft202012Validator(bundled))  # the drawn words mean the same in all three drafts
+    found = verdicts(
+        Draft202012Validator(bundled)
+    )  # the drawn words mean the same in all three drafts
     if found is None:
-        return None  # a way that leads only to itself: the order of the branches decides who notices
+        return (
+            None  # a way that leads only to itself: the order of the branches decides who notices
+        )
     different = [
         json.dumps(value)
         for value, one, other in zip(VALUES, expected, found, strict=True)

@@ -12,7 +12,7 @@ A pattern in a JSON Schema has no flags. ``\A``, ``\Z``, ``(?i)`` and ``(?P<name
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 
@@ -76,8 +76,28 @@ class _LooksAroundError(NotTranslatedError):
     """The pattern has a look-around, which Rust's engine cannot do."""
 
 
-_SPACES = (*range(0x09, 0x0E), 0x20, 0xA0, 0x1680, (0x2000, 0x200A), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)  # fmt: skip
-_LINE_ENDS = (0x0A, 0x0D, 0x2028, 0x2029)
+_Range: TypeAlias = tuple[int, int]
+_SPACES: tuple[_Range, ...] = (
+    (0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F),
+    (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF),
+)  # fmt: skip
+_LINE_ENDS: tuple[_Range, ...] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+_KINDS: Mapping[str, tuple[_Range, ...]] = {
+    "d": ((0x30, 0x39),),
+    "w": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
+    "s": _SPACES,
+}
+
+
+def _complement(ranges: Iterable[_Range]) -> Iterator[_Range]:
+    """Yield the ranges of all other characters."""
+    start = 0
+    for first, last in ranges:
+        yield start, first - 1
+        start = last + 1
+    yield start, sys.maxunicode
+
+
 _CONTROLS = {"b": 0x08, "t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 _HEX = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\})")
 _HIGH_HALVES, _HALVES = range(0xD800, 0xDC00), range(0xD800, 0xE000)
@@ -187,7 +207,9 @@ class _Reader:
         if letter in "dwsDWS":
             return self.kind(letter, in_class=in_class)
         if letter in "bB" and not in_class:
-            return f"(?-u:\\{letter})" if self.engine == "rust" else f"\\{letter}"
+            # Python's \B does not match an empty text before Python 3.14.
+            pythons = r"\b" if letter == "b" else r"(?!\b)"
+            return f"(?-u:\\{letter})" if self.engine == "rust" else pythons
         if letter == "c" and following.isascii() and following.isalpha():
             self.at += 1
             return self.literal(ord(following) % 32)
@@ -204,19 +226,15 @@ class _Reader:
 
     def kind(self, letter: str, *, in_class: bool) -> str:
         """Return the class of digits, of word characters or of spaces, or what is not in it."""
-        inside = {"d": "0-9", "w": "A-Za-z0-9_", "s": self.codes(_SPACES)}[letter.lower()]
+        ranges = _KINDS[letter.lower()]
         if letter.islower():
-            return inside if in_class else f"[{inside}]"
-        # Python's engine has no class within a class; with the flag ASCII, its own words differ only in rare spaces.
-        return f"\\{letter}" if in_class and self.engine == "python" else f"[^{inside}]"
+            return self.codes(ranges) if in_class else f"[{self.codes(ranges)}]"
+        if in_class and self.engine == "python":  # it has no class within a class
+            return self.codes(_complement(ranges))
+        return f"[^{self.codes(ranges)}]"
 
-    def codes(self, codes: "tuple[int | tuple[int, int], ...]") -> str:
-        return "".join(
-            self.literal(code)
-            if isinstance(code, int)
-            else f"{self.literal(code[0])}-{self.literal(code[1])}"
-            for code in codes
-        )
+    def codes(self, ranges: Iterable[_Range]) -> str:
+        return "".join(f"{self.literal(first)}-{self.literal(last)}" for first, last in ranges)
 
     def literal(self, code: int) -> str:
         """Return one character, so written that it means only itself, in a class as elsewhere."""

@@ -122,7 +122,9 @@ def _growth(provider: Provider, spec: Spec, sent: JsonSchema) -> list[Finding]:
     times = size // len(json.dumps(spec.parameters))
     if times < _MUCH:
         return []
-    message = f"sent at {times} times its size ({size:,} bytes): {provider.name} takes no references"
+    message = (
+        f"sent at {times} times its size ({size:,} bytes): {provider.name} takes no references"
+    )
     return [Finding(path=_largest_field(sent), rule="grown", message=message)]
 
 

@@ -144,7 +144,12 @@ def what_is_unchecked(pattern: str, search: Search, longest_text: int | None) ->
         _ENDLESS if search.lengths is None else search.lengths[1],
     )
     if search.longest < min(longest, _ORDINARY_TEXT):
-        return f"the pattern {pattern[:80]!r} is checked only in texts of at most {search.longest} characters"
+        limit = f"checked only in texts of at most {search.longest} characters"
+        return (
+            f"{search.note}, and {limit}"
+            if search.note
+            else f"the pattern {pattern[:80]!r} is {limit}"
+        )
     return search.note
 
 

@@ -154,7 +154,9 @@ class _Bundler:
         self.written = _Written()
         self.anchors_by_root: dict[int, dict[str, _Anchored]] = {}
         self.places: dict[int, _Anchored] = {}  # the nodes that dynamic anchors mean, by ``id()``
-        self.bases: dict[int, str] = {}  # the URI of each resource that has an ``$id``, by the ``id()`` of its root
+        self.bases: dict[
+            int, str
+        ] = {}  # the URI of each resource that has an ``$id``, by the ``id()`` of its root
         self.registry: Any = REGISTRY
         dialect = _dialect_of(schema, DRAFT202012)
         for uri, document in (*documents.items(), ("", schema)):
@@ -225,7 +227,9 @@ class _Bundler:
     def entered(self, resolver: Any, scope: _Scope) -> _Scope:
         """Return the scope at the root of the resource that a resolver stands in, come from ``scope``."""
         root = resolver.lookup("#").contents
-        if id(root) in self.bases:  # found under the URI of a document, whose own ``$id`` is the base of what it says
+        if (
+            id(root) in self.bases
+        ):  # found under the URI of a document, whose own ``$id`` is the base of what it says
             resolver = self.registry.resolver(self.bases[id(root)])
         dialect = _dialect_of(root, scope.dialect)
         environment = dict(scope.environment)
