@@ -200,12 +200,12 @@ PATTERNS = [
 @pytest.mark.parametrize(("pattern", "is_linear"), PATTERNS)
 def test_which_patterns_python_may_match(pattern, is_linear):
     """None in which a repetition stands in another: a text that does not match takes twice as long with every letter."""
-    assert is_bounded(pattern, "a" * 60) is is_linear
+    assert is_bounded(pattern, 60) is is_linear
     assert fits("a" * 200 + "!", {"type": "string", "pattern": pattern}, lambda node: node) in (
         True,
         False,
     )
-    assert not is_bounded(r"^a*b*c*d*$", "a" * 1_000)
+    assert not is_bounded(r"^a*b*c*d*$", 1_000)
 
 
 def test_a_pattern_of_the_author_in_a_union():

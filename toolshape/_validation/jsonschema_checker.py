@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,7 +11,6 @@ from toolshape._records.calls import Finding, JsonSchema
 from toolshape._records.errors import CallError, Problem
 from toolshape._schema.backtracking import DEEPEST, is_too_deep, may_backtrack, unions_recur
 from toolshape._schema.lens import Change, Place
-from toolshape._schema.patterns import is_bounded
 from toolshape._schema.places import Location, child_of
 from toolshape._schema.references import mentions, resolver
 from toolshape._schema.values import is_finite, parser_input, scalars
@@ -23,14 +21,13 @@ from toolshape._validation.faults import Fault, path_of
 from toolshape._validation.feedback import faults_of_meant_branch
 from toolshape._validation.json_text import has_every_key, keys_in, repeats_key
 from toolshape._validation.jsonschema_keywords import (
-    LONGEST_KEY,
     Draft202012Validator,
     StandardValidator,
     Validator,
     additional_keys,
     checking,
 )
-from toolshape._validation.pattern_search import Searches, what_is_unchecked
+from toolshape._validation.pattern_search import LONGEST_KEY, Searches, what_is_unchecked
 from toolshape._validation.plain_schemas import is_plain_schema
 from toolshape._validation.settings import (
     FindUnchecked,
@@ -69,10 +66,8 @@ def unchecked_findings(schema: JsonSchema, searches: Searches) -> tuple[Finding,
             longest = node.get("maxLength") if pattern in _patterns(node) else LONGEST_KEY
             if message := what_is_unchecked(pattern, searches.of(pattern), longest):
                 findings.append(Finding(path=at.path, rule="unchecked", message=message))
-        if "unevaluatedProperties" in node and any(
-            map(_is_unbounded, node.get("patternProperties", ()))
-        ):
-            message = "unevaluatedProperties is sent, but not checked: matching a pattern beside it may take too long"
+        if "unevaluatedProperties" in node and not searches.sees_keys:
+            message = "unevaluatedProperties is sent, but not checked: matching a pattern of keys may take too long"
             findings.append(Finding(path=at.path, rule="unchecked", message=message))
     return tuple(findings)
 
@@ -83,17 +78,6 @@ def _all_patterns(node: JsonSchema) -> list[str]:
 
 def _patterns(node: JsonSchema) -> list[str]:
     return [node["pattern"]] if "pattern" in node else []
-
-
-def _is_unbounded(pattern: str) -> bool:
-    """Whether Python may take unbounded time to match a pattern with a key.
-
-    To check ``unevaluatedProperties``, jsonschema itself matches the node's ``patternProperties`` with Python's engine.
-    """
-    try:
-        return not is_bounded(pattern, LONGEST_KEY)
-    except (re.error, RecursionError, OverflowError):
-        return True  # Python cannot compile it: jsonschema would raise an error
 
 
 def _drop_unsure(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -124,11 +108,7 @@ def _has_unchecked(schema: JsonSchema, searches: Searches) -> bool:
 def _make_node_checkable(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Drop patterns that no text is matched against; a field that such a pattern may match is not unknown."""
     patterns = node.get("patternProperties", {})
-    dropped_keywords = {
-        "unevaluatedProperties"
-        for pattern in patterns
-        if "unevaluatedProperties" in node and _is_unbounded(pattern)
-    }
+    dropped_keywords = set[str]() if searches.sees_keys else {"unevaluatedProperties"} & node.keys()
     if not all(searches.of(pattern).is_possible for pattern in _patterns(node)):
         dropped_keywords.add("pattern")
     checked_patterns = {

@@ -19,7 +19,7 @@ except ImportError as error:
 
 from toolshape._schema.values import is_equal
 from toolshape._validation.apply_coercions import TooMuchWrongError
-from toolshape._validation.pattern_search import Searches
+from toolshape._validation.pattern_search import LONGEST_KEY, Searches
 
 _MOST_REFUSED = 2_000  # the maximum number of rejected parts of a value
 
@@ -176,10 +176,6 @@ def additional_keys(schema: Any, instance: Any) -> list[str]:
         for key in unnamed_keys
         if all(state.matches(pattern, key) is False for pattern in patterns)
     ]
-
-
-LONGEST_KEY = 100
-"""The longest key for which jsonschema itself matches patterns, with Python's engine, to see what is evaluated."""
 
 
 def _unevaluated_properties(

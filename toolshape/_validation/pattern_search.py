@@ -8,8 +8,9 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from toolshape._records.calls import JsonSchema
 from toolshape._schema import ecma
-from toolshape._schema.patterns import count_states, lengths_of_whole, longest_bounded
+from toolshape._schema.patterns import count_states, is_bounded, lengths_of_whole, longest_bounded
 from toolshape._schema.references import mentions
+from toolshape._schema.walk import nodes_of
 
 _MOST_STATES = 20_000
 _MOST_STEPS = 20_000_000  # states times characters; the engine takes up to 2 seconds for these
@@ -43,12 +44,14 @@ class Search(NamedTuple):
 class Searches(NamedTuple):
     """The patterns of one tool, each compiled when a text first meets it.
 
-    ``are_any`` says whether the tool has patterns, and ``for_keys`` whether some of them are about keys.
+    ``are_any`` says whether the tool has patterns, and ``for_keys`` whether some of them are about keys. ``sees_keys``
+    says whether jsonschema may match keys by itself, with Python's engine, as it does for ``unevaluatedProperties``.
     """
 
     compiled: dict[str, Search]
     are_any: bool = True
     for_keys: bool = True
+    sees_keys: bool = True
 
     def of(self, pattern: str) -> Search:
         """Return the search for a pattern."""
@@ -61,7 +64,23 @@ class Searches(NamedTuple):
 def searches_for(schema: JsonSchema) -> Searches:
     """Return the place for the searches of a schema."""
     for_keys = mentions(schema, "patternProperties")
-    return Searches({}, for_keys or mentions(schema, "pattern"), for_keys)
+    sees_keys = not (for_keys and mentions(schema, "unevaluatedProperties")) or all(
+        _is_soon_matched(pattern)
+        for node, _ in nodes_of(schema, constraints=True)
+        for pattern in node.get("patternProperties", ())
+    )
+    return Searches({}, for_keys or mentions(schema, "pattern"), for_keys, sees_keys)
+
+
+LONGEST_KEY = 100
+"""The longest key for which jsonschema itself matches patterns, with Python's engine, to see what is evaluated."""
+
+
+def _is_soon_matched(pattern: str) -> bool:
+    try:
+        return is_bounded(pattern, LONGEST_KEY)
+    except (re.error, RecursionError, OverflowError):  # jsonschema would raise the error
+        return False
 
 
 def compile_search(pattern: str) -> Search:

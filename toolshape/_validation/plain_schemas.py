@@ -7,7 +7,6 @@ have a dozen keywords, each with the obvious kind of value. A schema that is not
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolshape._records.calls import JsonSchema
 from toolshape._schema.keywords import KEYWORDS, keywords
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
@@ -76,7 +75,7 @@ _UNKNOWN_TO_IT = frozenset(keyword.name for keyword in KEYWORDS if keyword.since
 """Words that mean nothing in the metaschema, whatever their value."""
 
 
-def is_plain_schema(schema: JsonSchema) -> bool:
+def is_plain_schema(schema: Any) -> bool:
     """Whether a schema certainly keeps to the metaschema; false if it uses a keyword that is not looked at here."""
     return isinstance(schema, dict) and all(
         _IS_RIGHT[keyword](value)

@@ -140,3 +140,42 @@ def test_json_text_never_stands_within_json_text() -> None:
     )
     text = json.dumps(tool_of(schema).export("gemini"))
     assert text.count("written as JSON text") == 1
+
+
+def test_what_is_written_once_is_read_once() -> None:
+    """The inside of a value that is sent as JSON text is plain: ``"5x"`` stays that text, and ``"5"`` stays one, too."""
+    inner = {
+        "allOf": [
+            {"type": ["string", "integer"], "if": {"type": "string"}, "then": {"minLength": 1}},
+            {"if": {"type": "integer"}, "then": {"minimum": 3}},
+        ]
+    }
+    schema = {
+        "type": "object",
+        "properties": {
+            "x": {
+                "allOf": [
+                    {
+                        "type": "object",
+                        "properties": {"a": inner},
+                        "if": {"required": ["a"]},
+                        "then": {"required": ["b"]},
+                    },
+                    {"if": {"required": ["b"]}, "then": {"required": ["a"]}},
+                ]
+            }
+        },
+    }
+    seen: list[Any] = []
+    entry = {"name": "t", "description": "T.", "inputSchema": schema}
+    tool = Tool.from_definition(entry, lambda **given: seen.append(given))
+    tools = Registry([tool])
+    for a in ("5x", "5", 5):
+        value = {"a": a, "b": 1}
+        arguments = {"x": json.dumps(value)}
+        part = {"functionCall": {"name": "t", "args": arguments}}
+        content = {"role": "model", "parts": [part]}
+        tools.bind("gemini").dispatch(
+            {"candidates": [{"content": content, "finishReason": "STOP"}]}
+        )
+        assert seen.pop() == {"x": value}

@@ -151,3 +151,33 @@ def test_numbers_are_equal_by_value() -> None:
     assert results[0].ok
     _, results = dispatch(schema, True)
     assert not results[0].ok
+
+
+def test_keys_are_never_matched_for_long() -> None:
+    """By itself jsonschema matches keys with Python's engine to see what is evaluated: 40 billion steps for this one."""
+    part = {"patternProperties": {"a*b$": {"type": "integer"}}, "if": {"minProperties": 9}}
+    schema = {"type": "object", "allOf": [part], "unevaluatedProperties": False}
+    began = time.process_time()
+    _, results = dispatch(schema, {"a" * 200_000: 1})
+    assert results[0].ok
+    assert [warning.rule for warning in results.warnings] == ["pattern_not_checked"]
+    assert time.process_time() - began < 4
+    _, results = dispatch(schema, {"aab": 1})
+    assert results[0].ok
+    assert not results.warnings
+    _, results = dispatch(schema, {"c": 1})
+    assert not results[0].ok
+
+
+def test_a_pattern_of_keys_in_another_part() -> None:
+    """It is one of those that Python's engine would be asked, wherever it stands."""
+    part = {
+        "patternProperties": {"(?=(a?){30}a{30}$)": {"type": "integer"}},
+        "if": {"minProperties": 9},
+    }
+    schema = {"type": "object", "allOf": [part], "unevaluatedProperties": False}
+    began = time.process_time()
+    tool, results = dispatch(schema, {"a" * 29: 1})
+    assert results[0].ok
+    assert time.process_time() - began < 4
+    assert any("unevaluatedProperties" in finding.message for finding in tool.findings)
