@@ -26,7 +26,7 @@ from toolshape._schema.values import copy_json
 from toolshape._schema.walk import MOST_NODES
 
 try:
-    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
     from referencing import exceptions
     from referencing.jsonschema import (
         DRAFT3,
