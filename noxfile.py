@@ -398,6 +398,17 @@ def json_schema(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/oracles/test_json_schema_suite.py", env=env)
 
 
+@nox.session(python="3.12")
+def defaults(session: nox.Session) -> None:
+    # What the functions behind the corpora's definitions get, beside what ajv fills in.
+    install(session, "--editable", ".[test,sdks]")
+    place = Path(session.create_tmp(), "ajv").resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    session.run("npm", "install", "--silent", "--prefix", str(place), "ajv@8.17.1", external=True)
+    env = ALL_INSTALLED | {"TOOLSHAPE_AJV": str(place)}
+    session.run("python", "-m", "pytest", "tests/corpora/test_defaults.py", "-n0", "-s", env=env)
+
+
 def _pinned_release(package: str) -> str:
     lines = (PINS / "main.txt").read_text(encoding="utf-8").splitlines()
     return next(line.partition("==")[2] for line in lines if line.startswith(f"{package}=="))

@@ -90,6 +90,7 @@ LAZY = {
     ("toolshape._function.calling.failures", "logging"),
     ("toolshape._function.calling.call", "toolshape._function.calling.aio"),
     ("toolshape._tools.definition.build", "toolshape._validation.jsonschema_checker"),
+    ("toolshape._tools.definition.build", "toolshape._validation.schema_defaults"),
     ("toolshape._tools.tool", "toolshape._function.calling.aio"),
     ("toolshape._tools.tool", "toolshape._function.calling.limited"),
     ("toolshape._plan.running", "toolshape._function.calling.limited"),

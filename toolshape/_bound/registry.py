@@ -131,6 +131,7 @@ class Registry:
         verbatim: bool = False,
         documents: Mapping[str, Any] = MappingProxyType({}),
         closed: bool = False,
+        defaults: Literal["fill", "leave"] | None = None,
         **options: "Unpack[ToolOptions]",
     ) -> list[Tool[..., Any]]:
         """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
@@ -143,6 +144,7 @@ class Registry:
             verbatim: Whether to send the definitions unchanged to providers that use their format.
             documents: The schemas, or the documents that contain them, to which the definitions refer, by URI.
             closed: Whether the objects inside the arguments have no further fields.
+            defaults: Whether a field that a model leaves out gets the default in the schema.
             **options: The options of ``tool``, which apply to all of these tools.
 
         Returns:
@@ -161,7 +163,7 @@ class Registry:
         from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
         definitions = build.list_definitions(given)
-        read_options = ReadOptions(dict(documents) or None, closed)
+        read_options = ReadOptions(dict(documents) or None, closed, defaults)
         new_tools = [
             make_from_definition(entry, choose, verbatim, options, frame, read_options)
             for entry in definitions

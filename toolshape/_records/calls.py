@@ -115,6 +115,7 @@ class Finding(NamedTuple):
         "unresolved_return",
         "unsendable_result",
         "refused_default",
+        "two_defaults",
         "unusable",
         "section_left_out",
         "dialect",

@@ -21,7 +21,7 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._tools.definition.record import SchemaDefinition
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.model_traits import ModelTraits, traits_of
-from toolshape._validation.settings import FindUnchecked, Validate, ValidationSettings
+from toolshape._validation.settings import FindUnchecked, Validate, Validated, ValidationSettings
 
 if TYPE_CHECKING:
     from toolshape._function.calling.concurrency import ConcurrencyLimit
@@ -215,9 +215,9 @@ class DefinitionSource:
         return copy.deepcopy(dict(validated))
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """Return the same as ``written``: JSON needs no marks for comparison, and hides no secrets."""
+        """Return valid arguments with their defaults: a default and a field that is left out are judged alike."""
         del reveals
-        return self.written(validated)
+        return self.written(validated if self._fill is None else self._fill(validated))
 
     def sparse(self, validated: Any) -> JsonObject:
         """Return the same as ``written``: validation fills in no nested fields."""
@@ -245,4 +245,19 @@ class DefinitionSource:
         """Compile a validator of arguments from the definition's own JSON Schema."""
         from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
 
-        return build.compile_validation(self.definition, settings)
+        validate = build.compile_validation(self.definition, settings)
+        fill = self._fill if self.definition.fills_defaults else None
+        if fill is None:
+            return validate
+
+        def validate_and_fill(arguments: Any) -> Validated:
+            validated, coercions = validate(arguments)
+            return fill(validated), coercions
+
+        return validate_and_fill
+
+    @functools.cached_property
+    def _fill(self) -> Callable[[Any], Any] | None:
+        from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
+
+        return build.compile_fill(self.definition)

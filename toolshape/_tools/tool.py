@@ -12,6 +12,7 @@ from typing import (
     Any,
     Concatenate,
     Generic,
+    Literal,
     ParamSpec,
     TypeAlias,
     TypeVar,
@@ -318,6 +319,7 @@ class Tool(Generic[P, R]):
         verbatim: bool = False,
         documents: Mapping[str, Any] = MappingProxyType({}),
         closed: bool = False,
+        defaults: Literal["fill", "leave"] | None = None,
         **options: "Unpack[ToolOptions]",
     ) -> "Tool[..., Any]":
         """Make a tool from a definition in the format of any provider, or from a JSON Schema.
@@ -338,6 +340,9 @@ class Tool(Generic[P, R]):
             closed: Whether the objects inside the arguments have no further fields, although the schema does not say
                 so. The strict form of the schema then says it, so that ``strict="auto"`` can be strict. The object of
                 all arguments is always closed there. Calls are validated by the schema as written.
+            defaults: Whether a field that a model leaves out gets the default in the schema. If not given, it does if
+                the tool has a function. A tool without a function is a relay: its server has its own defaults, and for
+                many servers a field that is left out means that nothing changes.
             **options: The options of ``tool``; they take precedence over the definition.
 
         Raises:
@@ -350,7 +355,7 @@ class Tool(Generic[P, R]):
             verbatim,
             options,
             calling_frame(),
-            ReadOptions(dict(documents) or None, closed),
+            ReadOptions(dict(documents) or None, closed, defaults),
         )
 
     @overload

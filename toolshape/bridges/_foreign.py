@@ -55,7 +55,9 @@ def import_tool(
         "parameters": {"type": "object", **schema},
     }
     tool_options: Any = dict(options)
-    return make_from_definition(entry, lambda _: run, False, tool_options, None, ReadOptions())
+    return make_from_definition(
+        entry, lambda _: run, False, tool_options, None, ReadOptions(defaults="leave")
+    )
 
 
 def part_at(url: str, kind: Callable[..., P]) -> P:

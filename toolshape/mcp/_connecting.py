@@ -5,7 +5,7 @@ import logging
 import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mcp import Client, StdioServerParameters
 from mcp.client.session import IncomingMessage, MessageHandlerFnT
@@ -50,6 +50,7 @@ def connect(
     trust: bool = False,
     client: Mapping[str, Any] = {},
     closed: bool = False,
+    defaults: Literal["fill", "leave"] = "leave",
     **options: "Unpack[ToolOptions]",
 ) -> AbstractAsyncContextManager[Registry]:
     """Import the tools of an MCP server as a registry, for the duration of an ``async with``.
@@ -73,6 +74,8 @@ def connect(
             tool count, and no tool is read-only or idempotent.
         client: Further arguments for ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
         closed: Whether the objects inside the arguments have no further fields; see ``Tool.from_definition``.
+        defaults: Whether a field that a model leaves out is sent with the default in the server's schema. The server
+            has its own defaults, so this is rarely needed.
         **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
             etc.
 
@@ -103,7 +106,9 @@ def connect(
     else:
         target: Any = _to_client_target(server)
         sdk_client = Client(target, **client)
-    return _connect(sdk_client, prefix, trust, options, ReadOptions(closed=closed))
+    return _connect(
+        sdk_client, prefix, trust, options, ReadOptions(closed=closed, defaults=defaults)
+    )
 
 
 def _no_tool() -> None:

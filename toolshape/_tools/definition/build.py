@@ -5,7 +5,7 @@ Needs the extra ``schema``.
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from toolshape._function import result_form as result_forms
@@ -20,14 +20,15 @@ from toolshape._function.signature import (
     Parameter,
     Signature,
 )
-from toolshape._records.calls import Verbatim
+from toolshape._records.calls import Finding, JsonSchema, Verbatim
 from toolshape._records.errors import DefinitionError, Problem, UsageError
+from toolshape._records.shown import shorten
 from toolshape._schema.keywords import UNIONS
 from toolshape._schema.lens import UnsupportedError
 from toolshape._tools.definition.formats import Foreign, ForeignError, entries, read_definition
 from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._validation.coercion import Coerce
-from toolshape._validation.pattern_search import searches_for
+from toolshape._validation.pattern_search import Searches, searches_for
 from toolshape._validation.settings import FindUnchecked, Validate, ValidationSettings
 
 
@@ -82,15 +83,25 @@ def _build(
         raise DefinitionError(
             tool=name or "a definition", location="a definition", problems=[problem]
         ) from error
-    from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
+    from toolshape._validation import (  # noqa: PLC0415 - they need an extra
+        jsonschema_checker,
+        schema_defaults,
+    )
 
     searches = searches_for(foreign.parameters)
     function = choose(foreign.entry_name or foreign.name)
     signature = None if function is None else _signature(function, foreign.name, frame)
     location = "a definition" if signature is None else signature.location
+    fills_defaults = read_options.defaults == "fill" or (
+        read_options.defaults is None and function is not None
+    )
+    problems = jsonschema_checker.schema_problems(foreign.parameters)
+    filled = frozenset[str]()
+    if fills_defaults and not problems:
+        filled = schema_defaults.always_filled(foreign.parameters, searches)
     problems = [
-        *jsonschema_checker.schema_problems(foreign.parameters),
-        *(_misfits(foreign, signature) if signature else ()),
+        *problems,
+        *(_misfits(foreign, signature, filled) if signature else ()),
     ]
     if problems:
         raise DefinitionError(tool=foreign.name, location=location, problems=problems)
@@ -110,9 +121,11 @@ def _build(
         findings=(
             *foreign.findings,
             *jsonschema_checker.unchecked_findings(foreign.parameters, searches),
+            *_default_findings(foreign.parameters, signature, searches),
         ),
         searches=searches,
         read_options=read_options,
+        fills_defaults=fills_defaults,
         effects=foreign.effects,
         examples=foreign.examples,
         keys={foreign.form: foreign.keys} if foreign.keys else {},
@@ -121,6 +134,33 @@ def _build(
         verbatim=_verbatim(foreign),
     )
     return definition, function
+
+
+def _default_findings(
+    schema: JsonSchema, signature: Signature | None, searches: Searches
+) -> Iterator[Finding]:
+    """Yield one finding for the defaults that their schemas refuse, and one for each that the function has otherwise."""
+    from toolshape._validation import schema_defaults  # noqa: PLC0415 - it needs an extra
+
+    refused = list(schema_defaults.refused_defaults(schema, searches))
+    if refused:
+        shown = "; ".join(f"{at.path}: {shorten(default)}" for at, default in refused[:_MOST_NAMED])
+        more = f" and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
+        message = f"these defaults are not valid, and not filled in: {shown}{more}"
+        yield Finding(path="", rule="refused_default", message=message)
+    properties = schema.get("properties", {})
+    for parameter in () if signature is None else signature.parameters:
+        node = properties.get(parameter.name)
+        default = node.get("default", _NO_DEFAULT) if isinstance(node, dict) else _NO_DEFAULT
+        is_refused = any(at.path == parameter.name for at, _ in refused)
+        differs = default is not _NO_DEFAULT and default is not None and not is_refused
+        if differs and parameter.default not in (default, inspect.Parameter.empty):
+            message = f"the definition's default is {shorten(default)}, the function's is {shorten(parameter.default)}"
+            yield Finding(path=parameter.name, rule="two_defaults", message=message)
+
+
+_NO_DEFAULT = object()
+_MOST_NAMED = 5
 
 
 def _verbatim(foreign: Foreign) -> Verbatim | None:
@@ -157,6 +197,13 @@ def compile_validation(definition: SchemaDefinition, settings: ValidationSetting
         settings,
         definition.searches,
     )
+
+
+def compile_fill(definition: SchemaDefinition) -> Callable[[Any], Any] | None:
+    """Compile the function that fills in defaults; see ``schema_defaults.compile_fill``."""
+    from toolshape._validation import schema_defaults  # noqa: PLC0415 - it needs an extra
+
+    return schema_defaults.compile_fill(definition.schema, definition.searches)
 
 
 def compile_find_unchecked(definition: SchemaDefinition) -> FindUnchecked:
@@ -205,8 +252,14 @@ def _switched_rules(signature: Signature) -> dict[str, dict[str, bool]]:
     }
 
 
-def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
-    """Return a problem for each difference between the definition's parameters and the function's parameters."""
+def _misfits(foreign: Foreign, signature: Signature, filled: frozenset[str]) -> list[Problem]:
+    """Return a problem for each difference between the definition's parameters and the function's parameters.
+
+    Args:
+        foreign: The definition.
+        signature: The function's signature.
+        filled: The parameters that always have a value, because the definition has a default for them.
+    """
     properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
     known = _known_names(signature)
     problems = [
@@ -247,6 +300,7 @@ def _misfits(foreign: Foreign, signature: Signature) -> list[Problem]:
         for parameter in signature.parameters
         if (parameter.name in properties or in_branches)
         and parameter.name not in required
+        and parameter.name not in filled
         and _is_needed(parameter)
     ]
     return problems
