@@ -30,6 +30,7 @@ try:
         show_error,
         show_note,
         show_table,
+        split_names,
         standard_input,
     )
     from toolshape._cli.replaying import replaying
@@ -233,7 +234,15 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
 
 @main.command()
 @click.argument("target")
-@click.option("--to", "to", multiple=True, metavar="PROVIDER", help="A provider; repeat for more.")
+@click.option(
+    "--to",
+    "--targets",
+    "to",
+    multiple=True,
+    callback=split_names,
+    metavar="PROVIDER",
+    help="A provider; repeat for more, or separate them by commas.",
+)
 @_strict
 @_json
 @click.option(

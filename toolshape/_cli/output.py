@@ -235,6 +235,11 @@ def refuse_not_a_number(context: click.Context, parameter: click.Parameter, valu
     return value
 
 
+def split_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Split names that are separated by commas, for ``callback=``."""
+    return tuple(name.strip() for given in value for name in given.split(",") if name.strip())
+
+
 def refuse_no_provider(context: click.Context, _: click.Parameter, value: Any) -> Any:
     """Check that an option names a provider, for ``callback=``; a user who left it out may not know the names.
 

@@ -321,6 +321,10 @@ def test_diff(run, tmp_path):
             "--json",
         ).stdout
     )
+    by_commas = run(
+        "diff", "shop:tools.many", "--targets", "openai, azure", "--json", "--strict", "false"
+    )
+    assert json.loads(by_commas.stdout) == same
     assert [row["path"] for row in same] == ["", *(f"p{number}" for number in range(30))]
     assert all(row["sent"]["openai"] == row["sent"]["azure"] for row in same)
     assert run("diff", "shop:tools", "--to", "openai").exit_code != 0
