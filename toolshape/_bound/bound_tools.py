@@ -119,7 +119,8 @@ def bind_tools(
         beside = compile_beside_tools(provider, beside.record, strict=False)
     for shape in compiled.compiled:
         if earlier_shape := by_wire_name.get(shape.wire_name):
-            message = f"{earlier_shape.name!r} and {shape.name!r} both become {shape.wire_name!r}: pass name= to one"
+            message = f"{earlier_shape.name!r} and {shape.name!r} both become {shape.wire_name!r}: "
+            message += "call one otherwise with renamed() or prefixed(), or pass name="
             problem = Problem(path="name", rule="name_taken", message=message)
             raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
         by_wire_name[shape.wire_name] = shape
@@ -139,7 +140,7 @@ def bind_tools(
         observers=observers or None,
         default_effect=default_effect,
         shapes=by_wire_name,
-        handlers=Handlers(by_wire_name, hooks, default_effect, strict),
+        handlers=Handlers(by_wire_name, hooks, default_effect, strict, provider.names),
         reader=_provider_for_reading(provider, _schemas(by_wire_name, beside)),
         output=output,
         beside=beside,

@@ -172,7 +172,9 @@ def _resolve_part(
     arguments = call.arguments
     if arguments is None:
         return replace(part, name=handler.name, fault="malformed_arguments")
-    is_ambiguous = not is_ours and _is_ambiguous(handlers.shapes[part.wire_name], part, arguments)
+    is_ambiguous = not is_ours and _is_ambiguous(
+        handlers.shapes[handler.wire_name], part, arguments
+    )
     return replace(
         part,
         name=handler.name,

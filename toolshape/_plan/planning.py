@@ -7,7 +7,7 @@ from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
 from toolshape._families.wire.provider import Provider, Read
 from toolshape._function.calling.failures import validation_error
 from toolshape._plan import approval
-from toolshape._plan.resolve import error_result, refuse_cut, unknown_tool_result
+from toolshape._plan.resolve import as_meant, error_result, refuse_cut, unknown_tool_result
 from toolshape._plan.results import Results
 from toolshape._records.calls import EARLY, Call, Finish, new_record
 from toolshape._tools.handler import Handlers
@@ -21,14 +21,12 @@ _MOST_HINTS = 10  # the most hints for unknown names in one response
 
 def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
     """Validate the calls of a response that was read, without running them."""
-    assistant, wire_calls, finish_raw, cut_positions, ends_in_call = reading
+    assistant, wire_calls, finish_raw, cut_positions, _ = reading
     finish: Finish | None = (
         None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
     )
     if wire_calls and finish != "tool_calls":
-        if ends_in_call and _may_cut_off(finish, wire_calls[-1][2]):
-            cut_positions |= {len(wire_calls) - 1}
-        finish = "tool_calls" if finish == "stop" else finish
+        finish, cut_positions = _end_of_calls(finish, reading)
     calls: list[Call] = []
     answers: list[Result | None] = []
     ready: list[Ready] = []
@@ -40,6 +38,8 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
         handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(
             wire_name
         )
+        if handler is None:
+            handler, wire_name, raw, assistant = as_meant(handlers, wire_name, raw, assistant)  # noqa: PLW2901 - as meant
         if handler is None:
             call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
             answers.append(
@@ -75,6 +75,14 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
     if not is_plain:
         approval.hold(results, ready)
     return results
+
+
+def _end_of_calls(finish: Finish | None, reading: Read) -> tuple[Finish | None, frozenset[int]]:
+    """Return the finish of a response with calls that did not end for them, and the positions of the calls cut off."""
+    cut_positions = reading[3]
+    if reading[4] and _may_cut_off(finish, reading[1][-1][2]):
+        cut_positions |= {len(reading[1]) - 1}
+    return "tool_calls" if finish == "stop" else finish, cut_positions
 
 
 def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:

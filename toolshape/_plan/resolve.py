@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from toolshape._families.receive import sendable_name
 from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
 from toolshape._function.calling.failures import validation_error
-from toolshape._records.calls import Call, Coercion, JsonObject, WireCall
+from toolshape._records.calls import Call, Coercion, JsonObject, WireCall, WireMessage
 from toolshape._records.errors import CallError, Problem, nearest
 from toolshape._records.result import Result
 from toolshape._tools.handler import Handler, Handlers
@@ -51,9 +51,62 @@ def resolve_call(
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
     handler = handlers.find(wire_name)
+    if handler is None and (handler := handlers.find_meant(wire_name)) is not None:
+        wire_name = handler.wire_name
     if handler is None:
         return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
     return Call(call_id, handler.name, wire_name, arguments, provider, raw, handler)
+
+
+def as_meant(
+    handlers: Handlers, wire_name: Any, raw: Any, assistant: list[WireMessage]
+) -> tuple[Handler | None, Any, Any, list[WireMessage]]:
+    """Read a call of an unknown tool as the call of the tool that the model must have meant, if there is one.
+
+    The call and the messages of the response are copied, with the name that the tool was sent with. So whatever stores
+    the messages, or answers the call, needs to know only that name.
+
+    Returns:
+        The handler, whose validation records the name as a coercion; the name, the call and the messages. Without such a
+        tool, the handler is ``None``, and the others are as they were given.
+    """
+    handler = handlers.find_meant(wire_name)
+    if handler is None:
+        return None, wire_name, raw, assistant
+    sent_name = handler.wire_name
+    renamed = _renamed(raw, wire_name, sent_name)
+    messages = [_replaced(message, raw, renamed) for message in assistant]
+    if messages == assistant:  # the calls were read out of a text
+        messages = [_renamed(message, wire_name, sent_name) for message in assistant]
+    return handler, sent_name, renamed, messages
+
+
+def _renamed(node: Any, wire_name: str, sent_name: str) -> Any:
+    """Return a copy of a call in which ``sent_name`` stands where its name stood; arguments are not searched."""
+    if isinstance(node, list):
+        return [_renamed(inner, wire_name, sent_name) for inner in node]
+    if not isinstance(node, dict):
+        return node
+    renamed: JsonObject = {}
+    for key, value in node.items():
+        if key in _NAMES and value == wire_name:
+            renamed[key] = sent_name
+        else:
+            renamed[key] = value if key in _ARGUMENTS else _renamed(value, wire_name, sent_name)
+    return renamed
+
+
+_NAMES = frozenset({"name", "tool_name"})
+_ARGUMENTS = frozenset({"arguments", "args", "input"})
+
+
+def _replaced(node: Any, old: Any, new: Any) -> Any:
+    """Return a copy of a message with another object in the place of one of its parts."""
+    if node is old:
+        return new
+    if isinstance(node, dict):
+        return {key: _replaced(value, old, new) for key, value in node.items()}
+    return [_replaced(value, old, new) for value in node] if isinstance(node, list) else node
 
 
 def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:

@@ -126,6 +126,7 @@ class Finding(NamedTuple):
         "timeout_not_kept",
         "answered_by_tool",
         "grown",
+        "name_meets",
     ]
     message: str
 

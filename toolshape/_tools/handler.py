@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from toolshape._families.wire.provider import NameRule, readable_name
 from toolshape._function.calling.returned import is_async
 from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._function.signature import Kind
-from toolshape._records.calls import DefaultEffect, JsonObject, Strictness
+from toolshape._records.calls import Coercion, DefaultEffect, JsonObject, Strictness
 from toolshape._records.errors import CallError
 from toolshape._records.parts import File, Image, Part, Text, as_text, named
 from toolshape._schema.references import resolver
@@ -115,6 +116,19 @@ class Handler:
         in_context._canonical, in_context._context = None, context  # noqa: SLF001 - of the same class
         in_context.validate = _in_context(self.validate, context)
         return in_context
+
+    def under_name(self, written_name: str) -> "Handler":
+        """Return a copy for a call under a name that was not sent; its validation records the name as a coercion."""
+        renamed = copy.copy(self)
+        validate, row = self.validate, Coercion("", "tool_name", written_name, self.wire_name)
+
+        def validate_renamed(arguments: Any) -> Validated:
+            validated, coercions = validate(arguments)
+            return validated, (row, *coercions)
+
+        renamed._canonical = None  # noqa: SLF001 - of the same class
+        renamed.validate = validate_renamed
+        return renamed
 
     @property
     def canonical(self) -> "Handler":
@@ -279,6 +293,8 @@ class Handlers:
     """The handlers of the bound shapes, by wire name; ``compiled`` holds the handlers that were used so far."""
 
     __slots__ = (
+        "_by_earlier_name",
+        "_by_form",
         "_context",
         "_names",
         "_whole",
@@ -286,6 +302,7 @@ class Handlers:
         "compiled",
         "default_effect",
         "hooks",
+        "name_rule",
         "shapes",
     )
 
@@ -295,8 +312,12 @@ class Handlers:
         hooks: Sequence[Any] = (),
         default_effect: DefaultEffect = None,
         bound_strict: Strictness = "auto",
+        name_rule: NameRule | None = None,
     ) -> None:
         self.shapes = shapes
+        self.name_rule = name_rule
+        self._by_earlier_name: dict[str | None, Shape] | None = None
+        self._by_form: dict[str, Shape | None] | None = None
         self.hooks = hooks
         self.default_effect: DefaultEffect = default_effect
         self.bound_strict: Strictness = bound_strict
@@ -307,7 +328,9 @@ class Handlers:
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
         """Return ``Handlers`` for a subset of these shapes; both objects share the compiled handlers."""
-        subset = Handlers(shapes, self.hooks, self.default_effect, self.bound_strict)
+        subset = Handlers(
+            shapes, self.hooks, self.default_effect, self.bound_strict, self.name_rule
+        )
         subset._whole = self
         return subset
 
@@ -328,13 +351,49 @@ class Handlers:
 
     def find(self, wire_name: Any) -> Handler | None:
         """Return the handler of a tool, compiled at its first call; ``None`` if there is no such tool."""
-        shape = self.shapes.get(wire_name) if isinstance(wire_name, str) else None
+        if not isinstance(wire_name, str):
+            return None
+        shape = self.shapes.get(wire_name) or self._of_earlier_name(wire_name)
         if shape is None:
             return None
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
-            handler = Handler(shape, self) if self._whole is None else self._whole.find(wire_name)
+            whole = self._whole
+            handler = Handler(shape, self) if whole is None else whole.find(shape.wire_name)
             assert handler is not None  # noqa: S101 - a subset has only shapes of the whole
             handler = handler if self._context is None else handler.in_context(self._context)
             self.compiled[shape.wire_name] = handler
         return handler
+
+    def find_meant(self, wire_name: Any) -> Handler | None:
+        """Return the handler of the only tool that a model can mean by a name that was not sent.
+
+        It may write the tool's own name, or put other signs in the place of underscores. In a stored message this
+        proves nothing: at that time there may have been another tool.
+        """
+        if not isinstance(wire_name, str):
+            return None
+        if self._by_form is None:
+            by_form: dict[str, Shape | None] = {}
+            for known in self.shapes.values():
+                for form in {readable_name(known.name), readable_name(known.wire_name)}:
+                    by_form[form] = None if form in by_form else known
+            self._by_form = by_form
+        shape = self._by_form.get(readable_name(wire_name))
+        if shape is None or not shape.settings.rules:  # every coercion is switched off
+            return None
+        handler = self.find(shape.wire_name)
+        return None if handler is None else handler.under_name(wire_name)
+
+    def _of_earlier_name(self, wire_name: str) -> Shape | None:
+        """Return the tool that an earlier version of toolshape sent under this name."""
+        rule = self.name_rule
+        if rule is None:
+            return None
+        if self._by_earlier_name is None:
+            self._by_earlier_name = {
+                rule.name_with_digest(shape.name): shape
+                for shape in self.shapes.values()
+                if shape.wire_name != shape.name
+            }
+        return self._by_earlier_name.get(wire_name)

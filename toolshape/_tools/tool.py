@@ -5,6 +5,7 @@ import inspect
 import sys
 import types
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
 from typing import (
@@ -646,6 +647,15 @@ def make_from_definition(
     _ = record.definition  # also checks the examples
     check_validation_of_results(record)
     return Tool(record)
+
+
+def with_finding(tool: Tool[..., Any], finding: Finding) -> Tool[..., Any]:
+    """Return a tool that was made from a definition, with one more finding."""
+    record = record_of(tool)
+    source = record.source
+    assert isinstance(source, DefinitionSource)  # noqa: S101 - only imported tools are given
+    definition = source.definition._replace(findings=(*source.definition.findings, finding))
+    return Tool(replace(record, source=replace(source, definition=definition)))
 
 
 def _unpickle_definition_tool(

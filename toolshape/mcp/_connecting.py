@@ -16,11 +16,12 @@ from mcp_types import ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape._bound.registry import Registry, replace_tools
-from toolshape._records.calls import Effect, JsonObject
+from toolshape._families.wire.provider import readable_name
+from toolshape._records.calls import Effect, Finding, JsonObject
 from toolshape._records.errors import DefinitionError, UsageError
 from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import ToolOptions
-from toolshape._tools.tool import Tool, make_from_definition, record_of
+from toolshape._tools.tool import Tool, make_from_definition, record_of, with_finding
 from toolshape.mcp._calling import Connection
 
 if TYPE_CHECKING:
@@ -252,6 +253,7 @@ class _TakingIn:
         self._trust = trust
         self._options = options
         self._read_options = read_options
+        self._kept: frozenset[str] = frozenset()
         self._listed: list[ListedTool] | None = None
 
     async def tools(self) -> list[Tool[..., Any]] | None:
@@ -282,7 +284,24 @@ class _TakingIn:
                 outputs.setdefault(listed.name, schema)
         self.connection.expect(outputs)
         self._listed = current_list
-        return list(by_name.values())
+        tools = self._without_meeting_names(list(by_name.values()))
+        self._kept = frozenset(tool.name for tool in tools)
+        return tools
+
+    def _without_meeting_names(self, tools: list[Tool[..., Any]]) -> list[Tool[..., Any]]:
+        """Leave out the newer of two tools whose names are sent in one form; the older one has a finding."""
+        by_form: dict[str, list[Tool[..., Any]]] = {}
+        for tool in sorted(tools, key=lambda tool: tool.name not in self._kept):
+            by_form.setdefault(readable_name(tool.name), []).append(tool)
+        kept: dict[str, Tool[..., Any]] = {}
+        for oldest, *newer in by_form.values():
+            kept[oldest.name] = oldest
+            for tool in newer:
+                message = f"{tool.name!r} of the same server is left out: both names are sent as {readable_name(tool.name)!r}"
+                logging.getLogger("toolshape").warning("%s: %s", oldest.name, message)
+                finding = Finding(path="name", rule="name_meets", message=message)
+                kept[oldest.name] = with_finding(kept[oldest.name], finding)
+        return [kept[tool.name] for tool in tools if tool.name in kept]
 
     def _make_tool(self, listed: ListedTool) -> Tool[..., Any]:
         entry: JsonObject = listed.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -173,7 +173,7 @@ def test_a_bound_does_not_change():
 
 def test_names_that_a_provider_refuses():
     """Repaired, each by itself and injectively, and mapped back; reported; a collision names both."""
-    names = ["a.b", "a-b", "a_b", "größe", "x" * 100, "7th", "find order!", "a.b.c"]
+    names = ["a.b", "a-b", "a_c", "größe", "x" * 100, "7th", "find order!", "a.b.c"]
     registry = Registry(tool(name=name)(lambda: 1) for name in names)
     for provider in ("openai", "anthropic", "gemini", "bedrock", "mcp"):
         shown = registry.bind(provider)
@@ -193,7 +193,10 @@ def test_names_that_a_provider_refuses():
     )
     assert registry.export("json-schema")[0]["name"] == "a.b"
     collision = Registry([registry["a.b"], tool(name=openai_name)(lambda: 2)])
-    with pytest.raises(ExportError, match=r"'a\.b' and 'a_b_\w+' both become 'a_b_\w+'"):
+    with pytest.raises(
+        ExportError,
+        match=r"'a\.b' and 'a_b' both become 'a_b': call one .* renamed\(\) or prefixed\(\)",
+    ):
         collision.export("openai")
 
 

@@ -99,20 +99,27 @@ class NameRule(NamedTuple):
     def wire_name(self, name: str) -> str | None:
         """Return the tool's own name if the provider accepts it, otherwise a name derived from it, or ``None``.
 
-        The derived name depends only on the tool's own name.
+        The derived name depends only on the tool's own name, so adding a tool renames no other. It is the readable form
+        of the name (``weather.now`` is ``weather_now``), and one with a digest only where that is too long, or no name.
         """
         if self.admits(name):
             return name
+        readable = readable_name(name)
+        return readable if self.admits(readable) else self.name_with_digest(name)
+
+    def name_with_digest(self, name: str) -> str | None:
+        """Return a name that holds a digest of the tool's own name, or ``None`` if the provider accepts no such name.
+
+        Before 0.1.0 every derived name was this one, so it is still understood in stored messages and tokens.
+        """
         digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
         letters = digest.translate(_LETTERS)
-        stem = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: self.longest - 11]
+        stem = readable_name(name)[: self.longest - 11]
         stem = stem if stem[:1].isalpha() else f"t_{stem}"
         letters_only = (
             re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
         )
         # The candidates go from readable to restricted: a rule may forbid digits, underscores, a case or all letters.
-        # Every candidate holds the digest of the original name, in letters or in digits, so two tools do not share a
-        # name.
         candidates = (
             f"{stem}_{digest}",
             f"{stem}_{letters}",
@@ -121,6 +128,11 @@ class NameRule(NamedTuple):
             digest.translate(_DIGITS),
         )
         return next(filter(self.admits, candidates), None)
+
+
+def readable_name(name: str) -> str:
+    """Return a tool's name with an underscore for each character that providers seldom accept."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)
 
 
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
