@@ -421,6 +421,21 @@ def test_a_definition_that_cannot_be_read_is_left_out_and_said(caplog):
     assert "lists 'right' twice" in caplog.text
 
 
+def test_of_two_names_that_meet_the_newer_is_left_out_and_said(caplog):
+    """Both would be sent as todo_add; the session goes on with the first, whose findings name the other."""
+    tools = [{"name": name, "inputSchema": ANY} for name in ("todo.add", "todo_add", "other")]
+
+    async def main():
+        async with connect(served_by_hand(tools, {})) as remote:
+            return [(item.name, [finding.rule for finding in item.findings]) for item in remote]
+
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        names = dict(run(main()))
+    assert list(names) == ["todo.add", "other"]
+    assert "name_meets" in names["todo.add"]
+    assert "'todo_add' of the same server is left out" in caplog.text
+
+
 RAW = """
 import json, sys
 for line in sys.stdin:
