@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._families.wire.provider import Provider
-from toolshape._records.calls import Finding, JsonSchema, Loss, Strictness
+from toolshape._records.calls import Finding, JsonObject, JsonSchema, Loss, Strictness
 from toolshape._schema.arrows import Arrow
 from toolshape._tools.export import WireTool, to_wire
 from toolshape._tools.strict_budget import Candidate, find_relaxed
@@ -168,7 +168,13 @@ def _compile_shape(
             ),
             out=wire_tool.lens.out,
             schema=wire_tool.lens.schema,
-            advertises_output=provider.request.advertises_output,
+            advertises_output=provider.request.advertises_output
+            or _holds_output_schema(wire_tool.payload),
             validations={},
         )
     return shape if shape.tool is tool else shape._replace(tool=tool)
+
+
+def _holds_output_schema(entry: JsonObject) -> bool:
+    """Whether an entry, or a function in a group, has the schema of results."""
+    return any("output_schema" in part for part in (entry, *entry.get("tools", ())))

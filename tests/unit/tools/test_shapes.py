@@ -117,3 +117,31 @@ def test_looking_meets_what_rewriting_meets(constraints):
             for node, at in nodes_of(schema, constraints=constraints)
         ]
         assert found == seen_by_a_rewriting_walk(schema, constraints=constraints)
+
+
+def test_programs_are_told_what_a_tool_returns():
+    """OpenAI's ``output_schema``, where the author lets programs call the tool; the SDK's type is the judge elsewhere."""
+
+    class Report(BaseModel):
+        rows: int
+
+    def count(name: str) -> Report:
+        """Count the rows."""
+        return Report(rows=len(name))
+
+    def say(name: str) -> str:
+        """Say it."""
+        return name
+
+    programs = {"openai-responses": {"allowed_callers": ["direct", "programmatic"]}}
+    for function, options, is_sent in (
+        (count, {"providers": programs}, True),
+        (count, {}, False),
+        (say, {"providers": programs}, False),  # a string is sent as it is, not as JSON
+    ):
+        made = tool(**options)(function)
+        [entry] = Registry([made]).export("openai-responses")
+        assert ("output_schema" in entry) is is_sent
+        if is_sent:
+            assert entry["output_schema"] == made.output_schema
+        assert "output_schema" not in Registry([made]).export("openai")[0]["function"]

@@ -23,7 +23,12 @@ def native_conflict(native: Any, names: Collection[str]) -> str:
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write an entry, always with ``strict``: by default, the server makes the schema strict itself (chatlas#255)."""
+    """Write an entry, always with ``strict``: by default, the server makes the schema strict itself (chatlas#255).
+
+    The schema of results is for programs that call the tool: it "describes the JSON value encoded in string outputs"
+    (``FunctionToolParam`` in openai 3.57.0, 2026-11-27). So it is sent only if the author lets programs call the tool, and
+    if results are written as JSON; a string is sent as it is.
+    """
     tool: JsonObject = {
         "type": "function",
         "name": spec.name,
@@ -32,7 +37,21 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     }
     if spec.description:
         tool["description"] = spec.description
+    if (
+        spec.output is not None
+        and spec.output.get("type") in _JSON_KINDS
+        and _is_for_programs(spec)
+    ):
+        tool["output_schema"] = spec.output
     return tool
+
+
+_JSON_KINDS = ("object", "array", "integer", "number", "boolean")
+
+
+def _is_for_programs(spec: Spec) -> bool:
+    callers = [keys.get("allowed_callers") for keys in spec.keys.values()]
+    return any(isinstance(named, list) and "programmatic" in named for named in callers)
 
 
 def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
