@@ -224,7 +224,11 @@ def package(session: nox.Session) -> None:
     session.run("python", "-m", "venv", "--clear", str(alone))
     python = str(alone / "bin" / "python")
     session.run(python, "-m", "pip", "install", "--quiet", str(wheel), external=True)
-    code = "import toolshape; assert 'alone' in toolshape.__file__; toolshape.Registry().bind('openai').request()"
+    code = (
+        "import toolshape; assert 'alone' in toolshape.__file__; toolshape.Registry().bind('openai').request(); "
+        "[getattr(toolshape, name) for name in toolshape.__all__]; "
+        "import toolshape.messages, toolshape.text, toolshape.provider, toolshape.testing, toolshape.trace"
+    )
     with session.chdir(alone):
         session.run(python, "-I", "-c", code, external=True)
 

@@ -89,6 +89,7 @@ LAZY = {
     ("toolshape._validation.slow_path", "toolshape._validation.repair"),
     ("toolshape._function.calling.failures", "logging"),
     ("toolshape._function.calling.call", "toolshape._function.calling.aio"),
+    ("toolshape._tools.definition.normalise", "toolshape._tools.definition.bundle"),
     ("toolshape._tools.definition.build", "toolshape._validation.jsonschema_checker"),
     ("toolshape._tools.definition.build", "toolshape._validation.schema_defaults"),
     ("toolshape._tools.tool", "toolshape._function.calling.aio"),

@@ -163,7 +163,7 @@ class Registry:
         from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
         definitions = build.list_definitions(given)
-        read_options = ReadOptions(dict(documents) or None, closed, defaults)
+        read_options = ReadOptions(build.read_documents(documents), closed, defaults)
         new_tools = [
             make_from_definition(entry, choose, verbatim, options, frame, read_options)
             for entry in definitions

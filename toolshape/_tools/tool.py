@@ -350,13 +350,15 @@ class Tool(Generic[P, R]):
             DefinitionError: The format is unknown, the schema is invalid, or the function does not match the schema.
             ImportError: The extra ``schema`` is not installed.
         """
+        from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
+
         return make_from_definition(
             definition,
             lambda _: function,
             verbatim,
             options,
             calling_frame(),
-            ReadOptions(dict(documents) or None, closed, defaults),
+            ReadOptions(build.read_documents(documents), closed, defaults),
         )
 
     @overload

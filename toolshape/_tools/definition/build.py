@@ -25,6 +25,7 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._records.shown import shorten
 from toolshape._schema.keywords import UNIONS
 from toolshape._schema.lens import UnsupportedError
+from toolshape._tools.definition.bundle import Documents
 from toolshape._tools.definition.formats import Foreign, ForeignError, entries, read_definition
 from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._validation.coercion import Coerce
@@ -169,6 +170,11 @@ def _verbatim(foreign: Foreign) -> Verbatim | None:
     return Verbatim(
         foreign.form, foreign.entry, foreign.entry_name, foreign.schema, bool(foreign.is_strict)
     )
+
+
+def read_documents(given: Mapping[str, Any]) -> Documents | None:
+    """Return the documents that definitions refer to; ``None`` if there are none."""
+    return Documents(dict(given)) if given else None
 
 
 def list_definitions(given: Any) -> list[Any]:

@@ -54,6 +54,9 @@ _MAY_NAME = ("$id", "id", "$anchor", "$dynamicAnchor", "$schema")
 _RECURSIVE = ""
 """The name of ``$recursiveAnchor`` among the dynamic anchors."""
 
+_MOST_DYNAMIC = 200
+"""The most dynamic anchors on one way. Each of them multiplies the meanings that a definition may have."""
+
 _Environment: TypeAlias = tuple[tuple[str, int], ...]
 """The dynamic anchors on the way to a node: each name with the ``id()`` of the node that it means."""
 
@@ -100,23 +103,6 @@ class _Anchored:
     is_dynamic: bool
 
 
-def bundle(schema: JsonSchema, documents: Mapping[str, Any] | None = None) -> Bundle:
-    """Return the schema with all of its references in its own ``$defs``; definitions that are not used are left out.
-
-    Args:
-        schema: A schema of any draft; its ``$schema`` says which, else it is 2020-12.
-        documents: What the schema refers to outside of itself, by URI.
-
-    Raises:
-        BundleError: A reference leads nowhere.
-        UnsupportedError: The bundled schema has too many nodes.
-    """
-    is_old = _dialect_of(schema, DRAFT202012) is DRAFT3
-    if not is_old and not any(mentions(schema, keyword) for keyword in _REFERENCES):
-        return Bundle(schema=schema)  # as most definitions are
-    return _Bundler(copy_json(schema), copy_json(dict(documents or {}))).bundled()
-
-
 def _dialect_of(node: Any, outer: Any) -> Any:
     declared = node.get("$schema") if isinstance(node, dict) else None
     return specification_with(declared, default=outer) if isinstance(declared, str) else outer
@@ -141,45 +127,29 @@ class _Written:
     """What a bundler has written: the definitions, their references, and the nodes that are left of the budget."""
 
     definitions: JsonSchema = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     references: dict[tuple[int, _Environment], str] = field(default_factory=dict)
     notes: list[tuple[str, str]] = field(default_factory=list)
     nodes_left: int = MOST_NODES
 
 
-class _Bundler:
-    """Bundles one schema, of which it owns the copy."""
+@dataclass(kw_only=True, slots=True)
+class _Known:
+    """The resources that references can lead to.
 
-    def __init__(self, schema: JsonSchema, documents: Mapping[str, Any]) -> None:
-        self.schema = schema
-        self.written = _Written()
-        self.anchors_by_root: dict[int, dict[str, _Anchored]] = {}
-        self.places: dict[int, _Anchored] = {}  # the nodes that dynamic anchors mean, by ``id()``
-        self.bases: dict[
-            int, str
-        ] = {}  # the URI of each resource that has an ``$id``, by the ``id()`` of its root
-        self.registry: Any = REGISTRY
-        dialect = _dialect_of(schema, DRAFT202012)
-        for uri, document in (*documents.items(), ("", schema)):
-            self.register(document, uri, dialect)
-            resource = _resource(document, _dialect_of(document, dialect))
-            self.registry = self.registry.with_resource(uri, resource)
-        self.root = self.registry.resolver_with_root(_resource(schema, dialect))
-        self.dialect = dialect
+    ``bases`` has the URI of each resource that has an ``$id``, by the ``id()`` of its root.
+    """
 
-    def bundled(self) -> Bundle:
-        """Write the schema and the definitions that it needs."""
-        scope = self.entered(self.root, _Scope(resolver=None, home=0, dialect=self.dialect))
-        root = self.write(self.schema, scope, "")
-        root.pop(
-            "components", None
-        )  # OpenAPI's definitions: those that are used are in ``$defs`` now
-        if self.written.definitions:
-            root["$defs"] = self.written.definitions
-        return Bundle(schema=root, notes=tuple(dict.fromkeys(self.written.notes)))
+    registry: Any
+    bases: dict[int, str] = field(default_factory=dict)
 
-    # --- finding
+    def add(self, document: Any, uri: str, dialect: Any) -> None:
+        """Add a document, and the resources inside it."""
+        self._register(document, uri, dialect)
+        resource = _resource(document, _dialect_of(document, dialect))
+        self.registry = self.registry.with_resource(uri, resource)
 
-    def register(self, node: Any, base: str, dialect: Any) -> None:
+    def _register(self, node: Any, base: str, dialect: Any) -> None:
         """Register the resources inside a document, and write ``{"$id": "#name"}`` as the anchor that it means.
 
         This walk is not that of ``referencing``, because authors write many things that are no schema: an ``$id`` at
@@ -201,7 +171,77 @@ class _Bundler:
             self.bases[id(node)] = base
             self.registry = self.registry.with_resource(base, _resource(node, dialect))
         for inner in subschemas(node):
-            self.register(inner, base, dialect)
+            self._register(inner, base, dialect)
+
+
+class Documents:
+    """The documents that definitions refer to, by URI; they are copied and looked through once for all definitions."""
+
+    __slots__ = ("_copies", "_known", "given")
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.given = given
+        self._copies: list[Any] = []  # keeps them alive, and so their ``id()``
+        self._known: dict[int, _Known] = {}
+
+    def __reduce__(self) -> Any:
+        return Documents, (dict(self.given),)
+
+    def known(self, dialect: Any) -> _Known:
+        """Return what the documents hold, for a schema of this dialect; documents may name another one."""
+        if id(dialect) not in self._known:
+            known = _Known(registry=REGISTRY)
+            copies = copy_json(dict(self.given))
+            for uri, document in copies.items():
+                known.add(document, uri, dialect)
+            self._copies.append(copies)
+            self._known[id(dialect)] = known
+        known = self._known[id(dialect)]
+        return _Known(registry=known.registry, bases=dict(known.bases))
+
+
+def bundle(schema: JsonSchema, documents: Documents | None = None) -> Bundle:
+    """Return the schema with all of its references in its own ``$defs``; definitions that are not used are left out.
+
+    Args:
+        schema: A schema of any draft; its ``$schema`` says which, else it is 2020-12.
+        documents: What the schema refers to outside of itself.
+
+    Raises:
+        BundleError: A reference leads nowhere.
+        UnsupportedError: The bundled schema has too many nodes.
+    """
+    is_old = _dialect_of(schema, DRAFT202012) is DRAFT3
+    if not is_old and not any(mentions(schema, keyword) for keyword in _REFERENCES):
+        return Bundle(schema=schema)  # as most definitions are
+    return _Bundler(copy_json(schema), documents or Documents({})).bundled()
+
+
+class _Bundler:
+    """Bundles one schema, of which it owns the copy."""
+
+    def __init__(self, schema: JsonSchema, documents: Documents) -> None:
+        self.schema = schema
+        self.written = _Written()
+        self.anchors_by_root: dict[int, dict[str, _Anchored]] = {}
+        self.places: dict[int, _Anchored] = {}  # the nodes that dynamic anchors mean, by ``id()``
+        self.dialect = _dialect_of(schema, DRAFT202012)
+        known = documents.known(self.dialect)
+        known.add(schema, "", self.dialect)
+        self.registry, self.bases = known.registry, known.bases
+        self.root = self.registry.resolver_with_root(_resource(schema, self.dialect))
+
+    def bundled(self) -> Bundle:
+        """Write the schema and the definitions that it needs."""
+        scope = self.entered(self.root, _Scope(resolver=None, home=0, dialect=self.dialect))
+        root = self.write(self.schema, scope, "")
+        # OpenAPI's definitions: those that are used are in ``$defs`` now.
+        root.pop("components", None)
+        if self.written.definitions:
+            root["$defs"] = self.written.definitions
+        return Bundle(schema=root, notes=tuple(dict.fromkeys(self.written.notes)))
+
+    # --- finding
 
     def anchors(self, root: Any, dialect: Any, resolver: Any) -> dict[str, _Anchored]:
         """Return the anchors that a resource declares, without those of the resources inside it."""
@@ -227,9 +267,8 @@ class _Bundler:
     def entered(self, resolver: Any, scope: _Scope) -> _Scope:
         """Return the scope at the root of the resource that a resolver stands in, come from ``scope``."""
         root = resolver.lookup("#").contents
-        if (
-            id(root) in self.bases
-        ):  # found under the URI of a document, whose own ``$id`` is the base of what it says
+        # A resource may be found under the URI of a document; its own ``$id`` is the base of what it says.
+        if id(root) in self.bases:
             resolver = self.registry.resolver(self.bases[id(root)])
         dialect = _dialect_of(root, scope.dialect)
         environment = dict(scope.environment)
@@ -238,10 +277,11 @@ class _Bundler:
             if anchored.is_dynamic:
                 environment.setdefault(name, id(anchored.node))
                 self.places[id(anchored.node)] = anchored
-        if _RECURSIVE not in anchors:
-            environment.pop(
-                _RECURSIVE, None
-            )  # the way of recursive anchors ends at a root without one
+        if _RECURSIVE not in anchors:  # the way of recursive anchors ends at a root without one
+            environment.pop(_RECURSIVE, None)
+        if len(environment) > _MOST_DYNAMIC:
+            message = f"more than {_MOST_DYNAMIC} dynamic anchors on the way to a reference"
+            raise UnsupportedError(message, path="", rule="too_large")
         return _Scope(
             resolver=resolver,
             home=id(root),
@@ -298,11 +338,21 @@ class _Bundler:
         key = id(node), inside.environment
         references, definitions = self.written.references, self.written.definitions
         if key not in references:
-            name = _free_name(reference, definitions)
+            name = self.free_name(reference)
             references[key] = f"#/$defs/{name}"
             definitions[name] = {}  # it may refer to itself
             definitions[name] = self.write(node, inside, name)
         return references[key]
+
+    def free_name(self, reference: str) -> str:
+        """Return a name for the definition that a reference means: its last step, with a number if that is taken."""
+        last_step = re.split("[/#]", unquote(reference).rstrip("/#"))[-1]
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", last_step).lstrip("_") or "definition"
+        name, number = stem, self.written.numbers.get(stem, 2)
+        while name in self.written.definitions:
+            name, number = f"{stem}_{number}", number + 1
+        self.written.numbers[stem] = number
+        return name
 
     def write(self, node: Any, scope: _Scope, path: str) -> Any:
         """Return a node with its references bundled."""
@@ -347,16 +397,6 @@ class _Bundler:
             inner_path = f"{path}.{name}".lstrip(".") if keyword == "properties" else path
             written[name] = self.write(inner, scope, inner_path)
         return written
-
-
-def _free_name(reference: str, taken: Mapping[str, Any]) -> str:
-    """Return a name for the definition that a reference means: its last step, with a number if that is taken."""
-    last_step = re.split("[/#]", unquote(reference).rstrip("/#"))[-1]
-    stem = re.sub(r"[^A-Za-z0-9_.-]", "_", last_step).lstrip("_") or "definition"
-    name, number = stem, 2
-    while name in taken:
-        name, number = f"{stem}_{number}", number + 1
-    return name
 
 
 def _in_words_of_later_drafts(node: JsonSchema) -> JsonSchema:

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolshape._families.wire.bodies import to_plain_json
 from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema
 from toolshape._records.errors import Problem
 from toolshape._schema.values import copy_json
 from toolshape._tools.definition.normalise import SCHEMA_WORDS, SchemaReader
+
+if TYPE_CHECKING:
+    from toolshape._tools.definition.bundle import Documents
 
 
 class ForeignError(Exception):
@@ -166,7 +169,7 @@ _FORMS = (
 
 
 def read_definition(
-    given: Any, *, name: str | None = None, documents: Mapping[str, Any] | None = None
+    given: Any, *, name: str | None = None, documents: "Documents | None" = None
 ) -> Foreign:
     """Read one definition.
 
@@ -174,7 +177,7 @@ def read_definition(
         given: A dict, an SDK object, or JSON text.
         name: The tool's name. It is needed if the definition has no name, such as a bare JSON Schema. Otherwise it
             replaces the definition's name.
-        documents: What the schemas refer to outside of themselves, by URI.
+        documents: What the schemas refer to outside of themselves.
 
     Raises:
         ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.

@@ -5,7 +5,7 @@ Schemas written for providers often deviate from JSON Schema: other type names, 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolshape._records.calls import Finding, JsonSchema
 from toolshape._records.errors import Problem
@@ -16,7 +16,9 @@ from toolshape._schema.secrets import without_secret_defaults
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import copy_json
 from toolshape._schema.walk import everywhere
-from toolshape._tools.definition.bundle import BundleError, bundle
+
+if TYPE_CHECKING:
+    from toolshape._tools.definition.bundle import Documents
 
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", *UNIONS, "$schema"})
 
@@ -65,10 +67,10 @@ _KINDS: Mapping[str, Any] = {
 class SchemaReader:
     """Normalises schemas; collects their errors (``problems``) and the reinterpreted deviations (``findings``).
 
-    ``documents`` are what the schemas refer to outside of themselves, by URI.
+    ``documents`` are what the schemas refer to outside of themselves.
     """
 
-    def __init__(self, documents: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, documents: "Documents | None" = None) -> None:
         self.documents = documents
         self.problems: list[Problem] = []
         self.findings: list[Finding] = []
@@ -127,6 +129,8 @@ class SchemaReader:
 
     def canonical(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema in draft 2020-12."""
+        from toolshape._tools.definition.bundle import BundleError, bundle  # noqa: PLC0415 - it needs an extra
+
         try:
             bundled = bundle(schema, self.documents)
         except BundleError as error:

@@ -9,6 +9,7 @@ from toolshape._function.signature import Kind
 from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema, Verbatim
 
 if TYPE_CHECKING:  # it would load the walks of schemas with every import of toolshape
+    from toolshape._tools.definition.bundle import Documents
     from toolshape._validation.pattern_search import Searches
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
@@ -18,12 +19,12 @@ Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
 class ReadOptions(NamedTuple):
     """How a definition is read.
 
-    ``documents`` are what it refers to outside of itself, by URI. ``closed`` says that no object of the arguments has
+    ``documents`` are what it refers to outside of itself. ``closed`` says that no object of the arguments has
     further fields, although the schema does not say so; the sent schema may then say it. ``defaults`` says whether the
     schema's defaults are filled in; ``None`` means that they are if the tool has a function.
     """
 
-    documents: Mapping[str, Any] | None = None
+    documents: "Documents | None" = None
     closed: bool = False
     defaults: Literal["fill", "leave"] | None = None
 
