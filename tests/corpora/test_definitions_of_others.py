@@ -149,7 +149,9 @@ def test_gold_calls_reach_their_function():
                 continue
             if tool_id not in made:
                 made[tool_id] = Tool.from_definition(
-                    entry(rows[tool_id]), lambda **arguments: got.append(arguments)
+                    entry(rows[tool_id]),
+                    lambda **arguments: got.append(arguments),
+                    defaults="leave",
                 )
             got.clear()
             body = {"name": made[tool_id].name, "arguments": json.dumps(call["arguments"])}

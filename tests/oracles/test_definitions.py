@@ -60,7 +60,9 @@ class Made:
         self.tool: Tool[..., Any] | None = None
         self.refused = ""
         try:
-            self.tool = Tool.from_definition({"name": "f", "inputSchema": schema}, self.run)
+            self.tool = Tool.from_definition(
+                {"name": "f", "inputSchema": schema}, self.run, defaults="leave"
+            )
         except DefinitionError as error:
             self.refused = f"the definition is refused: {error}"
             return

@@ -85,7 +85,9 @@ class Shown:
             self.tool: Tool[..., Any] = tool(FUNCTIONS[name])
             self.judge = Draft202012Validator(self.tool.input_schema)
         else:
-            self.tool = Tool.from_definition({"name": "f", "inputSchema": schema}, self.run)
+            self.tool = Tool.from_definition(
+                {"name": "f", "inputSchema": schema}, self.run, defaults="leave"
+            )
             self.judge = judge_of(schema)
         self.meant = self.tool.input_schema
         self.canonical = Draft202012Validator(self.meant)

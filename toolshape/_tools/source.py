@@ -215,9 +215,9 @@ class DefinitionSource:
         return copy.deepcopy(dict(validated))
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """Return valid arguments with their defaults: a default and a field that is left out are judged alike."""
+        """Return the same as ``written``: JSON needs no marks for comparison, and hides no secrets."""
         del reveals
-        return self.written(validated if self._fill is None else self._fill(validated))
+        return self.written(validated)
 
     def sparse(self, validated: Any) -> JsonObject:
         """Return the same as ``written``: validation fills in no nested fields."""
