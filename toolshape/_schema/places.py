@@ -13,22 +13,37 @@ Location: TypeAlias = tuple[int | str, ...]
 MOST_NODES = 50
 """The most nodes that are found for one place; nodes beyond may say more."""
 _MOST_LOOKED_AT = 500
+_SEVERAL = 2
 _DEEPEST = 16  # nested unions and references at one place
 
 
-def nodes_at(schema: JsonSchema, location: Location) -> list[JsonSchema]:
-    """Return the schema's nodes for a place in a value; a place that is a union or inside a union has several nodes."""
-    return nodes_at_steps(schema, location)[-1]
+NO_VALUE: Any = object()
+
+
+def nodes_at(schema: JsonSchema, location: Location, value: Any = NO_VALUE) -> list[JsonSchema]:
+    """Return the schema's nodes for a place in a value; a place that is a union or inside a union has several nodes.
+
+    Args:
+        schema: The schema.
+        location: The place.
+        value: The whole value, if it is known: branches that its tags exclude then have no nodes.
+    """
+    return nodes_at_steps(schema, location, value)[-1]
 
 
 def nodes_at_steps(
-    schema: JsonSchema, location: Location, *, looks_everywhere: bool = False
+    schema: JsonSchema,
+    location: Location,
+    value: Any = NO_VALUE,
+    *,
+    looks_everywhere: bool = False,
 ) -> list[list[JsonSchema]]:
     """Return the nodes for the root and for each step of a location, in order.
 
     Args:
         schema: The schema.
         location: The place in a value.
+        value: The whole value, if it is known.
         looks_everywhere: Whether to return also the nodes that only constrain the place (``if``, ``not``, ``contains``),
             and those that may not apply to it. Who looks for secrets must see all of them; who tells a model what is
             expected needs only those that describe the value.
@@ -37,10 +52,35 @@ def nodes_at_steps(
     find_children = _all_children if looks_everywhere else _described_child
     nodes_by_step = [_expand(schema, resolve, looks_everywhere)]
     for step in location:
-        children = [child for node in nodes_by_step[-1] for child in find_children(node, step)]
+        nodes = _tagged_as(value, nodes_by_step[-1])
+        children = [child for node in nodes for child in find_children(node, step)]
+        value = _inside(value, step)
         found = [node for child in children for node in _expand(child, resolve, looks_everywhere)]
         nodes_by_step.append(found[:MOST_NODES])
     return nodes_by_step
+
+
+def _tagged_as(value: Any, nodes: list[JsonSchema]) -> list[JsonSchema]:
+    """Return the nodes whose constants a value has, such as the branch of its tag; all nodes if that is none."""
+    if len(nodes) < _SEVERAL or not isinstance(value, dict):
+        return nodes
+    return [node for node in nodes if not _excludes(node, value)] or nodes
+
+
+def _excludes(node: JsonSchema, value: dict[str, Any]) -> bool:
+    return any(
+        isinstance(inner, dict)
+        and "const" in inner
+        and value.get(name, inner["const"]) != inner["const"]
+        for name, inner in node.get("properties", {}).items()
+    )
+
+
+def _inside(value: Any, step: int | str) -> Any:
+    try:
+        return value[step]
+    except (KeyError, IndexError, TypeError):
+        return NO_VALUE
 
 
 def _expand(node: Any, resolve: Any, looks_everywhere: bool) -> list[JsonSchema]:

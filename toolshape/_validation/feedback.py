@@ -9,7 +9,7 @@ from typing import Any
 
 from toolshape._records.calls import JsonSchema
 from toolshape._records.errors import Problem, did_you_mean, preview
-from toolshape._schema.places import Location, nodes_at, property_names
+from toolshape._schema.places import NO_VALUE, Location, nodes_at, property_names
 from toolshape._schema.references import Resolve, resolver
 from toolshape._schema.secrets import Secrets
 from toolshape._schema.union_branches import fits
@@ -23,7 +23,9 @@ _LONGEST_MESSAGE = 200
 _INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), and no two keys may mean the same value"
 
 
-def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
+def problems_of(
+    faults: Sequence[Fault], schema: JsonSchema, value: Any = NO_VALUE
+) -> list[Problem]:
     """Convert faults to problems: one problem for each place, in the order of the schema's fields.
 
     In each object, unknown fields come after known fields.
@@ -31,6 +33,7 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
     Args:
         faults: The faults that a validator found. Of several faults at one place, only the first is reported.
         schema: The canonical schema of the arguments.
+        value: The arguments, if they are known: what is expected is then said of the branch that their tags name.
 
     Returns:
         The first hundred problems. If there are more, one further problem states how many are left out.
@@ -46,7 +49,7 @@ def problems_of(faults: Sequence[Fault], schema: JsonSchema) -> list[Problem]:
     ordered_faults = sorted(places.values(), key=order.position)
     hinted_faults = [fault for fault in ordered_faults if fault.rule == "unknown"][:_MOST_HINTS]
     problems = [
-        _problem(fault, schema, secrets, has_hint=fault in hinted_faults)
+        _problem(fault, schema, value, secrets, has_hint=fault in hinted_faults)
         for fault in ordered_faults[:_MOST_TOLD]
     ]
     omitted_count = len(ordered_faults) - len(problems)
@@ -84,7 +87,9 @@ class _Order:
         return positions
 
 
-def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bool) -> Problem:
+def _problem(
+    fault: Fault, schema: JsonSchema, value: Any, secrets: Secrets, *, has_hint: bool
+) -> Problem:
     # The first words that are known are told: those for fields, the author's or the validator's own, and only then what
     # was expected, which is never told of a secret that has choices.
     path = path_of(fault.location)
@@ -93,7 +98,8 @@ def _problem(fault: Fault, schema: JsonSchema, secrets: Secrets, *, has_hint: bo
     if fault.rule == "unknown":
         hint = _meant_name(fault, schema) if has_hint else ""
         return Problem(path=path, rule="extra_forbidden", message="unknown field", hint=hint)
-    nodes, is_secret = nodes_at(schema, fault.location), secrets.may_be_at(fault.location)
+    nodes = nodes_at(schema, fault.location, value)
+    is_secret = secrets.may_be_at(fault.location)
     if fault.message:
         message = _REJECTED if is_secret else fault.message
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])

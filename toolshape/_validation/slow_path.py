@@ -57,7 +57,7 @@ def validate_with_coercions(
             checker, value, Coercer(settings.rules, reader.read), already=known_error
         )
     except InvalidError as error:
-        problems = problems_of(error.explained(), schema)
+        problems = problems_of(error.explained(), schema, error.value)
         text = annotate(error.value, problems, schema) if settings.annotates else ""
         raise CallError(
             "invalid_arguments",

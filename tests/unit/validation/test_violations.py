@@ -73,3 +73,22 @@ def test_the_words_for_a_keyword_of_a_definition(schema, value, told):
     with pytest.raises(CallError) as caught:
         made.call({"x": value})
     assert told in str(caught.value)
+
+
+def test_what_is_expected_is_said_of_the_branch_that_the_tag_names():
+    """The other branch has a field of that name, too, and what it admits would be no help."""
+
+    class One(BaseModel):
+        kind: Literal["one"]
+        a: bool | Literal["a", "b"]
+
+    class Two(BaseModel):
+        kind: Literal["two"]
+        a: float
+
+    def take(x: One | Two) -> None:
+        """Take it."""
+
+    call = {"name": "take", "arguments": '{"x": {"kind": "one", "a": 5}}'}
+    [result] = Registry([tool(take)]).dispatch(call, provider="json-schema")
+    assert 'x.a: expected boolean or one of "a", "b", got 5' in result.text
