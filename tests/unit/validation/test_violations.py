@@ -1,11 +1,13 @@
 """What each error means to a model: every type of pydantic's has its place, and a limit is told with its number."""
 
 import typing
+from typing import Literal
 
 import pytest
+from pydantic import BaseModel
 from pydantic_core import PydanticKnownError, core_schema
 
-from toolshape import CallError, Tool
+from toolshape import CallError, Registry, Tool, tool
 from toolshape._validation import violations
 
 TABLES = {
