@@ -1,6 +1,7 @@
 """Defines ``Handler``, which validates calls of one tool, invokes the tool, and writes results for the model."""
 
 import copy
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -169,7 +170,7 @@ class Handler:
     def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
         """Return the paths of received values that were not checked in full, each with the pattern."""
         find_unchecked = self.record.source.find_unchecked
-        if find_unchecked is None:
+        if find_unchecked is None or _length(arguments) < self.record.source.shortest_unchecked:
             return []
         try:
             validated, _ = self.validate(arguments)
@@ -287,6 +288,13 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
 def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
     declared = effects & {"read", "write", "destructive"}
     return bool(declared - {"read"}) if declared else default_effect == "write"
+
+
+def _length(arguments: Any) -> int:
+    """Return the length of arguments as JSON."""
+    return len(
+        arguments if isinstance(arguments, (str, bytes)) else json.dumps(arguments, default=str)
+    )
 
 
 class Handlers:

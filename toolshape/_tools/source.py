@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -160,6 +161,11 @@ class FunctionSource:
         return False
 
     @property
+    def shortest_unchecked(self) -> int:
+        """A length that no arguments have."""
+        return sys.maxsize
+
+    @property
     def find_unchecked(self) -> FindUnchecked | None:
         """``None``: pydantic leaves nothing unchecked."""
         return None
@@ -232,6 +238,11 @@ class DefinitionSource:
         """Whether whoever imported the definition says that its objects have no further fields."""
         return self.definition.read_options.closed
 
+    @property
+    def shortest_unchecked(self) -> int:
+        """The length of arguments from which on a part of them may not be checked."""
+        return self.definition.searches.shortest_unchecked
+
     @functools.cached_property
     def find_unchecked(self) -> FindUnchecked | None:
         """The search for texts that are too long for their patterns; ``None`` if no pattern is about a text."""
@@ -246,7 +257,7 @@ class DefinitionSource:
         from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
 
         validate = build.compile_validation(self.definition, settings)
-        fill = self._fill if self.definition.fills_defaults else None
+        fill = self.definition.fill
         if fill is None:
             return validate
 
@@ -255,9 +266,3 @@ class DefinitionSource:
             return fill(validated), coercions
 
         return validate_and_fill
-
-    @functools.cached_property
-    def _fill(self) -> Callable[[Any], Any] | None:
-        from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
-
-        return build.compile_fill(self.definition)

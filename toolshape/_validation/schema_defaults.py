@@ -38,41 +38,41 @@ class _TooMuchError(Exception):
     """More would be filled in than is allowed."""
 
 
-def compile_fill(schema: JsonSchema, searches: Searches) -> Callable[[Any], Any] | None:
-    """Compile a function that returns valid arguments with the defaults filled in; ``None`` if there are no defaults.
-
-    The function returns the arguments themselves if no default applies, if the filled arguments would be invalid, or if
-    they would be too large. It never changes the arguments, and each default that it fills in is a copy.
+def defaults_of(schema: JsonSchema, searches: Searches) -> "Defaults | None":
+    """Return the defaults of a schema; ``None`` if it has none.
 
     Args:
         schema: The canonical schema of the arguments.
         searches: The compiled patterns of the tool.
     """
-    if not mentions(schema, "default"):
-        return None
-    defaults = _Defaults(schema, searches)
+    return Defaults(schema, searches) if mentions(schema, "default") else None
+
+
+def compile_fill(defaults: "Defaults") -> Callable[[Any], Any]:
+    """Return a function that returns valid arguments with the defaults filled in.
+
+    The function returns the arguments themselves if no default applies, if the filled arguments would be invalid, or if
+    they would be too large. It never changes the arguments, and each default that it fills in is a copy.
+    """
 
     def fill(arguments: Any) -> Any:
         try:
-            filled = _Fill(defaults).value(schema, arguments, _DEEPEST)
+            filled = _Fill(defaults).value(defaults.schema, arguments, _DEEPEST)
         except (_TooMuchError, RecursionError):
             return arguments
-        if filled is arguments or not defaults.admits(schema, filled):
+        if filled is arguments or not defaults.admits(defaults.schema, filled):
             return arguments
         return filled
 
     return fill
 
 
-def refused_defaults(schema: JsonSchema, searches: Searches) -> Iterator[tuple[Place, Any]]:
+def refused_defaults(defaults: "Defaults") -> Iterator[tuple[Place, Any]]:
     """Yield the place and the value of each default that its own schema refuses.
 
     ``null`` where null is not admitted means that there is no default, and is not yielded: most authors write it so.
     """
-    if not mentions(schema, "default"):
-        return
-    defaults = _Defaults(schema, searches)
-    for node, at in nodes_of(schema):
+    for node, at in nodes_of(defaults.schema):
         default = node.get("default")
         if default is not None and not is_secret(node) and not defaults.admits(node, default):
             yield at, default
@@ -85,17 +85,16 @@ _MAY_BE_BROKEN = frozenset(keywords("applies", "constrains", at="place")) | {
 }
 
 
-def always_filled(schema: JsonSchema, searches: Searches) -> frozenset[str]:
+def always_filled(defaults: "Defaults") -> frozenset[str]:
     """Return the fields of the arguments that have a value in every call, because their defaults are filled in.
 
     Filling in may make arguments invalid only if the schema speaks of which fields there are; then it is not certain.
     """
-    if not mentions(schema, "default") or schema.keys() & _MAY_BE_BROKEN:
+    if defaults.schema.keys() & _MAY_BE_BROKEN:
         return frozenset()
-    defaults = _Defaults(schema, searches)
     found = [
         (name, filled)
-        for name, node in schema.get("properties", {}).items()
+        for name, node in defaults.schema.get("properties", {}).items()
         if (filled := defaults.of_field(node)) is not None
     ]
     if sum(filled.size for _, filled in found) > _MOST_BYTES // 2:
@@ -103,7 +102,7 @@ def always_filled(schema: JsonSchema, searches: Searches) -> frozenset[str]:
     return frozenset(name for name, _ in found)
 
 
-class _Defaults:
+class Defaults:
     """The defaults of one schema, each checked when it is first needed."""
 
     def __init__(self, schema: JsonSchema, searches: Searches) -> None:
@@ -149,7 +148,7 @@ class _Defaults:
 class _Fill:
     """Fills in the defaults of one value."""
 
-    def __init__(self, defaults: _Defaults) -> None:
+    def __init__(self, defaults: Defaults) -> None:
         self.defaults = defaults
         self.bytes_left = _MOST_BYTES
         self.filled: list[Any] = []  # keeps the values alive, so that their ``id()`` stays theirs

@@ -6,7 +6,7 @@ Needs the extra ``schema``.
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolshape._function import result_form as result_forms
 from toolshape._function import signature as signatures
@@ -20,7 +20,7 @@ from toolshape._function.signature import (
     Parameter,
     Signature,
 )
-from toolshape._records.calls import Finding, JsonSchema, Verbatim
+from toolshape._records.calls import Finding, Verbatim
 from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._records.shown import shorten
 from toolshape._schema.keywords import UNIONS
@@ -29,8 +29,11 @@ from toolshape._tools.definition.bundle import Documents
 from toolshape._tools.definition.formats import Foreign, ForeignError, entries, read_definition
 from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._validation.coercion import Coerce
-from toolshape._validation.pattern_search import Searches, searches_for
+from toolshape._validation.pattern_search import searches_for
 from toolshape._validation.settings import FindUnchecked, Validate, ValidationSettings
+
+if TYPE_CHECKING:
+    from toolshape._validation.schema_defaults import Defaults
 
 
 def build_definition(
@@ -97,9 +100,11 @@ def _build(
         read_options.defaults is None and function is not None
     )
     problems = jsonschema_checker.schema_problems(foreign.parameters)
-    filled = frozenset[str]()
-    if fills_defaults and not problems:
-        filled = schema_defaults.always_filled(foreign.parameters, searches)
+    defaults = None if problems else schema_defaults.defaults_of(foreign.parameters, searches)
+    fill, filled = None, frozenset[str]()
+    if defaults is not None and fills_defaults:
+        fill = schema_defaults.compile_fill(defaults)
+        filled = schema_defaults.always_filled(defaults)
     problems = [
         *problems,
         *(_misfits(foreign, signature, filled) if signature else ()),
@@ -122,11 +127,11 @@ def _build(
         findings=(
             *foreign.findings,
             *jsonschema_checker.unchecked_findings(foreign.parameters, searches),
-            *_default_findings(foreign.parameters, signature, searches),
+            *(() if defaults is None else _default_findings(defaults, signature)),
         ),
         searches=searches,
         read_options=read_options,
-        fills_defaults=fills_defaults,
+        fill=fill,
         effects=foreign.effects,
         examples=foreign.examples,
         keys={foreign.form: foreign.keys} if foreign.keys else {},
@@ -137,19 +142,17 @@ def _build(
     return definition, function
 
 
-def _default_findings(
-    schema: JsonSchema, signature: Signature | None, searches: Searches
-) -> Iterator[Finding]:
+def _default_findings(defaults: "Defaults", signature: Signature | None) -> Iterator[Finding]:
     """Yield one finding for the defaults that their schemas refuse, and one for each that the function has otherwise."""
     from toolshape._validation import schema_defaults  # noqa: PLC0415 - it needs an extra
 
-    refused = list(schema_defaults.refused_defaults(schema, searches))
+    refused = list(schema_defaults.refused_defaults(defaults))
     if refused:
         shown = "; ".join(f"{at.path}: {shorten(default)}" for at, default in refused[:_MOST_NAMED])
         more = f" and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
         message = f"these defaults are not valid, and not filled in: {shown}{more}"
         yield Finding(path="", rule="refused_default", message=message)
-    properties = schema.get("properties", {})
+    properties = defaults.schema.get("properties", {})
     for parameter in () if signature is None else signature.parameters:
         node = properties.get(parameter.name)
         default = node.get("default", _NO_DEFAULT) if isinstance(node, dict) else _NO_DEFAULT
@@ -203,13 +206,6 @@ def compile_validation(definition: SchemaDefinition, settings: ValidationSetting
         settings,
         definition.searches,
     )
-
-
-def compile_fill(definition: SchemaDefinition) -> Callable[[Any], Any] | None:
-    """Compile the function that fills in defaults; see ``schema_defaults.compile_fill``."""
-    from toolshape._validation import schema_defaults  # noqa: PLC0415 - it needs an extra
-
-    return schema_defaults.compile_fill(definition.schema, definition.searches)
 
 
 def compile_find_unchecked(definition: SchemaDefinition) -> FindUnchecked:

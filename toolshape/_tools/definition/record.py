@@ -35,7 +35,7 @@ class SchemaDefinition(NamedTuple):
     It has the attributes of ``FunctionDefinition`` (for decorated functions), except the pydantic model. ``known``
     holds the names that the function accepts (``None``: any name). ``never`` holds the names that the LLM must not set.
     ``switched`` holds the coercion rules that the function's parameters switch on or off, ``searches`` the compiled
-    patterns. ``fills_defaults`` says whether a field that is left out has its default.
+    patterns. ``fill`` returns arguments with the defaults filled in; ``None`` if nothing is.
     """
 
     name: str
@@ -52,7 +52,7 @@ class SchemaDefinition(NamedTuple):
     switched: Mapping[str, Mapping[str, bool]]
     searches: "Searches"
     read_options: ReadOptions
-    fills_defaults: bool
+    fill: Callable[[Any], Any] | None
     findings: tuple[Finding, ...]
     entry: JsonObject
     is_strict: bool | None
