@@ -57,7 +57,9 @@ class Searches(NamedTuple):
     def shortest_unchecked(self) -> int:
         """The length from which on a text, or JSON that holds it, may have a part that is not checked."""
         longest = [search.longest for search in self.compiled.values() if search.is_possible]
-        return min([*longest, *([LONGEST_KEY] if self.for_keys else [])], default=_ENDLESS) + 1
+        if self.for_keys:
+            longest.append(LONGEST_KEY)
+        return min(longest, default=_ENDLESS) + 1
 
     def of(self, pattern: str) -> Search:
         """Return the search for a pattern."""
