@@ -5,7 +5,7 @@ import typing
 
 from toolshape._bound.registry import Registry
 from toolshape._function.annotations import Injected
-from toolshape._records.calls import Call, Coercion, Finding, Namespace, Spec
+from toolshape._records.calls import Call, Coercion, Finding, Grammar, Namespace, Spec
 from toolshape._records.context import CallContext, Progress
 from toolshape._records.errors import (
     AnswerError,
@@ -70,6 +70,7 @@ __all__ = [
     "Failure",
     "File",
     "Finding",
+    "Grammar",
     "HistoryError",
     "Image",
     "Injected",

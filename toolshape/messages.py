@@ -95,7 +95,8 @@ class ToolResultPart:
 
     ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text`` is ``True`` if the call
     returned a string, ``False`` if ``text`` is the JSON of another value, and ``None`` if that is unknown.
-    ``call_raw`` is the call as its provider sent it, if the result must be written in the same form.
+    ``call_raw`` is the call as its provider sent it, if the result must be written in the same form, or the arguments of
+    a call that is written as plain text.
     """
 
     id: str

@@ -23,6 +23,7 @@ from toolshape._families.wire.provider import (
     NameRule,
     NotBesideTools,
     Read,
+    RequestForm,
     unsupported,
 )
 from toolshape._families.wire.server_json import KEY
@@ -152,7 +153,7 @@ HUGGINGFACE = replace(
             None,
         ),
     ),
-    request=replace(OPENAI.request, most_tools=None, envelope=envelope, keywords=request),
+    request=RequestForm(envelope=envelope, keywords=request),
     codec=replace(
         OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results
     ),

@@ -36,7 +36,7 @@ from toolshape._function.signature import (
     NameNotDefinedError,
     Signature,
 )
-from toolshape._records.calls import Finding, JsonSchema
+from toolshape._records.calls import PLAIN_TEXT, Finding, JsonSchema
 from toolshape._records.errors import DefinitionError, Problem, nearest
 
 
@@ -110,7 +110,7 @@ def define_model(signature: Signature) -> FunctionDefinition:
         model=model,
         schema=schema,
         layout=layout,
-        reserved=signature.names if layout.takes_extra else frozenset(),
+        reserved=frozenset({*signature.names, PLAIN_TEXT}) if layout.takes_extra else frozenset(),
         findings=_findings(signature, schema_findings),
     )
 

@@ -10,7 +10,7 @@ from toolshape._families.wire.histories import Histories, HistoryRuleName
 from toolshape._families.wire.ids import generated_id, id_seed
 from toolshape._families.wire.provider import Provider
 from toolshape._history.repairs.ids import Ids
-from toolshape._records.calls import Call, JsonObject, WireCall
+from toolshape._records.calls import Call, JsonObject, WireCall, plain_text
 from toolshape._records.errors import UsageError
 from toolshape._records.result import Result, make_sendable
 from toolshape._schema.values import copy_json
@@ -47,13 +47,13 @@ class CallWriter:
         shape = self._shapes.get(part.name or "")
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
-            arguments = part.arguments if part.arguments is not None else arguments_object(part)
+            arguments = part.arguments if part.arguments is not None else self._as_given(part)
             return replace(
                 part, wire_name=name, arguments_raw=_sendable_copy(arguments)
             ), "unknown_tool"
         if part.arguments is None:
             wrapped_part = replace(
-                part, wire_name=shape.wire_name, arguments_raw=arguments_object(part)
+                part, wire_name=shape.wire_name, arguments_raw=self._as_given(part)
             )
             return wrapped_part, "malformed_arguments"
         sent_arguments: Any = part.arguments
@@ -68,6 +68,13 @@ class CallWriter:
         return replace(
             part, wire_name=shape.wire_name, arguments_raw=_sendable_copy(sent_arguments)
         ), fault
+
+    def _as_given(self, part: ToolCallPart) -> JsonObject:
+        """Return the arguments of a call as an object; plain text under a key of its own, unless it can be sent."""
+        arguments = arguments_object(part)
+        text = plain_text(arguments)
+        is_sent_so = text is None or self._provider.request.free_text is not None
+        return arguments if is_sent_so else {"input": text}
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether the current tools read the arguments of a call in the same way as the tools that were called."""
@@ -105,14 +112,7 @@ def convert_calls(
     wire_calls: list[WireCall] = []
     for position, call in enumerate(calls):
         if isinstance(call, Call):
-            arguments = None if call.name is None else call.arguments
-            part = ToolCallPart(
-                id=call.id,
-                wire_name=call.wire_name,
-                arguments_raw=call.arguments_raw,
-                name=call.name,
-            )
-            wire_part, _ = writer.write(replace(part, arguments=arguments))
+            wire_part, _ = writer.write(_part_of(call))
             wire_calls.append(
                 WireCall(ids.sent(call.id, rule), wire_part.wire_name, arguments_object(wire_part))
             )
@@ -141,6 +141,22 @@ def convert_calls(
     return wire_calls
 
 
+def _part_of(call: Call) -> ToolCallPart:
+    return ToolCallPart(
+        id=call.id,
+        wire_name=call.wire_name,
+        arguments_raw=call.arguments_raw,
+        name=call.name,
+        arguments=None if call.name is None else call.arguments,
+    )
+
+
+def _plain(writer: CallWriter, call: Call) -> JsonObject | None:
+    """Return the arguments of a call if the provider is sent them as plain text; the result then has its own form."""
+    written, _ = writer.write(_part_of(call))
+    return None if plain_text(written.arguments_raw) is None else written.arguments_raw
+
+
 def result_part_of(result: Result) -> ToolResultPart:
     """Return a result as a message part, for any provider."""
     return ToolResultPart(
@@ -161,7 +177,7 @@ def write_foreign_results(
     """Write results of other providers' calls as messages for this provider, with ids and names that it accepts."""
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
-    ids = Ids()
+    ids, writer = Ids(), CallWriter(provider, handlers)
     rule = histories.rule("call_id", None)
     parts = [
         replace(
@@ -170,6 +186,7 @@ def write_foreign_results(
             wire_name=names.get(result.call.name or "")
             or wire_name_of(provider, result.call.wire_name or "unknown"),
             has_id=histories.has_call_ids,
+            call_raw=None if provider.request.free_text is None else _plain(writer, result.call),
         )
         for result in results
     ]

@@ -2,14 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
-from toolshape._families.receive import sendable_name
 from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
 from toolshape._families.wire.provider import Provider, Read
 from toolshape._function.calling.failures import validation_error
 from toolshape._plan import approval
-from toolshape._plan.resolve import as_meant, error_result, refuse_cut, unknown_tool_result
+from toolshape._plan.resolve import (
+    as_meant,
+    error_result,
+    refuse_cut,
+    unknown_call,
+    unknown_tool_result,
+)
 from toolshape._plan.results import Results
-from toolshape._records.calls import EARLY, Call, Finish, new_record
+from toolshape._records.calls import EARLY, Call, Finish, new_record, plain_text
 from toolshape._tools.handler import Handlers
 
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
         if handler is None:
             handler, wire_name, raw, assistant = as_meant(handlers, wire_name, raw, assistant)  # noqa: PLW2901 - as meant
         if handler is None:
-            call = Call(call_id, None, sendable_name(wire_name), arguments, name, raw)
+            call = unknown_call(call_id, wire_name, arguments, name, raw)
             answers.append(
                 unknown_tool_result(
                     call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS
@@ -88,9 +93,10 @@ def _end_of_calls(finish: Finish | None, reading: Read) -> tuple[Finish | None, 
 def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
     """Whether the end of a response may have cut off its last call.
 
-    After a refusal or an error, only arguments that are text count, because only text can be checked for completeness.
+    After a refusal or an error, only arguments that are text count, because an object arrives whole.
     """
-    return finish in EARLY and (finish == "length" or isinstance(arguments, (str, bytes)))
+    is_text = isinstance(arguments, (str, bytes)) or plain_text(arguments) is not None
+    return finish in EARLY and (finish == "length" or is_text)
 
 
 def _log_warnings(results: Results) -> None:

@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 from toolshape._families.receive import sendable_name
 from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
 from toolshape._function.calling.failures import validation_error
-from toolshape._records.calls import Call, Coercion, JsonObject, WireCall, WireMessage
+from toolshape._records.calls import (
+    Call,
+    Coercion,
+    JsonObject,
+    WireCall,
+    WireMessage,
+    plain_text,
+)
 from toolshape._records.errors import CallError, Problem, nearest
 from toolshape._records.result import Result
 from toolshape._tools.handler import Handler, Handlers
@@ -54,8 +61,15 @@ def resolve_call(
     if handler is None and (handler := handlers.find_meant(wire_name)) is not None:
         wire_name = handler.wire_name
     if handler is None:
-        return Call(call_id, None, sendable_name(wire_name), arguments, provider, raw)
+        return unknown_call(call_id, wire_name, arguments, provider, raw)
     return Call(call_id, handler.name, wire_name, arguments, provider, raw, handler)
+
+
+def unknown_call(call_id: str, wire_name: Any, arguments: Any, provider: str, raw: Any) -> Call:
+    """Return the call of a tool that is not there; plain text, which no tool reads, is left as it is."""
+    text = plain_text(arguments)
+    received = arguments if text is None else text
+    return Call(call_id, None, sendable_name(wire_name), received, provider, raw)
 
 
 def as_meant(

@@ -59,6 +59,38 @@ class Namespace(NamedTuple):
         return has_valid_name and isinstance(description, str)
 
 
+class Grammar(NamedTuple):
+    """The texts that a tool of free text takes: a Lark grammar with the rule ``start``, or a regular expression.
+
+    The expression has the syntax of Rust's ``regex`` and describes the whole text.
+    """
+
+    syntax: Literal["lark", "regex"]
+    definition: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the syntax is one of the two, and the definition a string with content."""
+        definition: Any = self.definition
+        return self.syntax in ("lark", "regex") and isinstance(definition, str) and bool(definition)
+
+
+PLAIN_TEXT = "x-toolshape-text"
+"""The only key of arguments that a model wrote as plain text instead of a JSON object.
+
+Such arguments are stored, compared and converted like any others, and whoever reads them knows what they are. No
+parameter of a Python function has this name.
+"""
+
+
+def plain_text(arguments: Any) -> str | None:
+    """Return the text of arguments that are plain text; ``None`` if they are JSON."""
+    if type(arguments) is dict and len(arguments) == 1:
+        text = arguments.get(PLAIN_TEXT)
+        return text if isinstance(text, str) else None
+    return None
+
+
 class Spec(NamedTuple):
     """The canonical record of a tool, from which every provider's entry is made.
 
@@ -66,7 +98,8 @@ class Spec(NamedTuple):
     ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` maps the name of a provider to
     additional keys for its entry. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
     ``deferred`` is ``True`` or a group, the tool is loaded only when a model's search finds it. ``is_closed`` says that
-    the objects inside the arguments have no further fields, although their schemas do not say so.
+    the objects inside the arguments have no further fields, although their schemas do not say so. ``free_text`` says that
+    the only argument may be written as plain text; a grammar describes the texts.
     """
 
     name: str
@@ -80,6 +113,7 @@ class Spec(NamedTuple):
     verbatim: Verbatim | None = None
     deferred: bool | Namespace = False
     is_closed: bool = False
+    free_text: bool | Grammar = False
 
 
 class Loss(NamedTuple):
@@ -127,6 +161,7 @@ class Finding(NamedTuple):
         "answered_by_tool",
         "grown",
         "name_meets",
+        "grammar_not_checked",
     ]
     message: str
 

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 
 from toolshape._families.wire.provider import Provider, SchemaRules
 from toolshape._records.calls import (
+    PLAIN_TEXT,
     Finding,
+    Grammar,
     JsonObject,
     JsonSchema,
     Loss,
     Spec,
     Strictness,
     Verbatim,
+    plain_text,
 )
 from toolshape._records.errors import ExportError, Problem
 from toolshape._schema.checks import broken
@@ -23,7 +26,10 @@ from toolshape._schema.walk import compose
 
 
 class WireTool(NamedTuple):
-    """One tool as toolshape sends it to a provider: the entry, and the lens that made its schema."""
+    """One tool as toolshape sends it to a provider: the entry, and the lens that made its schema.
+
+    ``takes_text``: the model writes the only argument as plain text, so the entry has no schema.
+    """
 
     wire_name: str
     description: str
@@ -31,6 +37,7 @@ class WireTool(NamedTuple):
     payload: JsonObject
     lens: Lens
     notes: tuple[Loss | Finding, ...] = ()
+    takes_text: bool = False
 
 
 # The keywords that "auto" may change: either toolshape fully reverses the change when it reads a call, or the keyword
@@ -71,6 +78,11 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     if spec.verbatim is not None and spec.verbatim.form == provider.form:
         return _export_verbatim(provider, spec, spec.verbatim, strict)
     notes: list[Loss | Finding] = []
+    if spec.free_text and provider.request.free_text is not None:
+        return _export_free_text(provider, spec, provider.request.free_text)
+    if isinstance(spec.free_text, Grammar):
+        spec, loss = _say_grammar(spec, spec.free_text)
+        notes.append(loss)
     parameters, description = spec.parameters, spec.description
     longest = provider.request.longest_description
     if longest is not None and len(description) > longest.most:
@@ -98,6 +110,70 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         lens=lens,
         notes=(*notes, *entry_losses),
     )
+
+
+def _export_free_text(
+    provider: Provider, spec: Spec, write: Callable[[Spec], JsonObject]
+) -> WireTool:
+    """Export a tool whose only argument is plain text, for a provider that takes such tools.
+
+    The entry has no schema. What the schema says of the argument is lost, except for its description.
+    """
+    [(field, schema)] = spec.parameters["properties"].items()
+    losses: list[Loss | Finding] = []
+    description = spec.description
+    if described := str(schema.get("description", "")).strip():
+        description = f"{description}\n\n{field}: {described}".strip()
+        note = "the description of the tool has it"
+        losses.append(Loss(path=field, keyword="description", kind="moved", note=note))
+    losses += [
+        Loss(path=field, keyword=keyword, kind="dropped", note="plain text has no schema")
+        for keyword in schema
+        if keyword not in _TOLD
+    ]
+    if spec.examples:
+        note = "a tool has no field for examples"
+        losses.append(Loss(path="", keyword="examples", kind="dropped", note=note))
+    name = wire_name_of(provider, spec.name)
+    if name != spec.name:
+        losses.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
+
+    def back(value: Any) -> Any:
+        text = plain_text(value)
+        return value if text is None else {field: text}
+
+    def out(value: Any) -> Any:
+        is_text = isinstance(value, dict) and value.keys() == {field}
+        return {PLAIN_TEXT: value[field]} if is_text and type(value[field]) is str else value
+
+    lens = Lens(schema=spec.parameters, back=back, out=out)
+    payload = write(spec._replace(name=name, description=description))
+    payload = _merge_author_keys(provider, spec, copy_json(payload), lens)
+    payload, deferral_losses = _mark_deferred(provider, spec, payload)
+    return WireTool(
+        wire_name=name,
+        description=description,
+        is_strict=False,
+        payload=payload,
+        lens=lens,
+        notes=(*losses, *deferral_losses),
+        takes_text=True,
+    )
+
+
+_TOLD = frozenset({"type", "title", "description"})
+"""What is said of a plain text without a schema."""
+
+
+def _say_grammar(spec: Spec, grammar: Grammar) -> tuple[Spec, Loss]:
+    """Return a tool whose argument's description holds the grammar, for providers that take no grammars."""
+    [(field, schema)] = spec.parameters["properties"].items()
+    kind = "this Lark grammar" if grammar.syntax == "lark" else "this regular expression as a whole"
+    said = f"The text must fit {kind}:\n{grammar.definition}"
+    described = str(schema.get("description", "")).strip()
+    properties = {field: {**schema, "description": f"{described}\n{said}".strip()}}
+    loss = Loss(path=field, keyword="grammar", kind="moved", note="the description states it")
+    return spec._replace(parameters={**spec.parameters, "properties": properties}), loss
 
 
 _MOST_BYTES = 256_000

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
-from toolshape._records.calls import Effect, JsonObject, Namespace, Strictness
+from toolshape._records.calls import Effect, Grammar, JsonObject, Namespace, Strictness
 from toolshape._records.errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import choose_rules
 
@@ -31,6 +31,7 @@ class ToolOptions(TypedDict, total=False):
     effects: Collection[Effect]
     approve: bool | Approve
     deferred: bool | Namespace
+    free_text: bool | Grammar
     examples: Sequence[JsonObject]
     providers: Mapping[str, JsonObject]
 
@@ -52,6 +53,7 @@ class Options(NamedTuple):
     effects: frozenset[Effect] = frozenset()
     approve: bool | Approve = False
     deferred: bool | Namespace = False
+    free_text: bool | Grammar = False
     examples: tuple[JsonObject, ...] = ()
     providers: Mapping[str, JsonObject] = {}
     verbatim: bool = False
@@ -147,6 +149,10 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "deferred": (
         lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
         "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a description",
+    ),
+    "free_text": (
+        lambda value: isinstance(value, bool) or (isinstance(value, Grammar) and value.is_right),
+        'must be True, False, or a Grammar with a syntax ("lark" or "regex") and a definition',
     ),
     "examples": (_are_examples, "must be a list of JSON objects"),
     "providers": (_are_keys, "must map provider names to objects"),

@@ -17,12 +17,13 @@ from toolshape._function.calling.returned import is_async
 from toolshape._function.core_schema.nodes import core_nodes
 from toolshape._function.invoke import Invoke
 from toolshape._function.result_form import ResultForm
-from toolshape._records.calls import Call, Verbatim
+from toolshape._records.calls import Call, Grammar, Verbatim
 from toolshape._records.context import CallContext, Cancellation, ToolFacts, add_contexts
 from toolshape._records.errors import CallError, DefinitionError, Problem, UsageError, nearest
 from toolshape._schema.secrets import Secrets
 from toolshape._tools.options import Options
 from toolshape._tools.source import Definition, DefinitionSource, FunctionSource
+from toolshape._validation import text_grammar
 from toolshape._validation.coercion import choose_rules, is_installed
 from toolshape._validation.settings import Validate, ValidationSettings
 
@@ -55,6 +56,7 @@ class Record:
     def definition(self) -> Definition:
         definition = self.source.definition
         if not self.is_bound:  # the unbound tool's examples were already checked
+            check_free_text(self.options, definition)
             check_examples(self, definition)
         return definition
 
@@ -156,7 +158,20 @@ class Record:
         return self.source.limits.setdefault(most_calls, concurrency.ConcurrencyLimit(most_calls))
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        return self.source.compile_validation(settings)
+        validate, grammar = self.source.compile_validation(settings), self.options.free_text
+        if not isinstance(grammar, Grammar):
+            return validate
+        fits = text_grammar.compile_grammar(grammar)
+        if fits is None:
+            return validate
+        return text_grammar.checking_text(
+            validate,
+            fits,
+            settings.name,
+            grammar,
+            lambda validated: self.source.comparable(validated, reveals=True),
+            is_secret=self.takes_secrets,
+        )
 
     @functools.cached_property
     def check_output(self) -> Callable[[str, bool], None]:
@@ -350,6 +365,29 @@ def check_validation_of_results(record: Record) -> None:
         return
     problem = Problem(path="validate_result", rule="option", message=message)
     raise DefinitionError(tool=record.name, location=record.definition.location, problems=[problem])
+
+
+def check_free_text(options: Options, definition: Definition) -> None:
+    """Check that a tool of free text has one string as its only argument, and a grammar that can be read.
+
+    Raises:
+        DefinitionError: It has other arguments, or the grammar is wrong.
+    """
+    if not options.free_text:
+        return
+    properties = definition.schema.get("properties", {})
+    schemas = list(properties.values())
+    if len(schemas) != 1 or schemas[0].get("type") != "string" or "enum" in schemas[0]:
+        message = "a tool of free text has exactly one argument for models, and it is a str"
+    elif isinstance(options.free_text, Grammar):
+        message = text_grammar.grammar_fault(options.free_text)
+    else:
+        return
+    if message:
+        problem = Problem(path="free_text", rule="option", message=message)
+        raise DefinitionError(
+            tool=options.name or definition.name, location=definition.location, problems=[problem]
+        )
 
 
 def check_examples(record: Record, definition: Definition) -> None:

@@ -165,6 +165,7 @@ def _compile_shape(
                 wire_tool.lens.back,
                 wire_tool.lens.drops,
                 annotates,
+                wire_tool.takes_text,
             ),
             out=wire_tool.lens.out,
             schema=wire_tool.lens.schema,

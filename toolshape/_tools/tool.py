@@ -29,7 +29,15 @@ from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._function.calling.failures import as_call_error, validation_error
 from toolshape._function.calling.returned import is_async
 from toolshape._function.invoke import Invoke
-from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema, Spec, Strictness
+from toolshape._records.calls import (
+    Effect,
+    Finding,
+    Grammar,
+    JsonObject,
+    JsonSchema,
+    Spec,
+    Strictness,
+)
 from toolshape._records.context import Cancellation
 from toolshape._records.errors import DefinitionError, UsageError
 from toolshape._records.shown import escape_invisible
@@ -47,10 +55,12 @@ from toolshape._tools.record import (
     Record,
     add_context,
     check_examples,
+    check_free_text,
     check_validation_of_results,
     refuse_uncallable,
 )
 from toolshape._tools.source import DefinitionSource, FunctionSource
+from toolshape._validation import text_grammar
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -281,6 +291,8 @@ class Tool(Generic[P, R]):
         findings = self._record.definition.findings + self._record.output.findings
         if self._record.options.description:
             findings = tuple(finding for finding in findings if finding.rule != "undescribed")
+        if isinstance(self._record.options.free_text, Grammar):
+            findings += text_grammar.unchecked_grammar(self._record.options.free_text)
         if self._record.options.timeout is not None and not is_async(self._record.definition.kind):
             findings += (
                 Finding(path="timeout", rule="timeout_not_kept", message=_TIMEOUT_NOT_KEPT),
@@ -308,6 +320,7 @@ class Tool(Generic[P, R]):
             verbatim=self._record.verbatim,
             deferred=options.deferred,
             is_closed=self._record.source.is_closed,
+            free_text=options.free_text,
         )
 
     @classmethod
@@ -532,6 +545,10 @@ def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
             - ``deferred``: Whether models see the tool only after a search, if the provider has a tool search. A
               ``Namespace`` defers the tool as part of a group. Other providers receive the whole tool, and the report
               says so.
+            - ``free_text``: Whether a model writes the only argument, a ``str``, as plain text instead of JSON, where the
+              provider has such tools (OpenAI's custom tools). With a ``Grammar``, the provider constrains the text;
+              every call is also checked against it. Other providers get an ordinary tool, and the description of its
+              argument states the grammar.
             - ``examples``: Valid arguments, each a dict of JSON values. They are sent in the same form as the tool.
             - ``providers``: Extra keys for the tool's entry at a provider, by the provider's name, for example
               ``{"anthropic": {"eager_input_streaming": True}}``.
@@ -557,6 +574,8 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     if isinstance(function, Tool):
         record = record_of(function)
         record = record.with_options(record.options._replace(**changed_options(options)))
+        if options.free_text:
+            check_free_text(record.options, record.definition)
         if options.examples:
             check_examples(record, record.definition)
         check_validation_of_results(record)

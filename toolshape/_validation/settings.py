@@ -22,7 +22,7 @@ class ValidationSettings(NamedTuple):
     ``name`` is the tool's name as the model sees it, and ``rules`` are the coercion rules that are on. ``back`` maps
     arguments in a provider's wire form to canonical form; it is ``None`` if both forms are the same. If ``drops`` is
     set, ``back`` does one thing: it drops null fields from the objects that ``drops`` lists. If ``annotates`` is true,
-    an error quotes the model's own JSON, with comments.
+    an error quotes the model's own JSON, with comments. ``takes_text``: ``back`` also maps plain text to the arguments.
     """
 
     name: str
@@ -30,6 +30,7 @@ class ValidationSettings(NamedTuple):
     back: Arrow | None = None
     drops: Dropped | None = None
     annotates: bool = False
+    takes_text: bool = False
 
 
 def to_canonical(arguments: Any, back: Arrow) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from toolshape._records.calls import Coercion, JsonSchema
+from toolshape._records.calls import Coercion, JsonSchema, plain_text
 from toolshape._records.errors import CallError, CallErrorCode, Problem, preview
 from toolshape._schema.backtracking import depth_of
 from toolshape._schema.rewrites import WIRE_FORM
@@ -94,16 +94,19 @@ def _repair_text(text: str, number: type[float]) -> Any:
 class _PayloadReader:
     """Parses one payload as a JSON object, and applies the coercion rules for whole payloads."""
 
-    __slots__ = ("coercions", "name", "rules")
+    __slots__ = ("coercions", "name", "rules", "takes_text")
 
     def __init__(self, settings: ValidationSettings) -> None:
         self.name = settings.name
         self.rules = settings.rules
+        self.takes_text = settings.takes_text
         self.coercions: list[Coercion] = []
 
     def as_object(self, arguments: Any) -> Any:
-        value = arguments
-        if isinstance(value, (str, bytes)):
+        # A call of an ordinary tool in the form for free text can only hold JSON text.
+        text = None if self.takes_text else plain_text(arguments)
+        value = arguments if text is None else text
+        if text is None and isinstance(value, (str, bytes)):
             value = self.parsed(value)
             if type(value) is dict:
                 return value

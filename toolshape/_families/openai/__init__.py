@@ -18,6 +18,7 @@ from toolshape._families.openai.schema import (
     STRICT,
     STRICT_KEYWORDS,
     envelope,
+    free_text,
     request,
 )
 from toolshape._families.wire.provider import (
@@ -63,7 +64,10 @@ OPENAI = Provider(
         strict=STRICT,
     ),
     request=RequestForm(
-        most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"), envelope=envelope, keywords=request
+        most_tools=Limit(128, "oh-my-openagent#2848, 2026-03"),
+        envelope=envelope,
+        free_text=free_text,
+        keywords=request,
     ),
     codec=Codec(
         carries=frozenset({"image", "file", "audio"}),
@@ -107,7 +111,9 @@ OLDER = replace(
             ),
         ),
     ),
-    request=replace(OPENAI.request, longest_description=Limit(1024, "sentry-mcp#106, 2025")),
+    request=replace(
+        OPENAI.request, longest_description=Limit(1024, "sentry-mcp#106, 2025"), free_text=None
+    ),
 )
 PROVIDERS = (
     OPENAI,
@@ -115,6 +121,7 @@ PROVIDERS = (
     replace(
         OPENAI,
         name="openai:string-enums",
+        request=replace(OPENAI.request, free_text=None),
         schema=replace(
             OPENAI.schema,
             lenient=(

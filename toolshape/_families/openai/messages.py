@@ -30,7 +30,14 @@ from toolshape._families.wire.content import (
     without_error_mark,
 )
 from toolshape._families.wire.histories import NULL, Histories, history_rules
-from toolshape._records.calls import JsonObject, WireCall, WireMessage, new_record
+from toolshape._records.calls import (
+    PLAIN_TEXT,
+    JsonObject,
+    WireCall,
+    WireMessage,
+    new_record,
+    plain_text,
+)
 from toolshape._records.parts import (
     File,
     Image,
@@ -336,6 +343,8 @@ def _write_results(results: list[ToolResultPart], form: VendorForm) -> list[Wire
 
 
 def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
+    if (text := plain_text(call.arguments_raw)) is not None:
+        return write_custom_call(call.id, call.wire_name, text)
     arguments = arguments_text(call) if form.arguments == "text" else arguments_object(call)
     wire_call = write_call(call.id, call.wire_name, arguments)
     is_sent = call.id and (call.has_id or form.sends_made_up_ids)
@@ -483,23 +492,36 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+def write_custom_call(call_id: str, name: str, text: str) -> JsonObject:
+    """Write a call whose arguments are plain text (``ChatCompletionMessageCustomToolCallParam`` of openai 3.57.0)."""
+    return {"id": call_id, "type": "custom", "custom": {"name": name, "input": text}}
+
+
+def write_any_call(call: WireCall) -> JsonObject:
+    """Write a call to a function, or to a custom tool if its arguments are plain text."""
+    text = plain_text(call.arguments)
+    if text is not None:
+        return write_custom_call(call.id, call.wire_name, text)
+    arguments = call.arguments
+    if not isinstance(arguments, str):  # a fake may send text that is no JSON
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return write_call(call.id, call.wire_name, arguments)
+
+
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    tool_calls = [
-        write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False))
-        for call in calls
-    ]
+    tool_calls = [write_any_call(call) for call in calls]
     return [{"role": "assistant", "content": None, "tool_calls": tool_calls}]
 
 
 def read_call(call: Any) -> WireCall:
     """Read a call to a function or to a custom tool from a message."""
     function = member(call, "function")
-    if function is None:  # {"type": "custom"}: free text, for a tool that toolshape does not run
+    if function is None:  # {"type": "custom"}: the arguments are plain text
         custom = member(call, "custom")
         return WireCall(
             normalise_id(member(call, "id")),
             member(custom, "name") or "",
-            member(custom, "input"),
+            {PLAIN_TEXT: member(custom, "input") or ""},
             call,
         )
     call_id = normalise_id(member(call, "id"))

@@ -13,7 +13,14 @@ from toolshape._families.wire.content import is_empty
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
 from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
-from toolshape._records.calls import EARLY, Finish, JsonObject, WireCall, WireMessage
+from toolshape._records.calls import (
+    EARLY,
+    Finish,
+    JsonObject,
+    WireCall,
+    WireMessage,
+    plain_text,
+)
 from toolshape._records.errors import ResponseError
 from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, is_whole
@@ -190,7 +197,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return [
         (position, read_call(calls[position]))
         for position in candidates
-        if is_whole(calls[position]["function"]["arguments"])
+        if is_whole(calls[position].get("function", {}).get("arguments"))
     ]
 
 
@@ -205,7 +212,10 @@ def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
     return [
         (position, call)
         for position, call in enumerate(calls)
-        if finish not in EARLY or is_whole(call.arguments)
+        if finish not in EARLY
+        or (
+            is_whole(call.arguments) and plain_text(call.arguments) is None
+        )  # nobody can see where plain text was cut off
     ]
 
 
@@ -240,13 +250,14 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
 
     The index of a fragment names its call, but a gateway may give all calls the same index and different ids.
     """
-    index, function = part.get("index"), part.get("function") or {}
+    index, key = part.get("index"), "custom" if _is_custom(part) else "function"
+    function = part.get(key) or {}
     # ``places`` maps both ids and indices to positions in ``calls``. A known id decides first, then the index. A
     # fragment begins another call at a known index if its id is new, or if its name differs from the name of
     # the call there. A fragment without index, id and name continues the last call.
     id_key = ("id", part.get("id")) if part.get("id") else None
     position = places.get(id_key, places.get(index, -1) if index is not None else -1)
-    known_name = calls[position]["function"]["name"] if position >= 0 else ""
+    known_name = _written_part(calls[position])["name"] if position >= 0 else ""
     is_new_id = (
         position >= 0
         and part.get("id")
@@ -265,26 +276,45 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         if id_key is not None:
             places[id_key] = len(calls)
         other_fields = {
-            key: value
-            for key, value in part.items()
-            if key not in ("index", "function") and value is not None
+            field: value
+            for field, value in part.items()
+            if field not in ("index", "function", "custom") and value is not None
         }
-        arguments = function.get("arguments")
-        started_function = {
+        arguments = function.get(_ARGUMENTS[key])
+        started_part = {
             "name": function.get("name") or "",
-            "arguments": "" if arguments is None else arguments,
+            _ARGUMENTS[key]: "" if arguments is None else arguments,
         }
-        calls.append({"type": "function", **other_fields, "function": started_function})
+        calls.append({"type": key, **other_fields, key: started_part})
         return
     call = calls[position]
     call["id"] = call.get("id") or part.get("id")
     if index is not None:  # later fragments with this index and no id belong to this call
         places[index] = position
-    call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
-    if isinstance(function.get("arguments"), str) and isinstance(
-        call["function"]["arguments"], str
-    ):
-        append_text(call["function"], "arguments", function["arguments"])
+    written = _written_part(call)
+    written["name"] = written["name"] or function.get("name") or ""
+    arguments_key = _ARGUMENTS["custom" if "custom" in call else "function"]
+    if isinstance(function.get(arguments_key), str) and isinstance(written[arguments_key], str):
+        append_text(written, arguments_key, function[arguments_key])
+
+
+_ARGUMENTS = {"function": "arguments", "custom": "input"}
+"""For each part of a call that holds its name, the key of its arguments."""
+
+
+def _is_custom(part: JsonObject) -> bool:
+    """Whether a fragment is of a custom call.
+
+    The SDK's types of openai 3.57.0 have no such fragment, but servers send them (openai/openai-openapi#576, 2026-09).
+    Some gateways add an empty ``custom`` to each fragment of a function's call (earendil-works/pi#8504).
+    """
+    custom = part.get("custom")
+    return bool(custom) and isinstance(custom, dict) and not part.get("function")
+
+
+def _written_part(call: JsonObject) -> JsonObject:
+    part: JsonObject = call["custom"] if "custom" in call else call["function"]
+    return part
 
 
 def _sendable_message(message: Any) -> WireMessage:
@@ -294,7 +324,7 @@ def _sendable_message(message: Any) -> WireMessage:
     sent_message: WireMessage = with_content(to_plain_json(message))
     sent_message.pop("parsed", None)
     for call in sent_message.get("tool_calls") or ():
-        call.get("function", {}).pop("parsed_arguments", None)
+        (call.get("function") or {}).pop("parsed_arguments", None)
     return sent_message
 
 

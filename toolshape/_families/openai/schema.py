@@ -4,10 +4,11 @@ The types come from openai 3.51.0, read on 2026-11-20. The server's messages are
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from toolshape._families.wire.provider import Choice, NameRule
-from toolshape._records.calls import JsonObject, Spec
+from toolshape._records.calls import Grammar, JsonObject, Spec
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
@@ -56,13 +57,29 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
     return {"type": "function", "function": function}
 
 
+def free_text(spec: Spec) -> JsonObject:
+    """Write a custom tool (``ChatCompletionCustomToolParam`` of openai 3.57.0, read on 2026-11-27)."""
+    custom: JsonObject = {"name": spec.name}
+    if spec.description:
+        custom["description"] = spec.description
+    if isinstance(spec.free_text, Grammar):
+        custom["format"] = {"type": "grammar", "grammar": spec.free_text._asdict()}
+    return {"type": "custom", "custom": custom}
+
+
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    if len(choice.names) > 1:
-        allowed_tools = {"mode": "required", "tools": [_function(name) for name in choice.names]}
+    chosen = [_chosen(name, choice.chosen) for name in choice.names]
+    if len(chosen) > 1:
+        allowed_tools = {"mode": "required", "tools": chosen}
         return _request_body(
             tools, {"type": "allowed_tools", "allowed_tools": allowed_tools}, choice
         )
-    return _request_body(tools, _function(choice.names[0]) if choice.names else choice.mode, choice)
+    return _request_body(tools, chosen[0] if chosen else choice.mode, choice)
+
+
+def _chosen(name: str, entries: Sequence[JsonObject]) -> JsonObject:
+    is_custom = any(entry.get("custom", {}).get("name") == name for entry in entries)
+    return {"type": "custom", "custom": {"name": name}} if is_custom else _function(name)
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:

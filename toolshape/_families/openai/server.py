@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._families.openai import probes
-from toolshape._families.openai.messages import write_call
+from toolshape._families.openai.messages import write_any_call
 from toolshape._families.wire.request_checks import (
     choice_has_tools,
     chosen_tools_exist,
@@ -26,7 +26,6 @@ from toolshape._families.wire.server import (
 )
 from toolshape._families.wire.server_json import (
     KEY,
-    arguments_text,
     as_list,
     as_object,
     mode_for_word,
@@ -34,7 +33,7 @@ from toolshape._families.wire.server_json import (
     split_text,
     strings_in,
 )
-from toolshape._records.calls import ChoiceMode, Finish, JsonObject
+from toolshape._records.calls import PLAIN_TEXT, ChoiceMode, Finish, JsonObject
 
 FINISHES: dict[Finish, str] = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
@@ -65,19 +64,42 @@ def read_function(function: JsonObject, path: str, number: int, entry: JsonObjec
     )
 
 
+def read_custom(custom: JsonObject, path: str, number: int, entry: JsonObject) -> SentTool:
+    """Read a custom tool. The model writes plain text, so the schema only says so."""
+    text = {
+        "type": "object",
+        "properties": {PLAIN_TEXT: {"type": "string"}},
+        "required": [PLAIN_TEXT],
+        "additionalProperties": False,
+    }
+    return SentTool(
+        path=path,
+        number=number,
+        name=custom.get("name"),
+        description=str(custom.get("description") or ""),
+        schema_path=path,
+        schema=text,
+        is_strict=False,
+        entry=entry,
+    )
+
+
 def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) -> RequestRead:
-    """Read the tools and the choice from a request. Custom tools count as the provider's own tools.
+    """Read the tools and the choice from a request.
 
     Args:
         body: The request.
         words: The provider's word for each mode of a choice.
     """
     entries = as_list(body.get("tools"))
-    tools = [
-        read_function(entry["function"], f"tools[{position}].function", position, entry)
-        for position, entry in enumerate(entries)
-        if isinstance(entry, dict) and isinstance(entry.get("function"), dict)
-    ]
+    tools: list[SentTool] = []
+    for position, entry in enumerate(map(as_object, entries)):
+        if isinstance(entry.get("function"), dict):
+            tools.append(
+                read_function(entry["function"], f"tools[{position}].function", position, entry)
+            )
+        elif isinstance(entry.get("custom"), dict):
+            tools.append(read_custom(entry["custom"], f"tools[{position}].custom", position, entry))
     choice, names = body.get("tool_choice"), tuple[str, ...]()
     mode = mode_for_word(words, choice)
     if isinstance(choice, dict):
@@ -85,7 +107,9 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         mode = mode_for_word(words, allowed_tools.get("mode"))
         chosen_tools = as_list(allowed_tools.get("tools")) if allowed_tools else [choice]
         chosen_names = strings_in(
-            as_object(as_object(tool).get("function")).get("name") for tool in chosen_tools
+            as_object(as_object(tool).get(kind)).get("name")
+            for tool in chosen_tools
+            for kind in ("function", "custom")
         )
         names = chosen_names if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
@@ -134,9 +158,7 @@ def respond(said: Completion) -> JsonObject:
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
     if said.calls:
-        message["tool_calls"] = [
-            write_call(call.id, call.wire_name, arguments_text(call)) for call in said.calls
-        ]
+        message["tool_calls"] = [write_any_call(call) for call in said.calls]
     choice = {
         "index": 0,
         "message": message,
@@ -186,20 +208,16 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
         for piece in split_text(message[key]):
             yield chunk({key: piece})
     for index, call in enumerate(message.get("tool_calls") or ()):
-        function = call["function"]
         if is_whole:
             yield chunk({"tool_calls": [{**call, "index": index}]})
             continue
-        arguments: Any = function.get("arguments")
+        part, key = ("custom", "input") if "custom" in call else ("function", "arguments")
+        arguments: Any = call[part].get(key)
         text = arguments if isinstance(arguments, str) else ""
-        started_call = {
-            **call,
-            "index": index,
-            "function": {**function, **({"arguments": ""} if text else {})},
-        }
-        yield chunk({"tool_calls": [started_call]})
+        started_part = {**call[part], key: ""} if text else call[part]
+        yield chunk({"tool_calls": [{**call, "index": index, part: started_part}]})
         for piece in split_text(text):
-            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            yield chunk({"tool_calls": [{"index": index, part: {key: piece}}]})
     yield chunk({}, choice.get("finish_reason"))
     if "usage" in body:
         yield {**base, "choices": [], "usage": body["usage"]}

@@ -61,7 +61,10 @@ VENDOR = replace(
     OPENAI,
     schema=replace(OPENAI.schema, refuses_strict=(), is_strict_by_auto=False),
     request=replace(
-        OPENAI.request, keywords=openai_schema.request_without_subsets, most_tools=None
+        OPENAI.request,
+        keywords=openai_schema.request_without_subsets,
+        most_tools=None,
+        free_text=None,
     ),
     histories=messages.VENDOR_HISTORIES,
     server=VENDOR_SERVER,

@@ -9,6 +9,7 @@ from toolshape._families.openai_responses.output import OUTPUT
 from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta, usage
 from toolshape._families.openai_responses.schema import (
     envelope,
+    free_text,
     is_deferred,
     mark_deferred,
     merge_groups,
@@ -26,6 +27,7 @@ OPENAI_RESPONSES = replace(
     request=replace(
         OPENAI.request,
         envelope=envelope,
+        free_text=free_text,
         keywords=request,
         gather=merge_groups,
         deferral=Deferral(
@@ -81,7 +83,9 @@ PROVIDERS = (
             refuses_strict=OLDER.schema.refuses_strict,
         ),
         request=replace(
-            OPENAI_RESPONSES.request, longest_description=OLDER.request.longest_description
+            OPENAI_RESPONSES.request,
+            longest_description=OLDER.request.longest_description,
+            free_text=None,
         ),
     ),
 )

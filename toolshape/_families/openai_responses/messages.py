@@ -22,7 +22,13 @@ from toolshape._families.wire.content import (
     without_error_mark,
 )
 from toolshape._families.wire.histories import Histories, history_rules
-from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.calls import (
+    PLAIN_TEXT,
+    JsonObject,
+    WireCall,
+    WireMessage,
+    plain_text,
+)
 from toolshape._records.parts import (
     File,
     Image,
@@ -48,7 +54,7 @@ from toolshape.messages import (
 )
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""For each type of call item, the key of its arguments. A custom call has free text; toolshape does not run it."""
+"""For each type of call item, the key of its arguments. The arguments of a custom call are plain text."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -153,7 +159,25 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
+def write_custom_call(call_id: str, name: str, text: str) -> JsonObject:
+    """Write the item for a call whose arguments are plain text (``ResponseCustomToolCallParam`` of openai 3.57.0)."""
+    return {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text}
+
+
+def write_any_call(call: WireCall) -> JsonObject:
+    """Write the item for a call to a function, or to a custom tool if its arguments are plain text."""
+    text = plain_text(call.arguments)
+    if text is not None:
+        return write_custom_call(call.id, call.wire_name, text)
+    arguments = call.arguments
+    if not isinstance(arguments, str):  # a fake may send text that is no JSON
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return write_call(call.id, call.wire_name, arguments)
+
+
 def write_call_part(call: ToolCallPart) -> JsonObject:
+    if (text := plain_text(call.arguments_raw)) is not None:
+        return write_custom_call(call.id, call.wire_name, text)
     return write_call(call.id, call.wire_name, arguments_text(call))
 
 
@@ -246,7 +270,8 @@ HISTORIES = Histories(
         {"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}
     ),
     opaque_keys=frozenset({"encrypted_content"}),
-    item_ids={"function_call": "fc", "reasoning": "rs"},
+    # The ids of custom calls were seen by Oaklight/llm-rosetta#182, 2026-05.
+    item_ids={"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs"},
     continued_by=frozenset({"previous_response_id", "conversation", "item_reference"}),
     rules=(
         *history_rules("livekit/agents#5092, 2026-03", "unanswered_call", "open_turn"),
@@ -276,15 +301,15 @@ HISTORIES = Histories(
 
 
 def read_call(item: Any) -> WireCall:
-    arguments = member(item, ARGUMENTS[member(item, "type")])
+    kind = member(item, "type")
+    arguments = member(item, ARGUMENTS[kind])
+    if kind == "custom_tool_call":
+        arguments = {PLAIN_TEXT: arguments or ""}
     return WireCall(member(item, "call_id") or "", member(item, "name"), arguments, item)
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
-    return [
-        write_call(call.id, call.wire_name, json.dumps(call.arguments, ensure_ascii=False))
-        for call in calls
-    ]
+    return [write_any_call(call) for call in calls]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
@@ -316,7 +341,8 @@ def write_result(
     output = [
         write_piece(part) for part in _mark_parts(parts, code)
     ] or openai_messages.add_error_mark(text, code)
-    kind, caller = str(member(call, "type") or "function_call"), member(call, "caller")
+    default_kind = "function_call" if plain_text(call) is None else "custom_tool_call"
+    kind, caller = str(member(call, "type") or default_kind), member(call, "caller")
     item = {"type": f"{kind}_output", "call_id": call_id, "output": output}
     return item if caller is None else {**item, "caller": to_plain_json(caller)}
 

@@ -9,7 +9,7 @@ from typing import Any
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.wire.bodies import member
 from toolshape._families.wire.provider import Choice
-from toolshape._records.calls import JsonObject, Namespace, Spec
+from toolshape._records.calls import Grammar, JsonObject, Namespace, Spec
 
 
 def native_conflict(native: Any, names: Collection[str]) -> str:
@@ -43,6 +43,16 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
         and _is_for_programs(spec)
     ):
         tool["output_schema"] = spec.output
+    return tool
+
+
+def free_text(spec: Spec) -> JsonObject:
+    """Write a custom tool (``CustomToolParam`` of openai 3.57.0, read on 2026-11-27)."""
+    tool: JsonObject = {"type": "custom", "name": spec.name}
+    if spec.description:
+        tool["description"] = spec.description
+    if isinstance(spec.free_text, Grammar):
+        tool["format"] = {"type": "grammar", **spec.free_text._asdict()}
     return tool
 
 
@@ -92,9 +102,12 @@ def is_deferred(entry: JsonObject) -> bool:
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     body = openai_schema.request(tools, choice)
-    functions = [{"type": "function", "name": name} for name in choice.names]
-    if len(functions) > 1:
-        body["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": functions}
-    elif functions:
-        body["tool_choice"] = functions[0]
+    custom = {entry.get("name") for entry in choice.chosen if entry.get("type") == "custom"}
+    chosen = [
+        {"type": "custom" if name in custom else "function", "name": name} for name in choice.names
+    ]
+    if len(chosen) > 1:
+        body["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": chosen}
+    elif chosen:
+        body["tool_choice"] = chosen[0]
     return body

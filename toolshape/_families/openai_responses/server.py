@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._families.openai import server as openai
-from toolshape._families.openai_responses.messages import write_call
+from toolshape._families.openai_responses.messages import write_any_call
 from toolshape._families.openai_responses.probes import PROBES
 from toolshape._families.wire.server import (
     Address,
@@ -18,13 +18,12 @@ from toolshape._families.wire.server import (
     request_rules,
 )
 from toolshape._families.wire.server_json import (
-    arguments_text,
     as_list,
     as_object,
     split_text,
     strings_in,
 )
-from toolshape._records.calls import JsonObject
+from toolshape._records.calls import JsonObject, plain_text
 
 ADDRESS = Address(
     "https://api.openai.com/v1/responses",
@@ -65,6 +64,8 @@ def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
     for at, entry in enumerate(given):
         if isinstance(entry, dict) and entry.get("type") == "function":
             yield openai.read_function(entry, f"{path}[{at}]", at, entry)
+        elif isinstance(entry, dict) and entry.get("type") == "custom":
+            yield openai.read_custom(entry, f"{path}[{at}]", at, entry)
         elif isinstance(entry, dict) and entry.get("type") == "namespace":
             yield from _functions(as_list(entry.get("tools")), f"{path}[{at}].tools")
 
@@ -121,7 +122,10 @@ def respond(said: Completion) -> JsonObject:
             {"id": f"msg_{seed}", "type": "message", "role": "assistant", "content": [content]}
         )
     output += [
-        {"id": f"fc_{call.id}", **write_call(call.id, call.wire_name, arguments_text(call))}
+        {
+            "id": f"{'fc' if plain_text(call.arguments) is None else 'ctc'}_{call.id}",
+            **write_any_call(call),
+        }
         for call in said.calls
     ]
     for at, item in enumerate(output):
@@ -162,7 +166,11 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
         yield {**event, "sequence_number": number}
 
 
-_BEFORE: dict[str, JsonObject] = {"function_call": {"arguments": ""}, "message": {"content": []}}
+_BEFORE: dict[str, JsonObject] = {
+    "function_call": {"arguments": ""},
+    "custom_tool_call": {"input": ""},
+    "message": {"content": []},
+}
 
 
 def _events(body: JsonObject) -> Iterator[JsonObject]:
@@ -182,6 +190,11 @@ def _events(body: JsonObject) -> Iterator[JsonObject]:
         yield {"type": "response.output_item.added", "output_index": index, "item": started_item}
         if kind == "function_call":
             yield from _call_events(item, location)
+        elif kind == "custom_tool_call":
+            for piece in split_text(item["input"]):
+                yield {"type": "response.custom_tool_call_input.delta", **location, "delta": piece}
+            done = "response.custom_tool_call_input.done"
+            yield {"type": done, **location, "input": item["input"]}
         elif kind == "message":
             yield from _text_events(item, location)
         yield {"type": "response.output_item.done", "output_index": index, "item": item}

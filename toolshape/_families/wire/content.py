@@ -272,7 +272,10 @@ def arguments_text(call: ToolCallPart) -> str:
 
 
 def arguments_object(call: ToolCallPart) -> JsonObject:
-    """Return the arguments of a call as an object. If they are not an object, wrap them in one."""
+    """Return the arguments of a call as an object. If they are not an object, wrap them in one.
+
+    Plain text stays as it is: ``CallWriter`` has left it only where the provider takes it.
+    """
     arguments = call.arguments_raw
     value = as_json(arguments or "{}") if isinstance(arguments, str) else arguments
     if value is None:

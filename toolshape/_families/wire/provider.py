@@ -223,6 +223,7 @@ class RequestForm:
 
     Args:
         envelope: Writes one tool, with its schema rewritten, as an entry of the SDK's list of tools.
+        free_text: Writes a tool that takes plain text as an entry; ``None`` if all tools take JSON.
         gather: Combines the entries of all tools into the SDK's list of tools.
         keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a choice that the
             provider does not support.
@@ -238,6 +239,7 @@ class RequestForm:
     """
 
     envelope: Callable[[Spec, bool], JsonObject]
+    free_text: Callable[[Spec], JsonObject] | None = None
     gather: Callable[[list[JsonObject]], list[JsonObject]] = list
     keywords: Callable[[list[JsonObject], Choice], JsonObject]
     deferral: Deferral | None = None

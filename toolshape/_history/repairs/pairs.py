@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._history.log import Log
+from toolshape._records.calls import plain_text
 from toolshape.messages import (
     Message,
     MessagePart,
@@ -127,7 +128,10 @@ def _copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPar
     """If the encoder must write a result, copy the name and the wire form of its call to the result."""
     if answer.raw is not None:
         return answer
-    return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call.raw)
+    call_raw = call.raw
+    if call_raw is None and plain_text(call.arguments_raw) is not None:
+        call_raw = call.arguments_raw
+    return replace(answer, wire_name=call.wire_name, has_id=call.has_id, call_raw=call_raw)
 
 
 def _replace_results(message: Message, renewed: dict[int, ToolResultPart]) -> Message:

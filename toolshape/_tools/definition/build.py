@@ -20,7 +20,7 @@ from toolshape._function.signature import (
     Parameter,
     Signature,
 )
-from toolshape._records.calls import Finding, Verbatim
+from toolshape._records.calls import PLAIN_TEXT, Finding, Verbatim
 from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._records.shown import shorten
 from toolshape._schema.keywords import UNIONS
@@ -122,7 +122,7 @@ def _build(
         layout=_layout(signature),
         invoke=_compile_invoke(function, signature, foreign.name),
         known=None if signature is None else _known_names(signature),
-        never=frozenset(_injected_defaults(signature)),
+        never=frozenset({*_injected_defaults(signature), PLAIN_TEXT}),
         switched={} if signature is None else _switched_rules(signature),
         findings=(
             *foreign.findings,

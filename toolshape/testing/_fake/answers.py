@@ -22,7 +22,7 @@ from toolshape._families.wire.server import (
     Server,
 )
 from toolshape._families.wire.server_json import seconds_text
-from toolshape._records.calls import Finish, JsonObject, WireCall
+from toolshape._records.calls import PLAIN_TEXT, Finish, JsonObject, WireCall, plain_text
 from toolshape._schema.generate import generate
 from toolshape._tools.tool import Tool
 from toolshape.messages import results_in
@@ -146,10 +146,7 @@ def completion_of(
         finish = "length"
     if turn.cut == "length" and calls:
         last = calls[-1]
-        arguments_text = (
-            last.arguments if isinstance(last.arguments, str) else json.dumps(last.arguments)
-        )
-        calls[-1] = last._replace(arguments=arguments_text[: max(len(arguments_text) // 2, 1)])
+        calls[-1] = last._replace(arguments=_first_half(last.arguments))
     elif turn.cut == "length":
         text = text[: len(text) // 2]
     sends_usage = request.wants_usage or not is_streamed
@@ -167,6 +164,14 @@ def completion_of(
         usage=(_count_tokens(request.body), _count_tokens([text, *calls])) if sends_usage else None,
         is_streamed=is_streamed,
     )
+
+
+def _first_half(arguments: Any) -> Any:
+    """Return the arguments as far as a model wrote them that was stopped in the middle."""
+    if (text := plain_text(arguments)) is not None:
+        return {PLAIN_TEXT: text[: len(text) // 2]}
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return text[: max(len(text) // 2, 1)]
 
 
 def move_calls_to_text(said: Completion, text_format: str) -> Completion:
@@ -227,7 +232,14 @@ def generate_turn(
         NoAnswerError: The request forces a call but offers no function, or no valid arguments could be generated.
     """
     turn = Turn()
-    choices = [tool for tool in request.tools if not request.names or tool.name in request.names]
+    all_forms = [forms(tool) for tool in tools]
+    known = {form.shape.wire_name for tool_forms in all_forms for form in tool_forms}
+    choices = [
+        tool
+        for tool in request.tools
+        if (not request.names or tool.name in request.names)
+        and (tool.name in known or not _takes_text(tool))  # nobody knows what text it takes
+    ]
     is_forced = bool(request.names) or request.mode == "required"
     if not choices and is_forced:
         raise NoAnswerError("the request forces a call, but has no function to call")
@@ -238,7 +250,6 @@ def generate_turn(
     ):
         return turn.says(_final_text(provider, request, chance))
     chosen_tool = chance.choice(choices)
-    all_forms = [forms(tool) for tool in tools]
     chosen_forms = next(
         (
             tool_forms
@@ -255,6 +266,10 @@ def generate_turn(
         )
     )
     return turn
+
+
+def _takes_text(tool: SentTool) -> bool:
+    return isinstance(tool.schema, dict) and PLAIN_TEXT in tool.schema.get("properties", ())
 
 
 def _final_text(provider: Provider, request: RequestRead, chance: random.Random) -> str:
