@@ -71,6 +71,7 @@ LAZY = {
     ("toolshape._records.printing", "rich.table"),
     ("toolshape._records.printing", "rich.text"),
     ("toolshape._cli.verifying", "httpx"),
+    ("toolshape._cli.contracting", "toolshape.contract._recorded"),
     ("toolshape._cli.verifying", "toolshape._cli.rulebook.endpoint"),
     ("toolshape._cli.verifying", "toolshape._cli.rulebook.probes"),
     ("toolshape._cli.verifying", "toolshape._cli.rulebook.verify"),

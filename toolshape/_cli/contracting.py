@@ -7,7 +7,7 @@ from collections.abc import Generator
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from toolshape._families import get
 from toolshape._records.result import Usage, usage_text
 from toolshape.trace import replay
 from toolshape.trace._usage import recorded_usage
+
+if TYPE_CHECKING:
+    from toolshape.contract import BrokenCalls, Diff
 
 _answer = click.option(
     "--answer", "answers", multiple=True, metavar="MODULE:NAME", help="An output; repeat for more."
@@ -139,6 +142,11 @@ def _cost_json(costs: str, recorded: tuple[int, Usage | None] | None) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Show the changes since this lock file.",
 )
+@click.option(
+    "--calls",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A trace: with --against, also show the recorded calls that break.",
+)
 @click.option("--title", help="The title of the page; by default the target.")
 def paging(
     target: str,
@@ -147,6 +155,7 @@ def paging(
     answers: tuple[str, ...],
     output: Path,
     lock: Path | None,
+    calls: Path | None,
     title: str | None,
 ) -> None:
     """Write an HTML page for TARGET (tools or an output): what each provider receives and loses, and all changes."""
@@ -160,6 +169,10 @@ def paging(
         if lock is None
         else diff(target_objects.tools, load_lock(lock), target_objects.outputs)
     )
+    if changes is not None and calls is not None:
+        from toolshape.contract._recorded import with_recorded  # noqa: PLC0415 - needs an extra
+
+        changes = with_recorded(changes, replay(calls, target))
     about = [f"toolshape {version('toolshape')}", f"made on {datetime.now(timezone.utc):%Y-%m-%d}"]
     about += [] if lock is None else [f"compared with {lock.name}, {_commit_text(lock)}"]
     write(
@@ -195,15 +208,29 @@ def _commit_text(path: Path) -> str:
     return f"commit {commit}{', changed since' if is_changed else ''}"
 
 
+def _compared(
+    named: Named, target: str, lock: Path, calls: Path | None
+) -> "tuple[Diff, BrokenCalls | None]":
+    """Return the changes since a lock file, and the numbers of recorded calls that break, if there is a trace."""
+    from toolshape.contract import broken_calls, diff, load_lock  # noqa: PLC0415 - needs an extra
+    from toolshape.contract._recorded import with_recorded  # noqa: PLC0415 - needs an extra
+
+    changes = diff(named.tools, load_lock(lock), named.outputs)
+    if calls is None:
+        return changes, None
+    replayed = replay(calls, target)
+    changes = with_recorded(changes, replayed)
+    return changes, broken_calls(changes, replayed)
+
+
 def against(
     named: Named, target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None
 ) -> None:
     """Compare the tools and outputs of a target with a lock file; exit with 1 if a call or an answer may break."""
     with _require_extra():
-        from toolshape.contract import broken_calls, diff, load_lock, to_sarif  # noqa: PLC0415 - needs an extra
+        from toolshape.contract import to_sarif  # noqa: PLC0415 - needs an extra
 
-    changes = diff(named.tools, load_lock(lock), named.outputs)
-    broken = None if calls is None else broken_calls(changes, replay(calls, target))
+    changes, broken = _compared(named, target, lock, calls)
     counts = [0] * len(changes.changes) if broken is None else broken.by_change
     if sarif is not None:
         write(sarif, to_sarif(changes, named.tools, str(lock)))

@@ -23,6 +23,7 @@ from toolshape._records.shown import shorten
 from toolshape._schema.generate import generate
 from toolshape._schema.lens import Lens
 from toolshape._validation.coercion import choose_rules
+from toolshape.contract._beyond import changed_places, judge_place
 from toolshape.contract._differences import Step, differences, with_added_names
 from toolshape.contract._inclusion import Proof, is_same_json, mark_decimals
 from toolshape.contract._lock import Contract, Locked, make_contract
@@ -138,7 +139,9 @@ class Change(NamedTuple):
     ``kind`` is a JSON Schema keyword or an event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
     ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
     ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. It is
-    ``schema`` if several keywords changed together. The events for an output are ``output_added``, ``output_removed``
+    ``schema`` if several keywords changed together, and ``checks`` if what changed is checked beyond the schema: strictness,
+    bounds of values that JSON writes as text, the author's validators. ``recorded_calls`` stands for recorded calls that
+    break although no change explains it. The events for an output are ``output_added``, ``output_removed``
     and ``output_renamed``; ``tool`` then holds the name of the output.
 
     ``level`` is ``breaking`` if the tool now refuses a call that it accepted before: ``witness`` is a refused call. It
@@ -348,6 +351,11 @@ def _tool_changes(
         count += len(changes)
         yield from changes
         yield from _joint_change(changes, before_with_names, after, providers, refuses)
+    else:
+        changes = []
+    for change in _check_changes(before, after, providers, refuses, changes):
+        count += 1
+        yield change
     if providers and not count and before.name == after.name:
         yield Change(
             "sent",
@@ -359,6 +367,48 @@ def _tool_changes(
             None,
             providers,
         )
+
+
+def _check_changes(
+    before: Locked,
+    after: Locked,
+    providers: tuple[str, ...],
+    refuses: Refuses | None,
+    changes: list[Change],
+) -> Iterator[Change]:
+    """Yield the changes to what the model checks beyond its schema, where no change of the schema breaks calls already."""
+    old, new = before.checks or {}, after.checks or {}
+    for path in changed_places(old, new):
+        if any(
+            _tells_of(change, new.get(path, ()))
+            for change in changes
+            if is_about(path, change.path)
+        ):
+            continue
+
+        def refuses_at(call: JsonObject, path: str = path) -> bool:
+            assert refuses is not None  # noqa: S101 - it is given only then
+            return any(is_about(at, path) for at in refuses(call))
+
+        verdict = judge_place(path, before, after, None if refuses is None else refuses_at)
+        facts = [list(checks.get(path, ())) for checks in (old, new)]
+        values: list[Any] = [
+            "unknown" if before.checks is None else facts[0] or None,
+            facts[1] or None,
+        ]
+        level, witness = verdict
+        yield Change("checks", level, before.name, path, values[0], values[1], witness, providers)
+
+
+def _tells_of(change: Change, facts: Collection[JsonObject]) -> bool:
+    """Return whether a change of the schema has judged these facts: it breaks calls, or calls of the type were tried."""
+    if change.kind in _OTHER_PLACE or change.level in ("breaking", "unknown"):
+        return True
+    has_more = any(fact.keys() & {"strict", "validator"} for fact in facts)
+    return change.kind in _OTHER_TYPE and not has_more
+
+
+_OTHER_PLACE = frozenset({"parameter_added", "parameter_removed", "parameter_renamed"})
 
 
 def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:

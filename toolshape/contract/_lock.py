@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from toolshape._answers.answer import FIELD
 from toolshape._answers.output import Output, record_of_output
 from toolshape._answers.record import NOT_OF_OUTPUTS
 from toolshape._bound.bound import bound_tools_of
@@ -16,8 +17,10 @@ from toolshape._bound.registry import Registry, without_strict
 from toolshape._families import get
 from toolshape._records.calls import JsonObject, JsonSchema
 from toolshape._records.errors import UsageError
-from toolshape._tools.tool import Tool
+from toolshape._tools.source import FunctionSource
+from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.coercion import choose_rules
+from toolshape.contract._checks import Checks, checks_of
 
 try:
     from jsonschema import Draft202012Validator, FormatChecker
@@ -34,7 +37,8 @@ class Locked(NamedTuple):
 
     For an output, ``parameters`` is the schema of the answer. ``coerce`` holds the coercion rules that are on, or
     ``None`` for the default rules. ``fingerprints`` maps each provider's name to a fingerprint of the entry that
-    this provider receives.
+    this provider receives. ``checks`` holds what the model checks beyond the schema, by place: strictness, bounds of
+    values that JSON writes as text, digests of the author's validators. It is ``None`` if the lock does not say.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Locked(NamedTuple):
     examples: tuple[JsonObject, ...]
     coerce: tuple[str, ...] | None
     fingerprints: Mapping[str, str]
+    checks: Checks | None = MappingProxyType({})
 
 
 class Contract(NamedTuple):
@@ -100,7 +105,15 @@ def _lock_output(output: Output[Any], providers: Iterable[str]) -> Locked:
         if _has_conversations(name)
     }
     schema = record.spec.schema
-    return Locked(output.name, None, output.description, schema, None, (), (), rules, fingerprints)
+    core_schema: Any = record.definition.model.__pydantic_core_schema__
+    checks = checks_of(core_schema)
+    if not record.is_wrapped:  # the model has one field, and the answer is its value
+        checks = {
+            path.removeprefix(FIELD).removeprefix("."): facts for path, facts in checks.items()
+        }
+    return Locked(
+        output.name, None, output.description, schema, None, (), (), rules, fingerprints, checks
+    )
 
 
 def _has_conversations(provider: str) -> bool:
@@ -133,8 +146,17 @@ def _lock_tool(
     spec = tool.spec
     return Locked(
         spec.name, spec.title, spec.description, spec.parameters, spec.output, tuple(sorted(spec.effects)),
-        tuple(spec.examples), coerce, fingerprints,
+        tuple(spec.examples), coerce, fingerprints, _checks_of_tool(tool),
     )  # fmt: skip
+
+
+def _checks_of_tool(tool: Tool[..., Any]) -> Checks:
+    """Return what a tool checks beyond its schema; the schema of a definition says everything."""
+    source = record_of(tool).source
+    if not isinstance(source, FunctionSource):
+        return MappingProxyType({})
+    core_schema: Any = source.model().__pydantic_core_schema__
+    return checks_of(core_schema)
 
 
 def dump_lock(contract: Contract) -> str:
@@ -142,6 +164,7 @@ def dump_lock(contract: Contract) -> str:
     content: JsonObject = {
         "version": _VERSION,
         "providers": list(contract.providers),
+        "has_checks": True,
         "tools": _dump_entries(contract.tools),
     }
     if contract.outputs:
@@ -176,14 +199,16 @@ class _LockedTool(BaseModel):
     examples: list[JsonObject] = []
     coerce: list[str] | None = None
     fingerprints: dict[str, str] = {}
+    checks: dict[str, list[JsonObject]] = {}
 
 
 class _LockFile(BaseModel):
-    """The form of a lock file."""
+    """The form of a lock file. Without ``has_checks``, it does not say what the tools check beyond their schemas."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     version: int
     providers: list[str]
+    has_checks: bool = False
     tools: dict[str, _LockedTool]
     outputs: dict[str, _LockedTool] = {}
 
@@ -218,6 +243,8 @@ def load_lock(given: Path | str) -> Contract:
             name: _read_entry(f"outputs.{name}", name, given, answer_providers)
             for name, given in file.outputs.items()
         }
+        if not file.has_checks:
+            tools, outputs = _without_checks(tools), _without_checks(outputs)
         return Contract(tools, tuple(file.providers), outputs)
     except OSError as error:
         raise UsageError(
@@ -234,6 +261,10 @@ def load_lock(given: Path | str) -> Contract:
         raise UsageError(f"{path} is not a toolshape lock file ({reason})") from error
 
 
+def _without_checks(entries: Mapping[str, Locked]) -> dict[str, Locked]:
+    return {name: entry._replace(checks=None) for name, entry in entries.items()}
+
+
 def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection[str]) -> Locked:
     for schema in (given.parameters, given.output):
         if schema is not None:
@@ -247,4 +278,5 @@ def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection
     return Locked(
         name, given.title, given.description, given.parameters, given.output, tuple(given.effects),
         tuple(given.examples), None if given.coerce is None else tuple(given.coerce), given.fingerprints,
+        {path: tuple(facts) for path, facts in given.checks.items()},
     )  # fmt: skip

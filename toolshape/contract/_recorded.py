@@ -56,8 +56,34 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
     )  # fmt: skip
 
 
+def with_recorded(found: Diff, replayed: Replay) -> Diff:
+    """Return the changes, with one more for each tool whose recorded calls break although no change explains it.
+
+    Args:
+        found: The changes to the contract.
+        replayed: The replay of a trace with the current tools.
+    """
+    unexplained = Counter(
+        replay.tool
+        for replay in replayed.changes
+        if replay.kind in _BREAKING
+        and not any(
+            change.tool == replay.tool and _breaks(change, replay.paths) for change in found.changes
+        )
+    )
+    added = [
+        Change("recorded_calls", "breaking", tool, "", f"{count} accepted", f"{count} refused")
+        for tool, count in sorted(unexplained.items())
+    ]
+    return Diff(changes=(*added, *found.changes))
+
+
 def _breaks(change: Change, paths: tuple[str, ...]) -> bool:
     """Return whether a change explains a refusal at these paths; a refused call to a removed tool has no paths."""
     if change.level not in ("breaking", "unknown"):
         return False
-    return not paths or any(is_about(path, change.path) for path in paths)
+    return (
+        not paths
+        or change.kind == "recorded_calls"
+        or any(is_about(path, change.path) for path in paths)
+    )

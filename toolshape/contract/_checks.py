@@ -1,0 +1,206 @@
+"""Lists what a pydantic model checks beyond its JSON Schema, so that a lock can hold it.
+
+A fact is JSON: one constraint of one place. The places are paths as in the schema: ``a.b``, ``[]`` for each item, ``{}``
+for each value of a map.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from pydantic_core import SchemaError, SchemaValidator
+
+from toolshape._function.core_schema.authors import FUNCTIONS, is_authors_function
+from toolshape._function.core_schema.nodes import Definitions, Node, definitions_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.identity import canonical_json
+
+Checks: TypeAlias = Mapping[str, tuple[JsonObject, ...]]
+"""The facts of each place."""
+_BOUNDS = ("ge", "gt", "le", "lt")
+_OF_TYPE: Mapping[str, tuple[str, ...]] = {
+    "date": (*_BOUNDS, "now_op"),
+    "datetime": (*_BOUNDS, "now_op", "tz_constraint"),
+    "time": (*_BOUNDS, "tz_constraint"),
+    "timedelta": _BOUNDS,
+    "decimal": (*_BOUNDS, "multiple_of", "max_digits", "decimal_places", "allow_inf_nan"),
+    "url": ("allowed_schemes", "host_required", "max_length"),
+    "multi-host-url": ("allowed_schemes", "host_required", "max_length"),
+}
+"""For each type, the constraints that its JSON Schema does not state, or states for one of its forms only."""
+_COERCED = frozenset(
+    {"int", "float", "bool", "str", "bytes", "list", "tuple", "set", "frozenset", "date", "datetime", "time", "timedelta",
+     "decimal", "uuid", "enum", "url", "dict", "model", "dataclass", "typed-dict", "lax-or-strict"}
+)  # fmt: skip
+"""The types whose values a strict field takes in one form only."""
+_DEEPEST = 30
+
+
+def checks_of(schema: Any) -> Checks:
+    """Return the facts of a model's core schema."""
+    found: dict[str, dict[str, JsonObject]] = {}
+    for path, fact in _Walk(definitions_of(schema)).of(schema, "", False, ()):
+        found.setdefault(path, {})[canonical_json(fact)] = fact
+    return {
+        path: tuple(facts[text] for text in sorted(facts)) for path, facts in sorted(found.items())
+    }
+
+
+class _Walk:
+    def __init__(self, definitions: Definitions) -> None:
+        self._definitions = dict(definitions)
+
+    def of(
+        self, node: Any, path: str, is_strict: bool, around: tuple[str, ...]
+    ) -> Iterator[tuple[str, JsonObject]]:
+        """Yield the facts of a node and of what is inside; a definition inside itself is not entered again."""
+        kind = node["type"]
+        if kind == "definition-ref":
+            name = node["schema_ref"]
+            if name not in around and len(around) < _DEEPEST:
+                yield from self.of(self._definitions[name], path, is_strict, (*around, name))
+            return
+        if node.get("ref"):
+            around = (*around, node["ref"])
+        if kind == "definitions":
+            self._definitions.update(definitions_of(node))
+        is_strict = bool(_config_of(node).get("strict", is_strict))
+        for fact in _facts(node, is_strict):
+            yield path, fact
+        for step, inner in _inside(node):
+            yield from self.of(inner, _join(path, step), is_strict, around)
+
+
+def _config_of(node: Node) -> Mapping[str, Any]:
+    config = node.get("config")
+    return config if isinstance(config, Mapping) else {}
+
+
+def _join(path: str, step: str) -> str:
+    return f"{path}.{step}" if path and step and step[0] not in "[{" else f"{path}{step}"
+
+
+def _facts(node: Node, is_strict: bool) -> Iterator[JsonObject]:
+    kind: str = node["type"]
+    if kind in _COERCED and node.get("strict", is_strict):
+        yield {"type": kind, "strict": True}
+    for key in _OF_TYPE.get(kind, ()):
+        if node.get(key) is not None:
+            yield {"type": kind, key: _as_json(node[key])}
+    if kind in FUNCTIONS and is_authors_function(node):
+        yield _validator_fact(kind, node["function"])
+    for name in ("post_init", "custom_init"):
+        if node.get(name):
+            method = node[name] if name == "post_init" else "__init__"
+            yield {"validator": name, "digest": _digest(getattr(node["cls"], method, None))}
+
+
+def _validator_fact(kind: str, function: Any) -> JsonObject:
+    fact: JsonObject = {"validator": kind, "digest": _digest(function["function"])}
+    if function["type"] == "with-info":
+        fact["context"] = True  # what it decides may depend on the validation context
+    return fact
+
+
+def _digest(function: Any) -> str:
+    """Return a digest of an author's function: of its source, or of its code where the source is not to be had."""
+    function = getattr(function, "__func__", function)
+    try:
+        text = inspect.cleandoc(inspect.getsource(function))
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        text = repr(function) if code is None else f"{code.co_code.hex()} {code.co_names}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        return str(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return list(value) if isinstance(value, (list, tuple, set, frozenset)) else value
+
+
+def _inside(node: Node) -> Iterator[tuple[str, Any]]:
+    """Yield the nodes inside a node, each with its step; a wrapper has the empty step."""
+    fields: Any = node.get("fields")
+    if isinstance(fields, dict):
+        fields = [{**field, "name": name} for name, field in fields.items()]
+    for field in fields or ():
+        yield _key(field), field["schema"]
+    items: Any = node.get("items_schema")
+    for item in items if isinstance(items, list) else [items]:
+        if item is not None:
+            yield "[]", item
+    for key in ("values_schema", "extras_schema"):
+        if isinstance(node.get(key), dict):
+            yield "{}", node[key]
+    for inner in _in_place(node):
+        yield "", inner
+
+
+def _in_place(node: Node) -> Iterator[Any]:
+    """Yield the nodes that check the value of a node itself: wrapped nodes, branches and steps."""
+    choices: Any = node.get("choices", ())
+    for choice in choices.values() if isinstance(choices, dict) else choices:
+        yield choice[0] if isinstance(choice, tuple) else choice
+    yield from node.get("steps", ())
+    # Of pydantic's own types, the strict side is always strict: only the node itself tells what was declared.
+    for key in ("json_schema", "lax_schema", "schema"):
+        if isinstance(node.get(key), dict):
+            yield node[key]
+
+
+def _key(field: Any) -> str:
+    alias = field.get("validation_alias")
+    key: str = alias if isinstance(alias, str) else field["name"]
+    return key
+
+
+def leaf_accepts(facts: tuple[JsonObject, ...]) -> Callable[[Any], bool] | None:
+    """Compile the check of a single value by the facts of its place; ``None`` if only the author's code could tell."""
+    by_type: dict[str, JsonObject] = {}
+    for fact in facts:
+        if "validator" in fact:
+            return None
+        by_type.setdefault(fact["type"], {}).update(
+            {key: value for key, value in fact.items() if key not in ("type", "strict")}
+        )
+    validators: list[Any] = []
+    for kind, limits in by_type.items():
+        if not limits:
+            continue
+        try:
+            validators.append(SchemaValidator(_leaf(kind, limits)))
+        except (SchemaError, ValueError):
+            return None
+
+    def accepts(value: Any) -> bool:
+        return not validators or any(_is_valid(validator, value) for validator in validators)
+
+    return accepts
+
+
+def _leaf(kind: str, limits: JsonObject) -> Any:
+    schema: Any = {"type": kind}
+    parse = SchemaValidator(schema) if kind in _OF_TYPE else None
+    return {
+        "type": kind,
+        **{
+            key: parse.validate_python(value) if parse is not None and key in _BOUNDS else value
+            for key, value in limits.items()
+        },
+    }
+
+
+def _is_valid(validator: Any, value: Any) -> bool:
+    try:
+        validator.validate_python(value)
+    except ValueError:
+        return False
+    return True
