@@ -70,7 +70,8 @@ def judge_place(
     new_facts = (after.checks or {}).get(path, ())
     come = [fact for fact in new_facts if old is None or canonical_json(fact) not in old]
     if not come:
-        return Verdict("compatible")
+        gone = [fact for fact in (before.checks or {}).get(path, ()) if fact not in new_facts]
+        return Verdict("unknown" if any(map(_may_widen, gone)) else "compatible")
     if refuses_at is None:
         return Verdict("unknown")  # the tool is not there to validate calls
     certain, doubtful, tried = _refused_calls(path, before, after, refuses_at)
@@ -100,6 +101,11 @@ def _refused_calls(
                 return call, doubtful, tried
             doubtful = doubtful or call
     return None, doubtful, tried
+
+
+def _may_widen(fact: JsonObject) -> bool:
+    """Whether the author's code may accept what the type itself refuses: a validator that runs before or around it."""
+    return "validator" in fact and fact["validator"] not in ("function-after", "post_init")
 
 
 def _is_tried_by_edges(fact: JsonObject) -> bool:
