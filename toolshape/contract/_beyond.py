@@ -105,7 +105,11 @@ def _refused_calls(
 
 def _may_widen(fact: JsonObject) -> bool:
     """Whether the author's code may accept what the type itself refuses: a validator that runs before or around it."""
-    return "validator" in fact and fact["validator"] not in ("function-after", "post_init")
+    return "validator" in fact and fact["validator"] not in _NARROWING
+
+
+_NARROWING = frozenset({"function-after", "post_init", "grammar"})
+"""The validators that see only what the type has accepted."""
 
 
 def _is_tried_by_edges(fact: JsonObject) -> bool:

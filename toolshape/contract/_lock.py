@@ -15,7 +15,7 @@ from toolshape._answers.record import NOT_OF_OUTPUTS
 from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import Registry, without_strict
 from toolshape._families import get
-from toolshape._records.calls import JsonObject, JsonSchema
+from toolshape._records.calls import Grammar, JsonObject, JsonSchema
 from toolshape._records.errors import UsageError
 from toolshape._tools.source import FunctionSource
 from toolshape._tools.tool import Tool, record_of
@@ -151,12 +151,17 @@ def _lock_tool(
 
 
 def _checks_of_tool(tool: Tool[..., Any]) -> Checks:
-    """Return what a tool checks beyond its schema; the schema of a definition says everything."""
-    source = record_of(tool).source
-    if not isinstance(source, FunctionSource):
-        return MappingProxyType({})
-    core_schema: Any = source.model().__pydantic_core_schema__
-    return checks_of(core_schema)
+    """Return what a tool checks beyond its schema; the schema of a definition says everything but a grammar."""
+    source, spec = record_of(tool).source, tool.spec
+    checks: dict[str, tuple[JsonObject, ...]] = {}
+    if isinstance(source, FunctionSource):
+        core_schema: Any = source.model().__pydantic_core_schema__
+        checks.update(checks_of(core_schema))
+    if isinstance(spec.free_text, Grammar):
+        (field,) = spec.parameters["properties"]
+        fact = {"validator": "grammar", **spec.free_text._asdict()}
+        checks[field] = (*checks.get(field, ()), fact)
+    return checks
 
 
 def dump_lock(contract: Contract) -> str:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from toolshape import Registry, tool
+from toolshape import Grammar, Registry, tool
 from toolshape.contract import diff, diff_contracts, dump_lock, load_lock, make_contract
 
 Nested = Annotated[Any, "nesting"]
@@ -178,3 +178,22 @@ def test_a_witness_is_a_whole_call(where: str) -> None:
     (change,) = diff(registry(new), make_contract(registry(old))).changes
     assert change.level == "breaking"
     assert accepts(registry(old), change.witness)
+
+
+def test_a_grammar_is_part_of_the_contract() -> None:
+    def run(code: str) -> str:
+        """Run code."""
+        return code
+
+    def made(free_text: Any) -> Registry:
+        return Registry([tool(run, name="order", free_text=free_text)])
+
+    free, digits, letters = (
+        made(True),
+        made(Grammar("regex", "[0-9]+")),
+        made(Grammar("regex", "[a-z]+")),
+    )
+    (added,) = diff(digits, make_contract(free)).changes
+    assert (added.kind, added.path, added.level) == ("checks", "code", "breaking")
+    assert [row.level for row in diff(free, make_contract(digits)).changes] == ["compatible"]
+    assert [row.level for row in diff(letters, make_contract(digits)).changes] == ["unknown"]
