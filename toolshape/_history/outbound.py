@@ -74,7 +74,7 @@ class CallWriter:
         arguments = arguments_object(part)
         text = plain_text(arguments)
         is_sent_so = text is None or self._provider.request.free_text is not None
-        return arguments if is_sent_so else {"input": text}
+        return arguments if is_sent_so else {"INVALID_JSON": text}
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether the current tools read the arguments of a call in the same way as the tools that were called."""

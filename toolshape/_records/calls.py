@@ -237,6 +237,16 @@ class Call(NamedTuple):
     def arguments(self) -> JsonObject | None:
         """The arguments in canonical form, before coercion; ``None`` if they are not a JSON object."""
         value = self.arguments_raw
+        text = plain_text(value)
+        if text is not None:
+            read = (
+                value
+                if self.reader is None or self.reader.back is None
+                else self.reader.back(value)
+            )
+            if read is not value:
+                return read
+            value = text  # of an ordinary tool: only JSON text can be read
         for _ in range(2):
             if isinstance(value, (str, bytes)):
                 try:
