@@ -239,7 +239,7 @@ class Call(NamedTuple):
         value = self.arguments_raw
         text = plain_text(value)
         if text is not None:
-            read = (
+            read: JsonObject = (
                 value
                 if self.reader is None or self.reader.back is None
                 else self.reader.back(value)

@@ -303,8 +303,8 @@ HISTORIES = Histories(
 def read_call(item: Any) -> WireCall:
     kind = member(item, "type")
     arguments = member(item, ARGUMENTS[kind])
-    if kind == "custom_tool_call":
-        arguments = {PLAIN_TEXT: arguments or ""}
+    if kind == "custom_tool_call" and isinstance(arguments, str):
+        arguments = {PLAIN_TEXT: arguments}
     return WireCall(member(item, "call_id") or "", member(item, "name"), arguments, item)
 
 
