@@ -518,11 +518,10 @@ def read_call(call: Any) -> WireCall:
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: the arguments are plain text
         custom = member(call, "custom")
-        text = member(custom, "input")
         return WireCall(
             normalise_id(member(call, "id")),
             member(custom, "name") or "",
-            {PLAIN_TEXT: text} if isinstance(text, str) else text,
+            {PLAIN_TEXT: member(custom, "input") or ""},
             call,
         )
     call_id = normalise_id(member(call, "id"))
