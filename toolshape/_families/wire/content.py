@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from toolshape._families.wire.bodies import member
 from toolshape._families.wire.provider import AnswerText
-from toolshape._records.calls import JsonObject, WireCall, WireMessage, plain_text
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
 from toolshape._records.parts import File, Image, Part, Text, as_text, file_name_in_url
 from toolshape._schema.values import as_json, as_plain_json
 from toolshape.messages import (
@@ -301,7 +301,7 @@ def call_part(call: WireCall, path: str) -> ToolCallPart:
     return ToolCallPart(
         id=id_as_text(call.id),
         wire_name=name,
-        arguments_raw=call.arguments if name or plain_text(call.arguments) != "" else None,
+        arguments_raw=call.arguments,
         raw=call.raw,
         path=path,
     )
