@@ -34,6 +34,7 @@ class AnswerReader:
     back: Arrow | None
     has_secrets: bool
     may_return_null: bool = False
+    takes_text: bool = False
 
     def received(self, arguments: Any) -> JsonObject | None:
         """Return the answer in canonical form, without validation."""

@@ -169,7 +169,9 @@ def paging(
         if lock is None
         else diff(target_objects.tools, load_lock(lock), target_objects.outputs)
     )
-    if changes is not None and calls is not None:
+    if calls is not None:
+        if changes is None:
+            raise click.UsageError("--calls needs --against")
         from toolshape.contract._recorded import with_recorded  # noqa: PLC0415 - needs an extra
 
         changes = with_recorded(changes, replay(calls, target))

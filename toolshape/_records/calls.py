@@ -186,6 +186,11 @@ class ArgumentsReader(Protocol):
         """Maps arguments from the form that was sent to canonical form; ``None`` if both forms are equal."""
 
     @property
+    def takes_text(self) -> bool:
+        """Whether ``back`` also maps plain text to the arguments."""
+        raise NotImplementedError
+
+    @property
     def may_return_null(self) -> bool:
         """Whether the output schema of the tool accepts null."""
         raise NotImplementedError
@@ -207,7 +212,8 @@ class Call(NamedTuple):
     """One call that a model made.
 
     ``name`` is the tool's own name, ``None`` if there is no such tool; ``wire_name`` is the name that the model used.
-    ``arguments_raw`` holds the arguments as received, as text or an object; ``raw`` is the provider's whole call,
+    ``arguments_raw`` holds the arguments as received, as text or an object (plain text of a free text tool is an object
+    with one key, which ``arguments`` reads); ``raw`` is the provider's whole call,
     unchanged. ``id`` is the provider's id; if the provider gave none, the id is derived from the response, and is the
     same each time that the response is read. ``reader`` reads the arguments; it is ``None`` if there is no such tool.
     """
@@ -238,15 +244,8 @@ class Call(NamedTuple):
         """The arguments in canonical form, before coercion; ``None`` if they are not a JSON object."""
         value = self.arguments_raw
         text = plain_text(value)
-        if text is not None:
-            read: JsonObject = (
-                value
-                if self.reader is None or self.reader.back is None
-                else self.reader.back(value)
-            )
-            if read is not value:
-                return read
-            value = text  # of an ordinary tool: only JSON text can be read
+        if text is not None and not (self.reader is not None and self.reader.takes_text):
+            value = text  # of an ordinary tool, so it can only be JSON text
         for _ in range(2):
             if isinstance(value, (str, bytes)):
                 try:
@@ -269,6 +268,7 @@ class _Read:
     """The reader of a call that was pickled or copied: returns the arguments that the original reader read."""
 
     __slots__ = ("_received", "_takes_secrets", "canonical")
+    takes_text = True  # it returns what was read, whatever the form
 
     def __init__(
         self, canonical: JsonObject | None, received: JsonObject | None, has_secrets: bool

@@ -95,9 +95,8 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         raise _export_error(provider, spec, problems)
     notes += hindrances
     notes += _growth(provider, spec, lens.schema)
-    name = wire_name_of(provider, spec.name)
-    if name != spec.name:
-        notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
+    name, name_notes = _sent_name(provider, spec)
+    notes += name_notes
     if is_strict and provider.schema.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=provider.schema.strict_needs))
     wire_spec = spec._replace(name=name, description=description)
@@ -110,6 +109,14 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         lens=lens,
         notes=(*notes, *entry_losses),
     )
+
+
+def _sent_name(provider: Provider, spec: Spec) -> tuple[str, list[Loss]]:
+    """Return the name under which a tool is sent, and the loss if it is not the tool's own."""
+    name = wire_name_of(provider, spec.name)
+    if name == spec.name:
+        return name, []
+    return name, [Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}")]
 
 
 def _export_free_text(
@@ -134,9 +141,8 @@ def _export_free_text(
     if spec.examples:
         note = "a tool has no field for examples"
         losses.append(Loss(path="", keyword="examples", kind="dropped", note=note))
-    name = wire_name_of(provider, spec.name)
-    if name != spec.name:
-        losses.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))
+    name, name_notes = _sent_name(provider, spec)
+    losses += name_notes
 
     def back(value: Any) -> Any:
         text = plain_text(value)

@@ -43,6 +43,7 @@ class Handler:
         runs_code: Whether validators of the author's run on the arguments.
         runs_alone: Whether the tool writes or destroys; a call then runs after all earlier and before all later calls.
         runs_last: Whether the tool is async, or a hook does not work with both drivers; ``run`` calls such tools last.
+        takes_text: Whether ``back`` also maps plain text to the arguments.
         says_text: Whether a string result is sent verbatim.
         shape, record: The form and the record of the tool, from which the handler was compiled.
     """
@@ -50,8 +51,8 @@ class Handler:
     __slots__ = (
         "_canonical", "_context", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
         "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded", "is_indirect", "is_looked_at", "is_plain", "is_plain_async", "is_untrusted",
-        "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_code", "runs_last", "says_text", "shape", "timeout",
-        "tool", "validate", "wire_name", "write", "written",
+        "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_code", "runs_last", "says_text", "shape", "takes_text",
+        "timeout", "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
     kind: Kind
 
@@ -69,6 +70,7 @@ class Handler:
         self.name = shape.name
         self.wire_name = shape.wire_name
         self.back = shape.settings.back
+        self.takes_text = shape.settings.takes_text
         self.kind = definition.kind
         self.timeout = tool.timeout
         self.is_async = is_async(definition.kind)

@@ -331,11 +331,9 @@ def with_value(node: Any, steps: list[str], value: Any) -> Any:
     if not steps:
         return value
     first, rest = steps[0], steps[1:]
-    if first == "[]" and isinstance(node, list):
-        return [with_value(item, rest, value) for item in node] or ([] if rest else [value])
-    if first == "{}" and isinstance(node, dict):
-        changed = {key: with_value(item, rest, value) for key, item in node.items()}
-        return changed or ({} if rest else {"a": value})
-    if isinstance(node, dict) and (first in node or not rest):
-        return {**node, first: with_value(node.get(first), rest, value)}
-    return node
+    if isinstance(node, list) and first == "[]":
+        return [with_value(item, rest, value) for item in node or [None]]
+    if not isinstance(node, dict) or first == "[]":
+        return node
+    keys = list(node) or ["a"] if first == "{}" else [first]
+    return {**node, **{key: with_value(node.get(key), rest, value) for key in keys}}

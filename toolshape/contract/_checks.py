@@ -4,8 +4,10 @@ A fact is JSON: one constraint of one place. The places are paths as in the sche
 for each value of a map.
 """
 
+import functools
 import hashlib
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
@@ -13,8 +15,13 @@ from typing import Any, TypeAlias
 
 from pydantic_core import SchemaError, SchemaValidator
 
-from toolshape._function.core_schema.authors import FUNCTIONS, is_authors_function
-from toolshape._function.core_schema.nodes import Definitions, Node, definitions_of
+from toolshape._function.core_schema.authors import FUNCTIONS, is_authors_function, is_of_version_1
+from toolshape._function.core_schema.nodes import (
+    Definitions,
+    Node,
+    definitions_of,
+    steps_inside,
+)
 from toolshape._records.calls import JsonObject
 from toolshape._records.identity import canonical_json
 
@@ -36,7 +43,8 @@ _COERCED = frozenset(
      "decimal", "uuid", "enum", "url", "dict", "model", "dataclass", "typed-dict", "lax-or-strict"}
 )  # fmt: skip
 """The types whose values a strict field takes in one form only."""
-_DEEPEST = 30
+_MOST_ENTERED = 8
+"""How often a definition is entered: along many paths, the same classes would be searched once for each path."""
 
 
 def checks_of(schema: Any) -> Checks:
@@ -52,15 +60,20 @@ def checks_of(schema: Any) -> Checks:
 class _Walk:
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = dict(definitions)
+        self._entered: Counter[str] = Counter()
 
     def of(
         self, node: Any, path: str, is_strict: bool, around: tuple[str, ...]
     ) -> Iterator[tuple[str, JsonObject]]:
-        """Yield the facts of a node and of what is inside; a definition inside itself is not entered again."""
+        """Yield the facts of a node and of what is inside.
+
+        A definition is not entered inside itself, nor at more than a few places: a change of its facts shows there.
+        """
         kind = node["type"]
         if kind == "definition-ref":
             name = node["schema_ref"]
-            if name not in around and len(around) < _DEEPEST:
+            if name not in around and self._entered[name] < _MOST_ENTERED:
+                self._entered[name] += 1
                 yield from self.of(self._definitions[name], path, is_strict, (*around, name))
             return
         if node.get("ref"):
@@ -70,7 +83,7 @@ class _Walk:
         is_strict = bool(_config_of(node).get("strict", is_strict))
         for fact in _facts(node, is_strict):
             yield path, fact
-        for step, inner in _inside(node):
+        for step, inner in steps_inside(node):
             yield from self.of(inner, _join(path, step), is_strict, around)
 
 
@@ -107,13 +120,28 @@ def _validator_fact(kind: str, function: Any) -> JsonObject:
 
 def _digest(function: Any) -> str:
     """Return a digest of an author's function: of its source, or of its code where the source is not to be had."""
-    function = getattr(function, "__func__", function)
+    return hashlib.sha256(" ".join(_texts_of(function)).encode()).hexdigest()[:16]
+
+
+def _texts_of(function: Any) -> Iterator[str]:
+    """Yield what decides an author's function; nothing in it differs from one process to the next."""
+    if isinstance(function, functools.partial):
+        yield from _texts_of(function.func)
+        yield f"{function.args} {function.keywords}"
+        return
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if is_of_version_1(function):  # pydantic's function holds the author's
+        for cell in function.__closure__ or ():
+            if callable(cell.cell_contents):
+                yield from _texts_of(cell.cell_contents)
+        return
+    if not hasattr(function, "__code__"):  # an object that can be called
+        function = type(function)
     try:
-        text = inspect.cleandoc(inspect.getsource(function))
+        yield inspect.cleandoc(inspect.getsource(function))
     except (OSError, TypeError):
         code = getattr(function, "__code__", None)
-        text = repr(function) if code is None else f"{code.co_code.hex()} {code.co_names}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        yield function.__qualname__ if code is None else f"{code.co_code.hex()} {code.co_names}"
 
 
 def _as_json(value: Any) -> Any:
@@ -124,42 +152,6 @@ def _as_json(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return list(value) if isinstance(value, (list, tuple, set, frozenset)) else value
-
-
-def _inside(node: Node) -> Iterator[tuple[str, Any]]:
-    """Yield the nodes inside a node, each with its step; a wrapper has the empty step."""
-    fields: Any = node.get("fields")
-    if isinstance(fields, dict):
-        fields = [{**field, "name": name} for name, field in fields.items()]
-    for field in fields or ():
-        yield _key(field), field["schema"]
-    items: Any = node.get("items_schema")
-    for item in items if isinstance(items, list) else [items]:
-        if item is not None:
-            yield "[]", item
-    for key in ("values_schema", "extras_schema"):
-        if isinstance(node.get(key), dict):
-            yield "{}", node[key]
-    for inner in _in_place(node):
-        yield "", inner
-
-
-def _in_place(node: Node) -> Iterator[Any]:
-    """Yield the nodes that check the value of a node itself: wrapped nodes, branches and steps."""
-    choices: Any = node.get("choices", ())
-    for choice in choices.values() if isinstance(choices, dict) else choices:
-        yield choice[0] if isinstance(choice, tuple) else choice
-    yield from node.get("steps", ())
-    # Of pydantic's own types, the strict side is always strict: only the node itself tells what was declared.
-    for key in ("json_schema", "lax_schema", "schema"):
-        if isinstance(node.get(key), dict):
-            yield node[key]
-
-
-def _key(field: Any) -> str:
-    alias = field.get("validation_alias")
-    key: str = alias if isinstance(alias, str) else field["name"]
-    return key
 
 
 def leaf_accepts(facts: tuple[JsonObject, ...]) -> Callable[[Any], bool] | None:

@@ -15,7 +15,7 @@ from toolshape._answers.record import NOT_OF_OUTPUTS
 from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import Registry, without_strict
 from toolshape._families import get
-from toolshape._records.calls import Grammar, JsonObject, JsonSchema
+from toolshape._records.calls import Grammar, JsonObject, JsonSchema, Spec
 from toolshape._records.errors import UsageError
 from toolshape._tools.source import FunctionSource
 from toolshape._tools.tool import Tool, record_of
@@ -146,13 +146,13 @@ def _lock_tool(
     spec = tool.spec
     return Locked(
         spec.name, spec.title, spec.description, spec.parameters, spec.output, tuple(sorted(spec.effects)),
-        tuple(spec.examples), coerce, fingerprints, _checks_of_tool(tool),
+        tuple(spec.examples), coerce, fingerprints, _checks_of_tool(tool, spec),
     )  # fmt: skip
 
 
-def _checks_of_tool(tool: Tool[..., Any]) -> Checks:
+def _checks_of_tool(tool: Tool[..., Any], spec: Spec) -> Checks:
     """Return what a tool checks beyond its schema; the schema of a definition says everything but a grammar."""
-    source, spec = record_of(tool).source, tool.spec
+    source = record_of(tool).source
     checks: dict[str, tuple[JsonObject, ...]] = {}
     if isinstance(source, FunctionSource):
         core_schema: Any = source.model().__pydantic_core_schema__

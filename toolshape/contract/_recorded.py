@@ -82,8 +82,4 @@ def _breaks(change: Change, paths: tuple[str, ...]) -> bool:
     """Return whether a change explains a refusal at these paths; a refused call to a removed tool has no paths."""
     if change.level not in ("breaking", "unknown"):
         return False
-    return (
-        not paths
-        or change.kind == "recorded_calls"
-        or any(is_about(path, change.path) for path in paths)
-    )
+    return not paths or any(is_about(path, change.path) for path in paths)

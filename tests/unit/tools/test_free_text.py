@@ -3,6 +3,7 @@
 import json
 import pickle
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -16,6 +17,7 @@ from toolshape import (
     Tool,
     tool,
 )
+from toolshape.ledger import Ledger
 from toolshape.provider import available, get
 
 KEY = b"k" * 32
@@ -434,3 +436,37 @@ def test_a_waiting_call_is_resumed_from_its_token() -> None:
         token = plan.pause(KEY, audience="a", expires=timedelta(hours=1))
         (result,) = careful.resume(token, KEY, {"call_1": True}, audience="a")
         assert result.value == "LS"
+
+
+def test_an_ordinary_tool_has_no_arguments_in_plain_text() -> None:
+    """Neither in lenient nor in strict form, where an arrow maps the arguments."""
+    for strict in (True, False):
+        bound = TOOLS.bind("openai", strict=strict)
+        (result,) = bound.dispatch(chat(chat_call("add", '{"a": 2, "b": null}')))
+        assert result.value == 3
+        (unread,) = bound.dispatch(chat(chat_call("add", "two")))
+        assert unread.call.arguments is None
+
+
+def test_a_custom_call_under_a_name_that_was_not_sent() -> None:
+    made = Registry([tool(shell.function, name="my.shell", free_text=True)])
+    results = made.dispatch(chat(chat_call("my.shell", "ls")), provider="openai")
+    assert results[0].value == "LS"
+    assert results.assistant[0]["tool_calls"] == [chat_call("my_shell", "ls")]
+    assert [row.rule for row in results[0].coercions] == ["tool_name"]
+    flat = made.dispatch(response("my.shell", "ls"))
+    assert (flat.assistant[0]["name"], flat.assistant[0]["input"]) == ("my_shell", "ls")
+
+
+def test_an_edit_and_a_ledger_take_plain_text(tmp_path: Path) -> None:
+    careful = Registry([tool(shell.function, name="shell", free_text=True, approve=True)])
+    plan = careful.plan(chat(chat_call("shell", "ls")), provider="openai")
+    plan.edit("call_1", {"command": "pwd"})
+    plan.approve("call_1")
+    assert plan.run()[0].value == "PWD"
+    with Ledger(f"sqlite:///{tmp_path}/calls.db") as ledger:
+        for is_again in (False, True):
+            (result,) = TOOLS.dispatch(
+                chat(chat_call("shell", "ls")), provider="openai", ledger=ledger, scope="s"
+            )
+            assert (result.value, result.replayed) == ("LS", is_again)

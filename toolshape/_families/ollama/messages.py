@@ -157,8 +157,6 @@ HISTORIES = Histories(
 def read_call(call: Any) -> WireCall:
     function = member(call, "function")
     call_id = openai_messages.normalise_id(member(call, "id"))
-    if function is None:  # in the form of another server
-        return openai_messages.read_call(call)._replace(id=call_id)
     return WireCall(call_id, member(function, "name") or "", member(function, "arguments"), call)
 
 

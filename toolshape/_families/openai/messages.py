@@ -518,11 +518,10 @@ def read_call(call: Any) -> WireCall:
     function = member(call, "function")
     if function is None:  # {"type": "custom"}: the arguments are plain text
         custom = member(call, "custom")
+        text = member(custom, "input")
+        arguments = {PLAIN_TEXT: text} if isinstance(text, str) else text
         return WireCall(
-            normalise_id(member(call, "id")),
-            member(custom, "name") or "",
-            {PLAIN_TEXT: member(custom, "input") or ""},
-            call,
+            normalise_id(member(call, "id")), member(custom, "name") or "", arguments, call
         )
     call_id = normalise_id(member(call, "id"))
     return new_record(

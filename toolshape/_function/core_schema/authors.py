@@ -24,6 +24,11 @@ def is_of_pydantic(function: Callable[..., Any]) -> bool:
     return _package_of(function) in _PYDANTIC
 
 
+def is_of_version_1(function: Callable[..., Any]) -> bool:
+    """Whether pydantic put a function around the author's validator in the style of version 1."""
+    return getattr(function, "__module__", None) == _OF_VERSION_1
+
+
 def _package_of(function: Callable[..., Any]) -> str:
     """Return the first part of a function's module; a method that is built in has none, so its object's class decides."""
     owner = getattr(function, "__self__", None)

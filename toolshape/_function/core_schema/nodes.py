@@ -152,6 +152,45 @@ def inner_node(node: Node, definitions: Definitions) -> Node | None:
     return inner
 
 
+def steps_inside(node: Node) -> Iterator[tuple[str, Any]]:
+    """Yield the nodes inside a node, each with its step in a value: a key, ``[]`` for each item, ``{}`` for each value.
+
+    A wrapper, a branch of a union and a step of a chain have the empty step.
+    """
+    fields: Any = node.get("fields")
+    if isinstance(fields, dict):
+        fields = [{**field, "name": name} for name, field in fields.items()]
+    for field in fields or ():
+        yield _key(field), field["schema"]
+    items: Any = node.get("items_schema")
+    for item in items if isinstance(items, list) else [items]:
+        if item is not None:
+            yield "[]", item
+    for key in ("values_schema", "extras_schema"):
+        if isinstance(node.get(key), dict):
+            yield "{}", node[key]
+    for inner in _in_place(node):
+        yield "", inner
+
+
+def _in_place(node: Node) -> Iterator[Any]:
+    """Yield the nodes that check the value of a node itself: wrapped nodes, branches and steps."""
+    choices: Any = node.get("choices", ())
+    for choice in choices.values() if isinstance(choices, dict) else choices:
+        yield choice[0] if isinstance(choice, tuple) else choice
+    yield from node.get("steps", ())
+    # Of pydantic's own types, the strict side is always strict: only the node itself tells what was declared.
+    for key in ("json_schema", "lax_schema", "schema"):
+        if isinstance(node.get(key), dict):
+            yield node[key]
+
+
+def _key(field: Any) -> str:
+    alias = field.get("validation_alias")
+    key: str = alias if isinstance(alias, str) else field["name"]
+    return key
+
+
 def takes_no_alias(config: Node | None) -> bool:
     """Whether fields are validated only by their own names, never by an alias."""
     return config is not None and config.get("validate_by_alias") is False
