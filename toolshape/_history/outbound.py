@@ -70,11 +70,11 @@ class CallWriter:
         ), fault
 
     def _as_given(self, part: ToolCallPart) -> JsonObject:
-        """Return the arguments of a call as an object; plain text under a key of its own, unless it can be sent."""
-        arguments = arguments_object(part)
-        text = plain_text(arguments)
-        is_sent_so = text is None or self._provider.request.free_text is not None
-        return arguments if is_sent_so else {"INVALID_JSON": text}
+        """Return the arguments of a call as an object; plain text is wrapped where the provider does not take it."""
+        text = plain_text(part.arguments_raw)
+        if text is None or self._provider.request.free_text is not None:
+            return arguments_object(part)
+        return arguments_object(replace(part, arguments_raw=text))
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether the current tools read the arguments of a call in the same way as the tools that were called."""
