@@ -16,7 +16,7 @@ from toolshape._schema.values import copy_json
 from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.coercion import choose_rules
 from toolshape._validation.settings import Validate, ValidationSettings
-from toolshape.contract._checks import Checks, leaf_accepts
+from toolshape.contract._checks import Checks, is_code, leaf_accepts
 from toolshape.contract._inclusion import mark_decimals
 from toolshape.contract._lock import Locked
 from toolshape.contract._validators import compile_admission
@@ -122,18 +122,13 @@ class _Accepted:
 
     def __init__(self, before: Locked) -> None:
         self._checks = before.checks or {}
-        self._leaves = {
-            path: leaf_accepts(tuple(fact for fact in facts if "validator" not in fact))
-            for path, facts in self._checks.items()
-        }
+        self._leaves = {path: leaf_accepts(facts) for path, facts in self._checks.items()}
         self._strict = [
             path
             for path, facts in self._checks.items()
             if any(fact.get("strict") for fact in facts)
         ]
-        self._has_code = any(
-            "validator" in fact for facts in self._checks.values() for fact in facts
-        )
+        self._has_code = any(is_code(fact) for facts in self._checks.values() for fact in facts)
         self._admits = compile_admission(before.parameters, "checked")
         self._admits_certainly = compile_admission(mark_decimals(before.parameters), "certain")
         self._validate: Validate | None = None
@@ -150,7 +145,7 @@ class _Accepted:
             and all(_is_form_kept(call, self._coerced, steps_of(path)) for path in self._strict)
             and self._admits(self._coerced)
             and all(
-                accepts is None or all(map(accepts, values_at(self._coerced, steps_of(path))))
+                all(map(accepts, values_at(self._coerced, steps_of(path))))
                 for path, accepts in self._leaves.items()
             )
         )
@@ -239,6 +234,10 @@ def _edges(facts: list[JsonObject]) -> Iterator[Any]:
     for fact in facts:
         for key in _BOUNDS & fact.keys():
             yield from _around(fact["type"], fact[key])
+        if fact.get("syntax") == "regex":
+            pattern = {"type": "string", "pattern": rf"^(?:{fact['definition']})$"}
+            for seed in range(_CALLS):
+                yield generate(pattern, random.Random(seed))  # noqa: S311 - no secret
         if "max_digits" in fact:
             yield from ("1" * int(fact["max_digits"]), "1" * (int(fact["max_digits"]) + 1))
         if "decimal_places" in fact:

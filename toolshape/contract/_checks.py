@@ -8,12 +8,12 @@ import functools
 import hashlib
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from pydantic_core import SchemaError, SchemaValidator
+from pydantic_core import SchemaValidator
 
 from toolshape._function.core_schema.authors import FUNCTIONS, is_authors_function, is_of_version_1
 from toolshape._function.core_schema.nodes import (
@@ -22,8 +22,9 @@ from toolshape._function.core_schema.nodes import (
     definitions_of,
     steps_inside,
 )
-from toolshape._records.calls import JsonObject
+from toolshape._records.calls import Grammar, JsonObject
 from toolshape._records.identity import canonical_json
+from toolshape._validation.text_grammar import compile_grammar
 
 Checks: TypeAlias = Mapping[str, tuple[JsonObject, ...]]
 """The facts of each place."""
@@ -154,28 +155,38 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, (list, tuple, set, frozenset)) else value
 
 
-def leaf_accepts(facts: tuple[JsonObject, ...]) -> Callable[[Any], bool] | None:
-    """Compile the check of a single value by the facts of its place; ``None`` if only the author's code could tell."""
+def is_code(fact: JsonObject) -> bool:
+    """Whether only code can tell what a fact refuses: the author's, or an engine that is not installed."""
+    return "validator" in fact and _grammar_check(fact) is None
+
+
+def leaf_accepts(facts: Iterable[JsonObject]) -> Callable[[Any], bool]:
+    """Compile the check of a single value by the facts of its place, as far as they are no code of the author's."""
     by_type: dict[str, JsonObject] = {}
+    grammars: list[Callable[[str], bool]] = []
     for fact in facts:
-        if "validator" in fact:
-            return None
-        by_type.setdefault(fact["type"], {}).update(
-            {key: value for key, value in fact.items() if key not in ("type", "strict")}
-        )
-    validators: list[Any] = []
-    for kind, limits in by_type.items():
-        if not limits:
-            continue
-        try:
-            validators.append(SchemaValidator(_leaf(kind, limits)))
-        except (SchemaError, ValueError):
-            return None
+        check = _grammar_check(fact)
+        if check is not None:
+            grammars.append(check)
+        elif "type" in fact:
+            limits = {key: value for key, value in fact.items() if key not in ("type", "strict")}
+            by_type.setdefault(fact["type"], {}).update(limits)
+    validators = [
+        SchemaValidator(_leaf(kind, limits)) for kind, limits in by_type.items() if limits
+    ]
 
     def accepts(value: Any) -> bool:
+        if isinstance(value, str) and not all(fits(value) for fits in grammars):
+            return False
         return not validators or any(_is_valid(validator, value) for validator in validators)
 
     return accepts
+
+
+def _grammar_check(fact: JsonObject) -> Callable[[str], bool] | None:
+    if fact.get("validator") != "grammar":
+        return None
+    return compile_grammar(Grammar(fact["syntax"], fact["definition"]))
 
 
 def _leaf(kind: str, limits: JsonObject) -> Any:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import SchemaError as CoreSchemaError
 
 from toolshape._answers.answer import FIELD
 from toolshape._answers.output import Output, record_of_output
@@ -20,7 +21,7 @@ from toolshape._records.errors import UsageError
 from toolshape._tools.source import FunctionSource
 from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.coercion import choose_rules
-from toolshape.contract._checks import Checks, checks_of
+from toolshape.contract._checks import Checks, checks_of, leaf_accepts
 
 try:
     from jsonschema import Draft202012Validator, FormatChecker
@@ -280,6 +281,11 @@ def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection
         raise ValueError(f"{place}.parameters: the type is not object")
     if given.fingerprints.keys() != providers:
         raise ValueError(f"{place}.fingerprints: the names differ from the names in providers")
+    for path, facts in given.checks.items():
+        try:
+            leaf_accepts(facts)
+        except (CoreSchemaError, KeyError, TypeError) as error:
+            raise ValueError(f"{place}.checks.{path}: no such check") from error
     return Locked(
         name, given.title, given.description, given.parameters, given.output, tuple(given.effects),
         tuple(given.examples), None if given.coerce is None else tuple(given.coerce), given.fingerprints,

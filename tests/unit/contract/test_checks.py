@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from toolshape import Grammar, Output, Registry, tool
+from toolshape import Grammar, Output, Registry, UsageError, tool
 from toolshape.contract import diff, diff_contracts, dump_lock, load_lock, make_contract
 
 DAY = datetime.date(2024, 1, 1)
@@ -195,7 +195,9 @@ def test_a_grammar_is_part_of_the_contract() -> None:
     (added,) = diff(digits, make_contract(free)).changes
     assert (added.kind, added.path, added.level) == ("checks", "code", "breaking")
     assert [row.level for row in diff(free, make_contract(digits)).changes] == ["compatible"]
-    assert [row.level for row in diff(letters, make_contract(digits)).changes] == ["unknown"]
+    (changed,) = diff(letters, make_contract(digits)).changes
+    assert changed.level == "breaking"
+    assert changed.witness["code"].isdigit()
 
 
 def test_digests_are_the_same_in_every_process() -> None:
@@ -272,3 +274,21 @@ def test_an_answer_that_becomes_strict() -> None:
         found = diff(empty, make_contract(empty, outputs=[old]), [new])
         (change,) = [row for row in found.changes if row.kind == "checks"]
         assert (change.level, change.path) == ("breaking", path)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        {"type": "shape", "ge": 1},
+        {"type": "date", "ge": "soon"},
+        {"validator": "grammar"},
+        {"type": "int", "strict": 1, "le": {}},
+    ],
+)
+def test_checks_that_are_none_are_refused(tmp_path: Any, fact: Any) -> None:
+    content = json.loads(dump_lock(make_contract(registry(int))))
+    content["tools"]["order"]["checks"] = {"x": [fact]}
+    path = tmp_path / "tools.lock.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(UsageError, match="is not a toolshape lock file"):
+        load_lock(path)
