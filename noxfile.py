@@ -625,6 +625,13 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session(python="3.12")
+def breakages(session: nox.Session) -> None:
+    # Breaks each mechanism of the turn once: the machine of turns must notice.
+    install(session, ".[test]")
+    session.run("python", "tests/breakages.py", *session.posargs)
+
+
+@nox.session(python="3.12")
 def functions(session: nox.Session) -> None:
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]

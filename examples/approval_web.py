@@ -1,20 +1,18 @@
-"""A model asks for a refund, and a person approves it on a page in another process. Two clicks pay only once.
+"""A model asks for a refund, and a person approves it on a page in another process. Two clicks pay once, and ask once.
 
 ``python examples/approval_web.py`` runs the example offline. With ``OPENAI_API_KEY`` and ``uvicorn``, it is a real
 desk: ``uvicorn --app-dir examples approval_web:app``. The example needs toolshape[ledger], openai, starlette and httpx.
 """
 
-import contextlib
 import html
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import openai
+import sqlalchemy as sa
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -29,6 +27,11 @@ FOLDER = Path(
     os.environ.get("DESK_FOLDER") or tempfile.mkdtemp(prefix="desk-")
 )  # every process of the desk shares it
 MOST = 100  # euros; a larger refund needs approval
+ENGINE = sa.create_engine(f"sqlite:///{FOLDER / 'desk.db'}")
+with ENGINE.begin() as connection:
+    run = connection.exec_driver_sql
+    run("create table if not exists chats (id text primary key, chat text, version integer)")
+    run("create table if not exists paid (order_id text, amount real)")
 
 
 @tool(effects=["destructive"], approve=lambda arguments: arguments["amount"] > MOST)
@@ -39,38 +42,39 @@ def refund(order_id: str, amount: float) -> str:
         order_id: The order number.
         amount: How much, in euros.
     """
-    with database() as connection:
-        connection.execute("insert into paid values (?, ?)", (order_id, amount))
+    with ENGINE.begin() as connection:
+        connection.exec_driver_sql("insert into paid values (?, ?)", (order_id, amount))
     return f"refunded {amount:.2f}"
 
 
 tools = Registry([refund])
 
 
-@contextlib.contextmanager
-def database() -> Iterator[sqlite3.Connection]:
-    """Open the database, which stores each conversation and each refund as one row."""
-    with contextlib.closing(sqlite3.connect(FOLDER / "desk.db")) as connection, connection:
-        connection.execute("create table if not exists chats (id text primary key, chat text)")
-        connection.execute("create table if not exists paid (order_id text, amount real)")
-        yield connection
-
-
 def paid() -> list[tuple[str, float]]:
     """Return the refunds that were paid."""
-    with database() as connection:
-        return connection.execute("select order_id, amount from paid").fetchall()
+    with ENGINE.connect() as connection:
+        return [tuple(row) for row in connection.exec_driver_sql("select * from paid")]
 
 
 def store(chat: Conversation) -> None:
-    with database() as connection:
-        connection.execute("insert or replace into chats values (?, ?)", (chat.id, chat.to_json()))
+    """Store a conversation that this process has taken, or that is new."""
+    row = "insert into chats values (?, ?, 0) on conflict (id) do update set chat = excluded.chat"
+    with ENGINE.begin() as connection:
+        connection.exec_driver_sql(row, (chat.id, chat.to_json()))
 
 
-def restore(chat_id: str) -> Conversation:
-    with database() as connection:
-        [text] = connection.execute("select chat from chats where id = ?", (chat_id,)).fetchone()
-    return Conversation.from_json(text, tools)
+def restore(chat_id: str) -> tuple[Conversation, int]:
+    """Return a conversation and its version."""
+    with ENGINE.connect() as connection:
+        found = connection.exec_driver_sql("select * from chats where id = ?", (chat_id,)).one()
+    return Conversation.from_json(found.chat, tools), found.version
+
+
+def take(chat_id: str, version: int) -> bool:
+    """Take a conversation to continue it; of several processes that saw this version, one gets it."""
+    row = "update chats set version = version + 1 where id = ? and version = ?"
+    with ENGINE.begin() as connection:
+        return connection.exec_driver_sql(row, (chat_id, version)).rowcount == 1
 
 
 def continue_chat(chat: Conversation) -> None:
@@ -96,23 +100,25 @@ def ask(request: Request) -> Response:
 
 def show(request: Request) -> Response:
     """Show the page for approval: the waiting calls, each with a button."""
-    chat = restore(request.path_params["chat"])
+    chat, version = restore(request.path_params["chat"])
     rows = [
         f"<li>{html.escape(call.name)} {html.escape(str(call.arguments))}"
-        f"<form method=post action='/{chat.id}/{html.escape(call.id)}'><button>approve</button></form></li>"
+        f"<form method=post action='/{chat.id}/{html.escape(call.id)}/{version}'><button>approve</button></form></li>"
         for call in chat.pending
     ]
     return HTMLResponse(f"<ul>{''.join(rows)}</ul><p>{html.escape(chat.messages[-1].text)}</p>")
 
 
 def approve(request: Request) -> Response:
-    """Approve and run a call. If a person presses the button twice, or in two windows, the refund is paid once."""
-    chat = restore(request.path_params["chat"])
-    if any(call.id == request.path_params["call"] for call in chat.pending):
-        chat.approve(request.path_params["call"])
-        with Ledger(str(FOLDER / "calls.db")) as ledger:
-            chat.run(ledger=ledger)
-        continue_chat(chat)
+    """Approve and run a call. If this process dies, the page shows the call again, and the ledger knows if it was paid."""
+    chat, _ = restore(request.path_params["chat"])
+    call, version = request.path_params["call"], request.path_params["version"]
+    if call not in [waiting.id for waiting in chat.pending] or not take(chat.id, version):
+        return PlainTextResponse("somebody has decided already")
+    chat.approve(call)
+    with Ledger(str(FOLDER / "calls.db")) as ledger:
+        chat.run(ledger=ledger)
+    continue_chat(chat)
     return PlainTextResponse(chat.messages[-1].text)
 
 
@@ -120,15 +126,15 @@ app = Starlette(
     routes=[
         Route("/ask", ask, methods=["POST"]),
         Route("/{chat}", show),
-        Route("/{chat}/{call}", approve, methods=["POST"]),
+        Route("/{chat}/{call}/{version:int}", approve, methods=["POST"]),
     ]
 )
 
 
-def press(chat: str, call: str) -> None:
+def press(*path: str) -> None:
     """Press the button of a waiting call."""
     with TestClient(app) as desk:
-        print(desk.post(f"/{chat}/{call}").text)
+        print(desk.post(f"/{'/'.join(path)}").text)
 
 
 def main() -> None:
@@ -138,16 +144,16 @@ def main() -> None:
         fake.calls("refund", order_id="45128", amount=250.0)
         fake.says("Your 250 euros are on their way.")
         chat = desk.post("/ask", params={"text": "Order 45128 broke, I want my 250 back."}).text
-        stale = restore(chat)  # a second window, opened before anybody pressed the button
-        [call] = stale.pending
+        waiting, version = restore(
+            chat
+        )  # as two windows show it, before anybody pressed the button
+        [call] = waiting.pending
         print("waits:", [call.name], "paid:", paid())
         for click in ("first click: ", "second click:"):
             print(click, flush=True, end=" ")
-            subprocess.run([sys.executable, __file__, chat, call.id], check=True)  # noqa: S603 - this script
-        stale.approve(call.id)
-        with Ledger(str(FOLDER / "calls.db")) as ledger:
-            print("stale window:", stale.run(ledger=ledger)[0].text)
-        print("paid:", paid())
+            command = [sys.executable, __file__, chat, call.id, str(version)]
+            subprocess.run(command, check=True)  # noqa: S603 - this script
+        print("paid:", paid(), "asked:", len(fake.exchanges))
 
 
 if __name__ == "__main__":

@@ -9,17 +9,18 @@ import threading
 import time
 import uuid
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 try:
     import sqlalchemy as sa
+    import stamina
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.schema import CreateTable
 except ImportError as error:
     raise ImportError(
-        f"a ledger needs SQLAlchemy: pip install 'toolshape[ledger]' ({error})"
+        f"a ledger needs SQLAlchemy and stamina: pip install 'toolshape[ledger]' ({error})"
     ) from error
 
 from toolshape._plan.ledger_store import Claim
@@ -137,7 +138,8 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
             {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
         )
         try:
-            engine = sa.create_engine(url, connect_args=connect_arguments)
+            # A connection that the server has closed meanwhile is replaced before it is used.
+            engine = sa.create_engine(url, connect_args=connect_arguments, pool_pre_ping=True)
         except ModuleNotFoundError as error:
             message = (
                 f"a ledger in PostgreSQL needs a driver: pip install 'psycopg[binary]' ({error})"
@@ -150,8 +152,15 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
 
 def _configure_sqlite(connection: Any, _: Any) -> None:
     """Configure SQLite: readers do not block the writer, and a power failure loses no committed write."""
+    import sqlite3  # noqa: PLC0415 - a ledger in PostgreSQL needs none
+
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    # The first two processes that open a new file may change its mode at once, and SQLite does not wait then.
+    for attempt in stamina.retry_context(
+        on=sqlite3.OperationalError, attempts=None, timeout=_SHORTEST_BUSY, wait_initial=_PAUSE
+    ):
+        with attempt:
+            cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.close()
 
@@ -163,6 +172,8 @@ _LONGEST_TRY, _PAUSE = (
     0.05,
 )  # seconds for all tries to create the tables, and between two tries
 _STATES = ("running", "done", "unknown")
+_TRIES, _LONGEST_TRIES = 4, 3.0
+"""How often, and for how many seconds, the end of a call is written until the ledger goes on without."""
 
 
 class LedgerEntry(NamedTuple):
@@ -180,8 +191,19 @@ class LedgerEntry(NamedTuple):
     outcome: str | None
 
 
+class _Ended(NamedTuple):
+    """The end of a call that the database could not be told yet: ``done`` with its outcome, or ``unknown``."""
+
+    identity: Identity
+    owner: str
+    claim: Claim
+
+
 class Ledger:
     """Records calls and their outcomes in a database that processes and machines may share.
+
+    The end of a call is written in several tries. If all of them fail, this process goes on trying, and answers from what
+    it knows.
 
     The database holds the arguments and results of calls, so it is as confidential as this data. Threads and
     processes may share a ledger. Pickling stores the URL of a ledger, not its connections.
@@ -236,6 +258,8 @@ class Ledger:
         self._lock = threading.Lock()
         self._is_made = False
         self._running: set[str] = set()
+        self._ended_calls: dict[str, _Ended] = {}  # by key
+        self._unmade: DBAPIError | None = None  # why the tables could not be made
         self._renewal: threading.Thread | None = None
         self._ended = threading.Event()
 
@@ -265,6 +289,12 @@ class Ledger:
             and os.getpid() == self._process
         ):
             renewal.join()  # otherwise a connection that the thread uses would stay open
+        if os.getpid() == self._process:
+            for ended in list(self._ended_calls.values()):
+                with suppress(
+                    DBAPIError, ConnectionError
+                ):  # their failure was told when they ended
+                    self._write_end(ended)
         self._engine.dispose()
 
     @contextmanager
@@ -274,25 +304,34 @@ class Ledger:
         ):  # forked: the connections belong to the parent, whose threads do not exist here
             self._engine.dispose(close=False)
             self._start()
-        if not self._is_made:
-            self._make_tables()
-        with self._engine.begin() as connection:
+        try:
+            if not self._is_made:
+                self._make_tables()
+            connection = self._engine.connect()
+        except DBAPIError as error:  # then no call can have been recorded, and none is
+            raise ConnectionError(f"{self!r} cannot be reached: {error.orig}") from error
+        with connection, connection.begin():
             yield connection
 
     def _make_tables(self) -> None:
+        """Make the tables that are missing: who may only read and write tables that are there needs no other right."""
         with self._lock:
-            deadline = time.monotonic() + _LONGEST_TRY
+            # Only the first call waits for tables that cannot be made.
+            deadline = time.monotonic() + (_LONGEST_TRY if self._unmade is None else 0)
             while True:
                 try:
                     with self._engine.begin() as connection:
+                        known = sa.inspect(connection)
                         for table in METADATA.sorted_tables:
-                            connection.execute(CreateTable(table, if_not_exists=True))
-                except DBAPIError:  # another process may be creating the tables
+                            if not known.has_table(table.name):
+                                connection.execute(CreateTable(table, if_not_exists=True))
+                except DBAPIError as error:  # another process may be creating the tables
+                    self._unmade = error
                     if time.monotonic() > deadline:
                         raise
                     time.sleep(_PAUSE)
                 else:
-                    self._is_made = True
+                    self._is_made, self._unmade = True, None
                     return
 
     def claim(self, identity: Identity, *, again: bool) -> Claim:
@@ -301,11 +340,18 @@ class Ledger:
         Args:
             identity: The identity of the call.
             again: Whether a call with an unknown outcome may be claimed again.
+
+        Raises:
+            ConnectionError: The database could not be reached: the call was not claimed.
+            DBAPIError: The database refused; the call may have been claimed.
         """
         # The insert is the lock: if several processes claim a call at once, the database lets only one insert the row.
         # The other processes read the row under a lock (``FOR UPDATE``), so only one reclaims an abandoned call.
         key, owner = _key(identity), uuid.uuid4().hex
         row = _row(identity)
+        known = self._known(identity)
+        if known is not None and not (again and known.state == "unknown"):
+            return known
         started_values = {
             "state": "started",
             "owner": owner,
@@ -357,6 +403,9 @@ class Ledger:
             The claim, or ``None`` if the call is not recorded. The state is never ``ours``, which only ``claim``
             returns.
         """
+        known = self._known(identity)
+        if known is not None:
+            return known
         with self._transaction() as connection:
             stored = connection.execute(self._asked_for(_key(identity))).mappings().first()
         return None if stored is None else _to_claim(stored, _row(identity))
@@ -374,15 +423,44 @@ class Ledger:
             owner: The owner that ``claim`` returned.
             outcome: The result, as JSON text.
         """
-        try:
-            with self._transaction() as connection:
-                values = {"state": "done", "outcome": outcome, "finished": self._now}
-                connection.execute(
-                    sa.update(CALLS).where(_is_ours(identity, owner)).values(**values)
-                )
+        self._end(_Ended(identity, owner, Claim("done", outcome=outcome)))
+
+    def _end(self, ended: _Ended) -> None:
+        """Write the end of a call in several tries; if they fail, keep it, and let the renewal of leases go on trying."""
+        key = _key(ended.identity)
+        with self._lock:
+            self._ended_calls[key] = ended
+        tries = stamina.retry_context(
+            on=(DBAPIError, ConnectionError),
+            attempts=_TRIES,
+            timeout=_LONGEST_TRIES,
+            wait_initial=_PAUSE,
+            wait_max=1.0,
+        )
+        for attempt in tries:
+            with attempt:
+                self._write_end(ended)
+
+    def _write_end(self, ended: _Ended) -> None:
+        identity = ended.identity
+        values: dict[str, Any] = {"state": ended.claim.state}
+        if ended.claim.state == "done":
+            values |= {"outcome": ended.claim.outcome, "finished": self._now}
+        with self._transaction() as connection:
+            mine = _is_ours(identity, ended.owner)
+            connection.execute(sa.update(CALLS).where(mine).values(**values))
+            if _is_token(identity):
                 connection.execute(sa.delete(KEPT).where(KEPT.c.token == identity.call_id))
-        finally:
-            self._running.discard(owner)
+        with self._lock:
+            self._ended_calls.pop(_key(identity), None)
+            self._running.discard(ended.owner)
+
+    def _known(self, identity: Identity) -> Claim | None:
+        """Return what this process knows of a call whose end is not written yet."""
+        ended = self._ended_calls.get(_key(identity))
+        if ended is None:
+            return None
+        return ended.claim if ended.identity == identity else Claim("other")
 
     def drop(self, identity: Identity, owner: str, *, has_begun: bool) -> None:
         """Release a claim: if the tool was called, mark the outcome unknown, else forget the call.
@@ -394,14 +472,12 @@ class Ledger:
             owner: The owner that ``claim`` returned.
             has_begun: Whether the tool was called.
         """
+        if has_begun:
+            self._end(_Ended(identity, owner, Claim("unknown")))
+            return
         self._running.discard(owner)
         with self._transaction() as connection:
-            if has_begun:
-                connection.execute(
-                    sa.update(CALLS).where(_is_ours(identity, owner)).values(state="unknown")
-                )
-            else:
-                connection.execute(sa.delete(CALLS).where(_is_ours(identity, owner)))
+            connection.execute(sa.delete(CALLS).where(_is_ours(identity, owner)))
 
     def keep(self, token_id: str, text: str) -> None:
         """Store the payload of a paused plan's token; ``Plan.pause`` calls this method."""
@@ -469,7 +545,7 @@ class Ledger:
         while not self._ended.wait(self.lease / 3):
             with self._lock:
                 owners = list(self._running)
-                if not owners:
+                if not owners and not self._ended_calls:
                     self._renewal = None
                     return
             try:
@@ -478,6 +554,8 @@ class Ledger:
                     connection.execute(
                         sa.update(CALLS).where(is_owned).values(lease_until=self._now + self.lease)
                     )
+                for ended in list(self._ended_calls.values()):
+                    self._write_end(ended)
             except Exception:  # any error of the database: the next renewal may work
                 logging.getLogger("toolshape").exception(
                     "could not renew the leases of running calls"
@@ -491,7 +569,13 @@ def _unpickle_ledger(url: sa.URL, lease: float, wait: float) -> Ledger:
 
 
 def _key(identity: Identity) -> str:
-    return hashlib.sha256(canonical_json([identity.scope, identity.call_id]).encode()).hexdigest()
+    """Return the key of a call, or of a token; no call has the key of a token, whatever its id is."""
+    parts = [identity.scope, identity.call_id, *(["token"] if _is_token(identity) else [])]
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+
+
+def _is_token(identity: Identity) -> bool:
+    return not identity.tool
 
 
 def _row(identity: Identity) -> dict[str, str]:

@@ -144,7 +144,8 @@ class Message:
     ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
     or ``None`` if this library made or changed the message. ``finish`` says why a response ended, in the same words
     for all providers. ``usage`` are the tokens of the response that ended with this message, if it was read by
-    ``Conversation`` and has counts. ``path`` says where the message is, for example ``messages[3]``.
+    ``Conversation`` and has counts. ``holds_secret`` says that a call or an answer in the message may hold a secret, by the
+    tool or the type that read it; it is stored with the message. ``path`` says where the message is, for example ``messages[3]``.
     """
 
     __module__ = "toolshape"
@@ -156,6 +157,7 @@ class Message:
     finish: str | None = None
     usage: Usage | None = field(default=None, compare=False)
     path: str = field(default="", compare=False, repr=False)
+    holds_secret: bool = field(default=False, compare=False, repr=False)
 
     @property
     def text(self) -> str:

@@ -18,9 +18,8 @@ PRINTED = {
     "approval_web": """\
 waits: ['refund'] paid: []
 first click:  Your 250 euros are on their way.
-second click: Your 250 euros are on their way.
-stale window: refunded 250.00
-paid: [('45128', 250.0)]
+second click: somebody has decided already
+paid: [('45128', 250.0)] asked: 2
 """,
     "evaluate_models": """\
 case            gpt                                    claude

@@ -611,3 +611,97 @@ def test_a_denial_in_a_conversation_is_kept_by_its_ledger(is_async, tmp_path):
         second.approve("a")
         [answer] = second.run(ledger=ledger)
         assert (answer.error.code, answer.replayed) == ("denied", True)
+
+
+ONE = response(("pay", {"amount": 5}))
+
+
+def engine_that_refuses(path, refuses):
+    """An engine on which some statements fail, as if the database was locked."""
+    engine = sa.create_engine(f"sqlite:///{path}")
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def refuse(_connection, _cursor, statement, parameters, *_):
+        if refuses(statement):
+            raise sa.exc.OperationalError(statement, parameters, Exception("refused by the test"))
+
+    return engine
+
+
+def is_end(statement):
+    return statement.startswith("UPDATE") and "outcome" in statement
+
+
+@pytest.mark.parametrize("failures", [1, 10**6])
+def test_the_end_of_a_call_is_written_in_several_tries(tmp_path, failures):
+    """Until it is written, this process answers from what it knows."""
+    left = [failures]
+
+    def refuses(statement):
+        left[0] -= is_end(statement)
+        return is_end(statement) and left[0] >= 0
+
+    with Ledger(engine_that_refuses(tmp_path / "a.db", refuses), lease=0.3, wait=0.1) as ledger:
+        texts = [dispatch("run", ONE, ledger, "s")[0].text for _ in range(2)]
+        assert (texts, RAN) == (['{"paid":5}'] * 2, [5])
+        if failures == 1:
+            assert [entry.state for entry in ledger.entries()] == ["done"]
+        left[0] = 0
+        deadline = time.monotonic() + 5
+        while ledger.entries()[0].state != "done" and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert ledger.entries()[0].state == "done"
+
+
+def test_who_cannot_make_tables_uses_those_that_are_there(tmp_path):
+    Ledger(tmp_path / "a.db").close()
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'a.db'}")
+    with Ledger(engine) as ledger:
+        ledger.entries()
+    made = []
+    refusing = engine_that_refuses(
+        tmp_path / "a.db", lambda text: "CREATE TABLE" in text and not made.append(1)
+    )
+    with Ledger(refusing) as ledger:
+        assert dispatch("run", ONE, ledger, "s")[0].ok
+    assert not made
+
+
+def test_only_the_first_call_waits_for_tables_that_cannot_be_made(tmp_path):
+    refusing = engine_that_refuses(tmp_path / "a.db", lambda text: "CREATE TABLE" in text)
+    with Ledger(refusing) as ledger:
+        took = []
+        for _ in range(2):
+            started = time.monotonic()
+            with pytest.raises(ConnectionError, match="cannot be reached"):
+                ledger.entries()
+            took.append(time.monotonic() - started)
+    assert took[0] > 0.9 > took[1]
+
+
+def test_no_call_has_the_key_of_a_token(tmp_path, ledger):
+    """Whatever its id and its scope are."""
+    ledger.keep("t" * 32, "kept")
+    look = response(("pay", {"amount": 5}, "t" * 32))
+    dispatch("run", look, ledger, "paused plans")
+    assert ledger.kept("t" * 32) == "kept"
+    token = Identity("paused plans", "t" * 32, "", "d", is_lasting=True)
+    claim = ledger.claim(token, again=True)
+    assert claim.state == "ours"
+    ledger.finish(token, claim.owner, "{}")
+    assert ledger.kept("t" * 32) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ConnectionError, "not_run"), (OSError, "unknown_outcome")]
+)
+def test_what_could_not_be_claimed_may_have_run_before(error, code, ledger, monkeypatch):
+    """Only a refused connection is certain: nothing was recorded, so nothing has run under this ledger now."""
+
+    def refuse(*_, **__):
+        raise error("away")
+
+    monkeypatch.setattr(ledger, "claim", refuse)
+    [result] = dispatch("run", ONE, ledger, "s")
+    assert result.error.code == code
+    assert RAN == []

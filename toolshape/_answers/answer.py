@@ -15,9 +15,11 @@ from toolshape._records.calls import Coercion, WireCall, WireMessage
 from toolshape._records.errors import AnswerError, CallError, Problem
 from toolshape._schema.arrows import in_object
 from toolshape._schema.lens import Lens
+from toolshape._schema.secrets import Secrets
 from toolshape._schema.values import UnreadableError
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.json_text import parse_json
+from toolshape._validation.masking import masked_coercions
 from toolshape._validation.model_traits import traits_of
 from toolshape._validation.settings import Validated, ValidationSettings
 
@@ -179,6 +181,7 @@ def answer_of(
     output: str,
     tool: str | None,
     read: ReadAnswer,
+    secrets: Secrets,
     results: Results | None = None,
 ) -> Answer[Any]:
     """Read the structured answer in a response.
@@ -190,9 +193,10 @@ def answer_of(
         output: The name of the output.
         tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
         read: Validates the JSON of the answer.
+        secrets: The places in the answer that may hold a secret.
         results: The results of the response's calls, if the tools were bound with ``output=``.
     """
-    answer: Answer[Any] = Answer(provider, reading, raw, tool, results)
+    answer: Answer[Any] = Answer(provider, reading, raw, tool, results, is_secret=secrets.are_there)
     text, refusal = (
         _answer_text(provider, reading[0])
         if tool is None
@@ -204,7 +208,8 @@ def answer_of(
         answer.error = AnswerError("refused_answer", output=output, text=refusal_text)
         return answer
     try:
-        answer.value, answer.coercions = read(text, answer.finish == "length")
+        answer.value, coercions = read(text, answer.finish == "length")
+        answer.coercions = masked_coercions(coercions, secrets) if secrets.are_there else coercions
     except AnswerError as error:
         answer.error = error
     return answer

@@ -99,9 +99,17 @@ class BoundOutput(Generic[T]):
             ResponseError: The response is not of this provider's family.
         """
         reading = read_response(self.provider, response)
+        # A response without calls may hold the answer as its text, even if the model had to call a tool.
+        tool = self._wire.tool if reading[1] else None
         with validating_with(context):
             return answer_of(
-                self.provider, reading, response, self.name, self._wire.tool, self._read
+                self.provider,
+                reading,
+                response,
+                self.name,
+                tool,
+                self._read,
+                self._record.secrets,
             )
 
     def collector(self, *, context: Any = None) -> "AnswerCollector[T]":

@@ -1,21 +1,30 @@
 """The immutable record behind an ``Output``: the pydantic model that validates answers, and their schema."""
 
 import functools
+import hashlib
 import inspect
+import json
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
 
 from toolshape._answers.answer import FIELD
 from toolshape._answers.export import OutputSpec
 from toolshape._function import docstrings
+from toolshape._function.arguments import ParameterForm, write_arguments, write_exact_arguments
 from toolshape._function.model import FunctionDefinition, define_model
+from toolshape._function.secret_types import has_secret_types
 from toolshape._function.signature import EMPTY, NameNotDefinedError, Parameter, Signature
 from toolshape._records.calls import JsonSchema, Strictness
 from toolshape._records.errors import DefinitionError, Problem
+from toolshape._records.identity import OutputRef, canonical_json
+from toolshape._schema.keywords import BY_NAME, HOLDS_SCHEMAS
 from toolshape._schema.references import prune, resolver
+from toolshape._schema.secrets import Secrets
 from toolshape._validation.coercion import choose_rules
 
 NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
@@ -49,6 +58,100 @@ class OutputRecord:
     def options(self) -> tuple[Any, str, str, Strictness, Mapping[str, bool] | bool | None]:
         """The arguments for ``record_output`` that rebuild this record, in this or another process."""
         return self.kind, self.spec.name, self.spec.description, self.strict, self.coerce
+
+    @functools.cached_property
+    def ref(self) -> OutputRef:
+        """What identifies this output in another process: its name, and what an answer must be.
+
+        The fingerprint covers the modules and names of the classes, and the schema with the order of its branches.
+        Titles and descriptions do not count.
+        """
+        identity = [*_class_names(self.kind)], _without_words(self.spec.schema)
+        return OutputRef(
+            self.name, hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
+        )
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether an answer may hold a secret: the schema marks one, or the type has a type for secrets anywhere."""
+        return self.secrets.are_there
+
+    @functools.cached_property
+    def secrets(self) -> Secrets:
+        """The places in an answer that may hold a secret."""
+        return Secrets(self.spec.schema, hides_all=has_secret_types(self.definition.model))
+
+    @functools.cached_property
+    def key(self) -> Any:
+        """A key that tells the type from others in this process; see ``type_key``."""
+        return type_key(self.kind)
+
+    def written(self, value: Any, *, is_sparse: bool) -> Any:
+        """Return a valid answer as JSON that the same output accepts; ``is_sparse`` leaves out what was not given."""
+        form = ParameterForm(reveals=True, is_sparse=is_sparse)
+        return write_arguments(self._as_model(value), frozenset(), form)[FIELD]
+
+    def exact_digest(self, value: Any) -> str:
+        """Return a digest that differs whenever valid answers differ, other than by what was given and what is a default.
+
+        Raises:
+            TypeError: The answer cannot be written as JSON.
+        """
+        exact = write_exact_arguments(self._as_model(value), frozenset(), as_equal=True)
+        return hashlib.sha256(canonical_json(exact).encode()).hexdigest()
+
+    def validated(self, written: Any) -> Any:
+        """Validate an answer that ``written`` returned.
+
+        Raises:
+            ValueError: The type does not accept the answer.
+        """
+        text = json.dumps({FIELD: written})
+        return getattr(self.definition.model.model_validate_json(text), FIELD)
+
+    def _as_model(self, value: Any) -> BaseModel:
+        return self.definition.model.model_construct(**{FIELD: value})
+
+
+def type_key(kind: Any) -> Any:
+    """Return a key that is equal only for types with the same parts in the same order.
+
+    Types compare without it: ``A | B`` equals ``B | A``, and ``Literal[1]`` equals ``Literal[True]``. A part that has no
+    parts of its own counts by its identity, so whoever keeps the key must keep the type.
+    """
+    origin = get_origin(kind)
+    if origin is None:
+        if isinstance(kind, list):  # the parameters of a Callable
+            return tuple(map(type_key, kind))
+        return kind if kind is None else id(kind)
+    if origin is Literal:
+        return "Literal", *[(type(value), value) for value in get_args(kind)]
+    return id(origin), *map(type_key, get_args(kind))
+
+
+def _class_names(kind: Any) -> Iterator[str]:
+    """Yield the names of the classes in a type, in their order, with their modules; and the values of literals."""
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        yield from (f"{type(value).__name__} {value!r}" for value in parts)
+    elif parts:
+        for part in parts:
+            yield from _class_names(part)
+    elif isinstance(kind, type):
+        yield f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _without_words(node: Any) -> Any:
+    """Return a schema without titles and descriptions."""
+    if not isinstance(node, dict):
+        return [*map(_without_words, node)] if isinstance(node, list) else node
+    kept = {}
+    for keyword, value in node.items():
+        if keyword in BY_NAME and isinstance(value, dict):
+            kept[keyword] = {name: _without_words(inner) for name, inner in value.items()}
+        elif keyword not in ("title", "description"):
+            kept[keyword] = _without_words(value) if keyword in HOLDS_SCHEMAS else value
+    return kept
 
 
 def record_output(

@@ -6,20 +6,25 @@ saves a third of the package's import time.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from toolshape._answers.output import Output
+from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.record import type_key
 from toolshape._bound.bound import Bound, bound_tools_of, observe_resumed
 from toolshape._bound.bound_tools import bind_tools, canonical_calls
 from toolshape._bound.store import Key, Store, Use
 from toolshape._families import family_of, get, with_text_format
 from toolshape._families.receive import body_of
-from toolshape._families.wire.provider import Provider, ProviderOrName
+from toolshape._families.wire.provider import ProviderOrName
+from toolshape._function.calling.call import NOTHING_INJECTED
+from toolshape._plan.plan_state import PlanState
+from toolshape._plan.restore import restore
 from toolshape._plan.results import Results
+from toolshape._plan.resuming import Resumption
+from toolshape._plan.run_options import ResumeOptions, refuse_unknown
 from toolshape._records.calls import Strictness
 from toolshape._records.errors import UsageError
-from toolshape._tools.handler import Handlers
+from toolshape._records.identity import OutputRef
 from toolshape._tools.tool import record_of
 
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
@@ -55,9 +60,9 @@ class Bindings:
         if not (strictness is True or strictness is False or strictness == "auto"):
             raise UsageError(f'strict must be True, False or "auto", not {strictness!r}')
         key = (resolved_provider.name, str(strictness))
-        # If the caller passes a type, the type is the cache key, because the Output made from it is not kept.
-        output_key = (key, output if _is_hashable(output) else None)
-        bound = contents.bounds.get(output_key) if output_key[1] is output else None
+        # The Bound in the cache keeps the type alive, by whose parts it is found.
+        output_key = (key, None if output is None else type_key(output))
+        bound = contents.bounds.get(output_key)
         if bound is None or bound.provider is not resolved_provider:
             bound_tools = bind_tools(
                 tools=contents.tools.values(),
@@ -68,20 +73,20 @@ class Bindings:
                 hooks=contents.hooks,
                 observers=contents.observers,
                 default_effect=contents.default_effect,
-                output=output if output is None or isinstance(output, Output) else Output(output),
+                output=None if output is None else _output(output),
             )
             for tool in contents.tools.values():
                 record_of(tool).is_told_of  # noqa: B018 - the first access logs the findings
             store = self._store
             with store.lock:
                 bound = Bound(bound_tools)
-                if output_key[1] is output:
-                    _cache_bound(contents.bounds, output_key, bound)
+                _cache_bound(contents.bounds, output_key, bound)
                 # Binding is not a request, so the new entry goes first: the last entry is the provider of the latest
                 # request.
                 store.contents = replace(
                     store.contents,
                     used={key: Use(resolved_provider, output), **store.contents.used},
+                    outputs=_with_output(store.contents.outputs, bound_tools.output),
                 )
         return bound
 
@@ -145,20 +150,85 @@ class Bindings:
     def _bound_of(self, key: Key, use: Use) -> Bound:
         return self.bind(use.provider, _STRICTNESS[key[1]], output=use.output)
 
-    def resumption_at(
-        self, provider: str, strict: Strictness
-    ) -> tuple[Provider, Handlers, Callable[[Results], None]]:
-        """Return the provider and handlers that resume a plan, and a function that shows the results to observers."""
-        used_provider = next(
-            (
-                use.provider
-                for use in self._store.contents.used.values()
-                if use.provider.name == provider
-            ),
-            None,
+    def open_turn(self, record: PlanState, context: Any, output: Any) -> Results:
+        """Return the results of a stored turn with these tools.
+
+        Args:
+            record: The record of the turn.
+            context: What validators of arguments read as ``info.context``.
+            output: The output of the turn's answer, if it is not one of the outputs that are known here.
+
+        Raises:
+            ExportError: The provider does not accept one of the tools.
+        """
+        uses = self._store.contents.used.values()
+        provider: ProviderOrName = next(
+            (use.provider for use in uses if use.provider.name == record.provider), record.provider
         )
-        bound = self.bind(provider if used_provider is None else used_provider, strict)
-        return bound.provider, bound_tools_of(bound).handlers, partial(observe_resumed, bound)
+        bound = self.bind(provider, record.strict)
+        handlers = bound_tools_of(bound).handlers.in_context(context)
+
+        def find_output(ref: OutputRef) -> Any:
+            found = self.output_of(ref, output)
+            return bound_tools_of(self.bind(provider, record.strict, output=found)).answer
+
+        results = restore(record, bound.provider, handlers, find_output)
+        observe_resumed(bound, results)
+        return results
+
+    def output_of(self, ref: OutputRef, given: Any) -> Output[Any]:
+        """Return the output with this identity: the given one, or the only one of those that were bound or registered.
+
+        Raises:
+            UsageError: There is no such output here, or there are two.
+        """
+        outputs = self._store.contents.outputs
+        candidates = outputs if given is None else (_output(given),)
+        found = [known for known in candidates if record_of_output(known).ref == ref]
+        if len({record_of_output(known).key for known in found}) > 1:
+            raise UsageError(
+                f"the turn is about an answer of the output {ref.name}, and two types here fit it: pass it as output="
+            )
+        if found:
+            return found[-1]
+        is_other = any(record_of_output(known).name == ref.name for known in candidates)
+        why = "is another type here" if is_other else "is not known here"
+        raise UsageError(
+            f"the turn is about an answer of the output {ref.name}, which {why}: pass it as output=, or to "
+            "Registry(outputs=)"
+        )
+
+    def resumption(
+        self,
+        given: tuple[Any, ...],
+        options: Mapping[str, Any],
+        adopt: Callable[[Results], None] | None = None,
+    ) -> Resumption:
+        """Return the arguments of a resumption.
+
+        Args:
+            given: The token, the key, the decisions, the audience and the ledger.
+            options: The further options of ``Registry.resume``.
+            adopt: Gets the results before the first call runs.
+
+        Raises:
+            TypeError: An option does not exist.
+        """
+        refuse_unknown(options, ResumeOptions)
+        context, output = options.get("context"), options.get("output")
+        token, key, decisions, audience, ledger = given
+        return Resumption(
+            token=token,
+            key=key,
+            decisions=decisions,
+            audience=audience,
+            ledger=ledger,
+            open_turn=lambda record: self.open_turn(record, context, output),
+            inject=options.get("inject", NOTHING_INJECTED),
+            limit=options.get("limit"),
+            on_progress=options.get("on_progress"),
+            adopt=adopt,
+        )
 
 
 _MOST_OUTPUTS = 64
@@ -174,12 +244,23 @@ def _cache_bound(
     bounds[key] = bound
 
 
-def _is_hashable(output: Any) -> bool:
-    try:
-        hash(output)
-    except TypeError:
-        return False
-    return True
+def _output(given: Any) -> Output[Any]:
+    return given if isinstance(given, Output) else Output(given)
+
+
+def _with_output(
+    outputs: tuple[Output[Any], ...], added: Output[Any] | None
+) -> tuple[Output[Any], ...]:
+    """Return the known outputs with one more as the newest; of one type, only the newest is kept."""
+    if added is None:
+        return outputs
+    record = record_of_output(added)
+    others = [
+        known
+        for known in outputs
+        if (record_of_output(known).key, known.name) != (record.key, record.name)
+    ]
+    return (*others, added)[-_MOST_OUTPUTS:]
 
 
 def _all_equal(values: Sequence[Any]) -> bool:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, 
 
 from pydantic_core import from_json
 
-from toolshape._answers.target import OutputBesideTools
+from toolshape._answers.target import AnswerTarget
 from toolshape._bound.bound_tools import BoundTools, bind_tools, select_part
 from toolshape._bound.selection import select_tools
 from toolshape._families.receive import read_response
 from toolshape._families.wire.provider import Choice, Reading
 from toolshape._function.calling.call import NOTHING_INJECTED
-from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._plan import state
 from toolshape._plan.collector import Collector
 from toolshape._plan.plan import Plan, plan_of
@@ -104,10 +103,8 @@ class Bound:
     def __repr__(self) -> str:
         return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
 
-    def _gather_entries(self, wire_names: Iterable[str]) -> list[JsonObject]:
-        entries_by_name = self._bound_tools.entries
-        entries = b",".join([entries_by_name[name] for name in wire_names])
-        text = b"[%s]" % entries
+    def _gather_entries(self, entries: Iterable[bytes]) -> list[JsonObject]:
+        text = b"[%s]" % b",".join(entries)
         try:
             return self.provider.request.gather(from_json(text))
         except ValueError:  # a lone surrogate, or a default that is nested too deeply
@@ -121,7 +118,7 @@ class Bound:
         """
         self._refuse_too_many()
         entries = self._bound_tools.entries
-        return self._add_search_tool(self._gather_entries(entries), ()) if entries else []
+        return self._add_search_tool(self._gather_entries(entries.values()), ()) if entries else []
 
     def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
         """Return the tools, plus the provider's search tool if a tool is deferred and ``native`` has no search."""
@@ -210,9 +207,9 @@ class Bound:
         for shape in self._bound_tools.shapes.values():
             differences += [(shape.name, loss) for loss in shape.differences]
             differences += [(shape.name, finding) for finding in shape.tool.findings]
-        beside = self._bound_tools.beside
-        if beside is not None:
-            differences += [(beside.record.name, difference) for difference in beside.differences]
+        answer = self._bound_tools.answer
+        if answer is not None:
+            differences += [(answer.name, difference) for difference in answer.differences]
         return Report(differences)
 
     @property
@@ -249,23 +246,28 @@ class Bound:
         Raises:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
         """
-        beside = self._bound_tools.beside
-        output_keywords = {} if beside is None else copy_json(beside.keywords)
+        answer = self._answer_beside(native)
+        output_keywords = {} if answer is None else copy_json(answer.keywords)
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
             return output_keywords
         self._refuse_types(choice, parallel, native)
         self._refuse_native_tools(native)
-        if choice == "required" and not self._bound_tools.entries and not native:
+        entries = self._bound_tools.entries_with(answer)
+        if choice == "required" and not entries and not native:
             raise self._request_error(
                 "choice", "choice", "there is no tool to call: leave out choice="
             )
-        if beside is not None and beside.tool is not None and choice in (None, "none"):
-            choice = self._choice_of_answer(beside, is_only_answer=choice == "none", model=model)
+        if answer is not None and answer.wire_name is not None and choice in (None, "none"):
+            is_only_answer = choice == "none"
+            choice = self._choice_of_answer(answer, is_only_answer=is_only_answer, model=model)
+            native = () if is_only_answer else native
+            if is_only_answer and choice is None:  # what cannot be forced is all that is sent
+                entries = {answer.wire_name: answer.entry}
         mode = _MODES.get(choice) if isinstance(choice, str) else None
         names = (
             ()
             if choice is None or mode
-            else self._wire_names([choice] if isinstance(choice, str) else list(choice))
+            else self._wire_names([choice] if isinstance(choice, str) else list(choice), answer)
         )
         wire_choice = Choice(
             provider=self.provider.name,
@@ -273,17 +275,18 @@ class Bound:
             mode=mode,
             names=names,
             chosen=(
-                *self._add_search_tool(self._gather_entries(names), native),
+                *self._add_search_tool(
+                    self._gather_entries(entries[name] for name in names), native
+                ),
                 *copy_json(list(native)),
             )
             if names
             else (),
             parallel=parallel,
-            is_strict=self._has_strict(),
+            is_strict=self._has_strict(answer),
         )
-        entries = self._bound_tools.entries
         sent_entries = (
-            self._add_search_tool(self._gather_entries(entries), native) if entries else []
+            self._add_search_tool(self._gather_entries(entries.values()), native) if entries else []
         )
         tools = [*sent_entries, *copy_json(list(native))]
         request = self.provider.request.keywords(tools, wire_choice)
@@ -316,37 +319,37 @@ class Bound:
                 f"choice= must be a mode, a name or a list of names, not {choice!r}",
             )
 
-    def _has_strict(self) -> bool:
-        beside = self._bound_tools.beside
-        is_answer_strict = beside is not None and beside.tool is not None and beside.is_strict
+    def _answer_beside(self, native: Sequence[Any]) -> AnswerTarget | None:
+        """Return the form in which a request sends the output: what else it sends decides whether this is a tool."""
+        answer = self._bound_tools.answer
+        return answer.as_tool if native and answer is not None and answer.as_tool else answer
+
+    def _has_strict(self, answer: AnswerTarget | None) -> bool:
+        is_answer_strict = answer is not None and answer.wire_name is not None and answer.is_strict
         return is_answer_strict or any(
             shape.is_strict for shape in self._bound_tools.shapes.values()
         )
 
     def _choice_of_answer(
-        self, beside: OutputBesideTools, *, is_only_answer: bool, model: str | None
+        self, answer: AnswerTarget, *, is_only_answer: bool, model: str | None
     ) -> str | None:
         """Return the choice that forces a call to any tool, or to the answer's tool; ``None`` if unsupported."""
         wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
-            names = (str(beside.tool),)
-            wire_choice = wire_choice._replace(
-                mode=None, names=names, chosen=tuple(self._gather_entries(names))
-            )
+            names, chosen = (str(answer.wire_name),), tuple(self._gather_entries([answer.entry]))
+            wire_choice = wire_choice._replace(mode=None, names=names, chosen=chosen)
+        entries = self._bound_tools.entries_with(answer)
         try:
-            self.provider.request.keywords(
-                self._gather_entries(self._bound_tools.entries), wire_choice
-            )
+            self.provider.request.keywords(self._gather_entries(entries.values()), wire_choice)
         except ExportError:
             return None
-        return beside.record.name if is_only_answer else "required"
+        return answer.name if is_only_answer else "required"
 
-    def _wire_names(self, names: Collection[str]) -> tuple[str, ...]:
-        """Return the wire names of the named tools, in the order of the registry."""
+    def _wire_names(self, names: Collection[str], answer: AnswerTarget | None) -> tuple[str, ...]:
+        """Return the wire names of the named tools, in the order of the registry; the answer's tool is the last."""
         wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
-        beside = self._bound_tools.beside
-        if beside is not None and beside.tool is not None:
-            wire_names = {**wire_names, beside.record.name: beside.tool}
+        if answer is not None and answer.wire_name is not None:
+            wire_names = {**wire_names, answer.name: answer.wire_name}
         for name in names:
             if name not in wire_names:
                 if (canonical_mode := _OTHER_WORDS.get(name)) is not None:
@@ -385,9 +388,6 @@ class Bound:
             show_to_observers(self, ObservedResponse(response, error))
             raise
         keep_response(results, response)
-        if bound_tools.beside is not None:
-            with validating_with(context):
-                bound_tools.beside.read_results(results)
         if bound_tools.observers is not None:
             self._observe(results, response)
         return Plan(results)
@@ -422,8 +422,6 @@ class Bound:
             self._bound_tools.handlers.in_context(context),
             None if self._bound_tools.observers is None else observe_stream,
             self._bound_tools.reader,
-            self._bound_tools.beside,
-            context,
         )
 
     def dispatch(
@@ -516,7 +514,10 @@ class Bound:
         names = (
             ()
             if choice in (None, "auto", "required")
-            else self._wire_names([choice] if isinstance(choice, str) else list(choice or ()))
+            else self._wire_names(
+                [choice] if isinstance(choice, str) else list(choice or ()),
+                self._bound_tools.answer,
+            )
         )
         schemas = {name: schemas[name] for name in names or schemas}
         return grammars.grammar(

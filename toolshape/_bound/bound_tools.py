@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toolshape._answers.output import Output, record_of_output
-from toolshape._answers.target import OutputBesideTools, compile_beside_tools, name_conflict
+from toolshape._answers.target import AnswerTarget, compile_target, name_conflict
 from toolshape._families.receive import read_response
 from toolshape._families.wire.provider import Provider
 from toolshape._plan.resolve import resolve_call
@@ -36,8 +36,7 @@ class BoundTools:
         handlers: The handlers that validate and run the calls.
         reader: The provider that reads responses; it holds the tools' schemas if it needs them to type arguments.
         output: The output that an answer must fit; ``None`` if no output was bound.
-        beside: The output in the form that is sent beside the tools.
-        is_direct: Whether a dispatch can skip observers and output, because there are none.
+        is_direct: Whether a dispatch can skip observers, because there are none.
     """
 
     tools: tuple[Tool[..., Any], ...]
@@ -52,24 +51,30 @@ class BoundTools:
     handlers: Handlers
     reader: Provider
     output: Output[Any] | None
-    beside: OutputBesideTools | None
     is_direct: bool
+
+    @property
+    def answer(self) -> AnswerTarget | None:
+        """What reads the answer, if an output was bound."""
+        target: AnswerTarget | None = self.handlers.answer
+        return target
 
     @property
     def entries(self) -> Mapping[str, bytes]:
         """The JSON of each entry, by wire name, in the order of the export; the answer's tool, if any, is last."""
-        beside = self.beside
+        return self.entries_with(self.answer)
+
+    def entries_with(self, answer: AnswerTarget | None) -> Mapping[str, bytes]:
+        """Return the JSON of each entry, by wire name, with the tool of an answer as the last."""
         entries = {wire_name: shape.entry for wire_name, shape in self.shapes.items()}
-        return (
-            entries
-            if beside is None or beside.tool is None
-            else {**entries, beside.tool: beside.entry}
-        )
+        if answer is None or answer.wire_name is None:
+            return entries
+        return {**entries, answer.wire_name: answer.entry}
 
     @property
     def schemas(self) -> dict[str, JsonSchema]:
         """The parameter schemas that the provider receives, by the wire names of the tools."""
-        return _schemas(self.shapes, self.beside)
+        return _schemas(self.shapes, self.answer)
 
     def terms(self) -> dict[str, Any]:
         """Return the arguments for ``bind_tools`` that rebuild this record, in this or another process."""
@@ -106,17 +111,21 @@ def bind_tools(
     """
     tools = tuple(tools)
     by_wire_name: dict[str, Shape] = {}
-    beside = (
+    answer = (
         None
         if output is None
-        else compile_beside_tools(provider, record_of_output(output), strict, has_tools=bool(tools))
+        else compile_target(provider, record_of_output(output), strict, has_tools=bool(tools))
     )
-    candidates = [] if beside is None else [beside.candidate]
+    candidates = [] if answer is None else [answer.candidate]
     compiled = compile_shapes(
         tools, provider, strict, rules, annotates=annotates, beside=candidates
     )
-    if beside is not None and beside.tool is not None and beside.candidate.name in compiled.relaxed:
-        beside = compile_beside_tools(provider, beside.record, strict=False)
+    if (
+        answer is not None
+        and answer.wire_name is not None
+        and answer.candidate.name in compiled.relaxed
+    ):
+        answer = compile_target(provider, answer.record, strict=False)
     for shape in compiled.compiled:
         if earlier_shape := by_wire_name.get(shape.wire_name):
             message = f"{earlier_shape.name!r} and {shape.name!r} both become {shape.wire_name!r}: "
@@ -125,11 +134,11 @@ def bind_tools(
             raise ExportError(provider=provider.name, tool=shape.name, problems=[problem])
         by_wire_name[shape.wire_name] = shape
     if (
-        beside is not None
-        and beside.tool is not None
-        and (conflicting_shape := by_wire_name.get(beside.tool)) is not None
+        answer is not None
+        and answer.wire_name is not None
+        and (conflicting_shape := by_wire_name.get(answer.wire_name)) is not None
     ):
-        raise name_conflict(beside, conflicting_shape.name)
+        raise name_conflict(answer, conflicting_shape.name)
     return BoundTools(
         tools=tools,
         provider=provider,
@@ -140,22 +149,21 @@ def bind_tools(
         observers=observers or None,
         default_effect=default_effect,
         shapes=by_wire_name,
-        handlers=Handlers(by_wire_name, hooks, default_effect, strict, provider.names),
-        reader=_provider_for_reading(provider, _schemas(by_wire_name, beside)),
+        handlers=Handlers(by_wire_name, hooks, default_effect, strict, provider.names, answer),
+        reader=_provider_for_reading(provider, _schemas(by_wire_name, answer)),
         output=output,
-        beside=beside,
-        is_direct=not observers and output is None,
+        is_direct=not observers,
     )
 
 
 def _schemas(
-    shapes_by_name: Mapping[str, Shape], beside: OutputBesideTools | None
+    shapes_by_name: Mapping[str, Shape], answer: AnswerTarget | None
 ) -> dict[str, JsonSchema]:
     schemas = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
     return (
         schemas
-        if beside is None or beside.tool is None
-        else {**schemas, beside.tool: beside.lens.schema}
+        if answer is None or answer.wire_name is None
+        else {**schemas, answer.wire_name: answer.lens.schema}
     )
 
 
@@ -183,11 +191,26 @@ def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
     return shape.validation(shape.settings._replace(back=None, drops=None))
 
 
-def canonical_calls(whole: BoundTools, body: Any) -> list[tuple[str | None, JsonObject | None]]:
-    """Return the name and the canonical arguments of each call in a response body, before validation."""
+def canonical_calls(
+    whole: BoundTools, body: Any
+) -> list[tuple[str | None, JsonObject | None, Any]]:
+    """Return how a response body is read before validation: each call's name, canonical arguments, and the type of the answer if any.
+
+    If there are no calls, the text of the response may be the answer, and the list says of which type.
+    """
     _, wires, *_ = read_response(whole.reader, body)
+    answer = whole.answer
+    if answer is not None and not wires:
+        return [(None, None, answer.record.key)]
     calls = [
         resolve_call(whole.provider.name, whole.handlers, position, wire)
         for position, wire in enumerate(wires)
     ]
-    return [(call.name, call.arguments) for call in calls]
+    return [
+        (
+            call.name,
+            call.arguments,
+            answer.record.key if answer is not None and call.reader is answer else None,
+        )
+        for call in calls
+    ]

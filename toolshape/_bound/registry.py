@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 from toolshape._bound.selection import join_settings, no_such_tool, select_tools
-from toolshape._bound.store import Contents, Key, Store, add_by_name
+from toolshape._bound.store import Contents, Store, add_by_name
 from toolshape._function.annotations import calling_frame
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._records.calls import DefaultEffect, JsonObject, Namespace, Strictness
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from toolshape._answers.output import Output
     from toolshape._bound.bindings import Bindings
     from toolshape._bound.bound import Bound, Observer
-    from toolshape._bound.store import Use
     from toolshape._families.wire.provider import AnyProvider
     from toolshape._plan.approval import Decision
     from toolshape._plan.ledger_store import LedgerStore
@@ -60,6 +59,8 @@ class Registry:
             sends the model's own JSON with comments at the problems.
         default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and
             ``"destructive"``: ``"write"`` runs their calls alone, in call order.
+        outputs: The types of answers that a restored turn may hold; see ``Conversation.from_json`` and ``resume``. A type
+            that was passed as ``output=`` is known from then on, and needs no mention.
 
     Raises:
         DefinitionError: A function cannot be a tool, or two tools have the same name.
@@ -74,6 +75,7 @@ class Registry:
         coerce: Mapping[str, bool] | bool | None = None,
         feedback: Literal["lines", "json"] = "lines",
         default_effect: DefaultEffect = None,
+        outputs: "Iterable[Output[Any] | Any]" = (),
     ) -> None:
         choose_rules(coerce)
         if default_effect not in (None, "write"):
@@ -92,6 +94,7 @@ class Registry:
             feedback=feedback,
             default_effect=default_effect,
             tools=tools_by_name,
+            outputs=_read_outputs(outputs),
         )
         self._store = Store(contents)
 
@@ -277,18 +280,30 @@ class Registry:
 
     def __reduce__(self) -> Any:
         contents = self._store.contents
+        # A type that pickle cannot name, such as a local class, is not known in the other process.
+        used = {
+            key: use if is_picklable(use.output) else use._replace(output=None)
+            for key, use in contents.used.items()
+        }
+        outputs = tuple(filter(is_picklable, contents.outputs))
         return (
             _unpickle_registry,
             (list(contents.tools.values()), contents.settings()),
-            (dict(contents.used), contents.hooks, contents.observers),
+            (used, contents.hooks, contents.observers, outputs),
         )
 
-    def __setstate__(
-        self, state: "tuple[dict[Key, Use], tuple[Hook, ...], tuple[Observer, ...]]"
-    ) -> None:
-        used, hooks, observers = state
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        used, hooks, observers, *outputs = state  # an older pickle has no outputs
         # Keep the providers that were bound: they decide which provider reads a response.
-        self._store.change(lambda held: replace(held, used=used, hooks=hooks, observers=observers))
+        self._store.change(
+            lambda held: replace(
+                held,
+                used=used,
+                hooks=hooks,
+                observers=observers,
+                outputs=outputs[0] if outputs else (),
+            )
+        )
 
     def __repr__(self) -> str:
         return f"Registry({list(self._tools)})"
@@ -583,6 +598,7 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
         context: Any = None,
+        output: "Output[Any] | Any" = None,
     ) -> "Results":
         """Resume a paused plan with these tools: apply the decisions, and run the calls that may run.
 
@@ -602,28 +618,27 @@ class Registry:
             limit: How many async calls run at the same time.
             on_progress: Called with each ``Progress`` that a tool reports.
             context: What validators of arguments read as ``info.context``; a token does not hold it.
+            output: The type of the answer that the plan holds, if these tools do not know it. Only ``Results.output``
+                needs it.
 
         Raises:
-            TokenError: The token is invalid, expired or used, or was made for another audience or other tools. No call
-                ran.
+            TokenError: The token is invalid, expired or used, or was made for another audience; or a decision lets a
+                call run whose tool is not here, or would get other arguments than were shown. No call ran.
             CallError: The edited arguments of a call are invalid. No call ran.
             UsageError: A decision is invalid or names no waiting call, or the plan cannot run. No call ran.
         """
         from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
 
-        arguments = (
-            token,
-            key,
-            decisions,
-            audience,
-            ledger,
-            self._bindings.resumption_at,
-            inject,
-            limit,
-            on_progress,
-            context,
-        )
-        return steps.run_here(resuming.resume(resuming.Resumption(*arguments), steps.HERE))
+        options = {
+            "inject": inject,
+            "limit": limit,
+            "on_progress": on_progress,
+            "context": context,
+            "output": output,
+        }
+        given = token, key, decisions, audience, ledger
+        resumption = self._bindings.resumption(given, options)
+        return steps.run_here(resuming.resume(resumption, steps.HERE))
 
     async def aresume(
         self,
@@ -637,23 +652,21 @@ class Registry:
         limit: int | None = None,
         on_progress: "OnProgress | None" = None,
         context: Any = None,
+        output: "Output[Any] | Any" = None,
     ) -> "Results":
         """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and the ledger runs in threads."""
         from toolshape._plan import resuming, steps  # noqa: PLC0415 - the same
 
-        arguments = (
-            token,
-            key,
-            decisions,
-            audience,
-            ledger,
-            self._bindings.resumption_at,
-            inject,
-            limit,
-            on_progress,
-            context,
-        )
-        return await resuming.resume(resuming.Resumption(*arguments), steps.IN_LOOP)
+        options = {
+            "inject": inject,
+            "limit": limit,
+            "on_progress": on_progress,
+            "context": context,
+            "output": output,
+        }
+        given = token, key, decisions, audience, ledger
+        resumption = self._bindings.resumption(given, options)
+        return await resuming.resume(resumption, steps.IN_LOOP)
 
 
 def without_strict(registry: Registry, name: str | None = None) -> Registry:
@@ -664,6 +677,23 @@ def without_strict(registry: Registry, name: str | None = None) -> Registry:
         if name in (None, tool.name)
     ]
     return _copy_of_contents(store_of(registry).contents, tools)
+
+
+def _read_outputs(outputs: Any) -> "tuple[Output[Any], ...]":
+    """Return the outputs that a registry is told of.
+
+    Raises:
+        TypeError: The value is not a list of types and outputs.
+        DefinitionError: A type has no JSON Schema.
+    """
+    if isinstance(outputs, type) or not isinstance(outputs, Iterable):
+        raise TypeError("outputs= takes a list of types: write outputs=[...]")
+    given = list(outputs)
+    if not given:
+        return ()
+    from toolshape._answers.output import Output  # noqa: PLC0415 - few registries are told of outputs
+
+    return tuple(one if isinstance(one, Output) else Output(one) for one in given)
 
 
 def _copy_of_contents(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:
@@ -677,6 +707,19 @@ def replace_tools(registry: Registry, tools: Iterable[Tool[..., Any]]) -> None:
     store_of(registry).change(lambda held: held.holding(tools))
 
 
+def is_picklable(value: Any) -> bool:
+    """Whether pickle can name a value, such as a type that a module defines."""
+    if value is None:
+        return True
+    import pickle  # noqa: PLC0415 - only a registry that is pickled needs it
+
+    try:
+        pickle.dumps(value)
+    except Exception:  # a class may refuse to be pickled in any way
+        return False
+    return True
+
+
 def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> Registry:
     """Return the pickled registry; ``__setstate__`` adds its hooks, observers and providers."""
     return Registry(tools, **options)
@@ -684,3 +727,5 @@ def _unpickle_registry(tools: list[Tool[..., Any]], options: dict[str, Any]) -> 
 
 store_of: Callable[[Registry], Store] = attrgetter("_store")
 """Returns the ``Store`` of a ``Registry``."""
+bindings_of: Callable[[Registry], "Bindings"] = attrgetter("_bindings")
+"""Returns the ``Bindings`` of a ``Registry``."""

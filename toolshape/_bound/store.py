@@ -14,6 +14,7 @@ from toolshape._tools.record import refuse_unbound_method
 from toolshape._tools.tool import Tool, record_of
 
 if TYPE_CHECKING:
+    from toolshape._answers.output import Output
     from toolshape._bound.bound import Bound, Observer
     from toolshape._families.wire.provider import Provider
     from toolshape._tools.hook_kinds import Hook
@@ -41,6 +42,7 @@ class Contents:
         tools: The tools by name.
         hooks: The hooks around every call, the first outermost.
         observers: The observers of whole responses.
+        outputs: The outputs that a restored turn may hold an answer of; the newest comes last.
         used: The providers that the tools were bound to; the provider of the latest request comes last.
         bounds: The ``Bound`` objects of these tools and hooks, by key and output; a cache that ``bind`` fills.
     """
@@ -52,6 +54,7 @@ class Contents:
     tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict)
     hooks: "tuple[Hook, ...]" = ()
     observers: "tuple[Observer, ...]" = ()
+    outputs: "tuple[Output[Any], ...]" = ()
     used: Mapping[Key, Use] = field(default_factory=dict)
     bounds: "dict[tuple[Key, Any], Bound]" = field(default_factory=dict)
 

@@ -355,11 +355,12 @@ def call(
     else:
         for path, rule, before, after in result.coercions:
             click.echo(
-                f"coerced {escape_invisible(path) or 'the arguments'} by {rule}: {before!r} -> {after!r}",
+                f"coerced {escape_invisible(path) or 'the arguments'} by {rule}: {escape_invisible(repr(before))} -> "
+                f"{escape_invisible(repr(after))}",
                 err=True,
             )
         if result.ok:
-            echo(result.text)
+            echo(result.text, is_data=True)
         else:
             show_error(result.text)
     if not result.ok:

@@ -143,19 +143,24 @@ _ESCAPED = "toolshape.escaped"
 codecs.register_error(_ESCAPED, _escape)
 
 
+def _escape_lines(text: str) -> str:
+    """Escape characters that move the cursor or look misleading: a person reads the text, perhaps behind a pipe."""
+    return "\n".join(map(escape_invisible, text.split("\n")))
+
+
 def _escape_for_terminal(text: str, stream: TextIO) -> str:
-    """If the stream is a terminal, escape characters that move the cursor or look misleading."""
-    return "\n".join(map(escape_invisible, text.split("\n"))) if stream.isatty() else text
+    """Escape such characters in data only if the stream is a terminal, because a program may read the data."""
+    return _escape_lines(text) if stream.isatty() else text
 
 
 def _encoding() -> str:
     return getattr(output(), "encoding", None) or "utf-8"
 
 
-def _make_encodable(text: str) -> str:
+def _make_encodable(text: str, *, is_data: bool = False) -> str:
     """Escape the characters that standard output cannot encode: lone surrogates, and others if it is not UTF-8."""
     encoding = _encoding()
-    text = _escape_for_terminal(text, output())
+    text = _escape_for_terminal(text, output()) if is_data else _escape_lines(text)
     encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
     if encodable_text != text:
         click.echo(
@@ -165,9 +170,14 @@ def _make_encodable(text: str) -> str:
     return encodable_text
 
 
-def echo(text: str) -> None:
-    """Print text. Escape characters that standard output cannot encode, and add a note on standard error."""
-    click.echo(_make_encodable(text), file=output())
+def echo(text: str, *, is_data: bool = False) -> None:
+    """Print text. Escape characters that standard output cannot encode, and add a note on standard error.
+
+    Args:
+        text: The text.
+        is_data: Whether a program may read the text, so other characters are escaped only on a terminal.
+    """
+    click.echo(_make_encodable(text, is_data=is_data), file=output())
 
 
 def echo_json(text: str, *, nl: bool = True) -> None:
@@ -217,11 +227,10 @@ def show_error(text: str) -> None:
     """Print an error on standard error."""
     if sys.stderr.isatty():
         Console(stderr=True).print(
-            Text("Error: ", style="bold red")
-            + Text(_escape_for_terminal(text, sys.stderr), style="")
+            Text("Error: ", style="bold red") + Text(_escape_lines(text), style="")
         )
     else:
-        click.echo(f"Error: {text}", err=True)
+        click.echo(f"Error: {_escape_lines(text)}", err=True)
 
 
 def refuse_not_a_number(context: click.Context, parameter: click.Parameter, value: float) -> float:

@@ -1,5 +1,6 @@
 """Defines ``Conversation``, which keeps a history for all providers, builds requests, and runs calls."""
 
+import hashlib
 import json
 import threading
 import uuid
@@ -11,17 +12,19 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolshape._bound.bound import Bound, bound_tools_of
-from toolshape._bound.registry import Registry
+from toolshape._bound.bound_tools import canonical_calls
+from toolshape._bound.registry import Registry, bindings_of, is_picklable, store_of
 from toolshape._conversation.message_json import message_from_json, message_to_json
 from toolshape._conversation.open_turn import (
     OpenTurn,
+    StoredTurn,
     answered_message,
-    check_guarded,
+    assistant_messages,
     is_open,
     problems_of,
     refusal_message,
-    restore_turn,
     stored_waiting_calls,
+    turn_from_json,
     turn_to_json,
     waiting_calls,
 )
@@ -30,7 +33,7 @@ from toolshape._families import family_of, get, recognised
 from toolshape._families.receive import body_of
 from toolshape._families.wire.bodies import model_name, to_plain_json
 from toolshape._families.wire.provider import AnyProvider, Provider
-from toolshape._history.conversion import Conversion
+from toolshape._history.conversion import Conversion, Converted
 from toolshape._history.messages import (
     conversion_to,
     read_messages,
@@ -38,21 +41,25 @@ from toolshape._history.messages import (
     switched_off_repairs,
 )
 from toolshape._history.outbound import histories_of, result_part_of
-from toolshape._history.repair import tools_missing
+from toolshape._history.repair import answers_as_text, tools_missing
 from toolshape._history.repairs.order import begins_turn
 from toolshape._plan import state
 from toolshape._plan.approval import Decision
 from toolshape._plan.collector import Collector
 from toolshape._plan.ledger_store import LedgerStore
 from toolshape._plan.plan import Plan
-from toolshape._plan.results import Results
+from toolshape._plan.plan_state import unsigned
+from toolshape._plan.restore import has_lost_calls, with_assistant
+from toolshape._plan.results import Results, may_hold_secret, peek_answer
 from toolshape._plan.run_options import ResumeOptions, RunOptions, refuse_unknown
+from toolshape._plan.snapshot import snapshot
+from toolshape._plan.stored import outcome_of_part, restore_result
 from toolshape._records.calls import Call, Coercion, JsonObject, Strictness
 from toolshape._records.errors import HistoryError, Problem, UsageError
-from toolshape._records.identity import has_made_up_id
+from toolshape._records.identity import OutputRef, has_made_up_id
 from toolshape._records.parts import File, Image, Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
-from toolshape._records.result import PendingCall, make_sendable
+from toolshape._records.result import PendingCall, Result, make_sendable
 from toolshape._records.shown import shown
 from toolshape._schema.secrets import MASKED
 from toolshape._tools.tool import record_of
@@ -61,10 +68,13 @@ from toolshape.messages import (
     Message,
     MessagePart,
     Origin,
+    ProviderPart,
+    ReasoningPart,
     Repair,
     TextPart,
     ToolCallPart,
     calls_in,
+    results_in,
     with_parts,
 )
 
@@ -72,9 +82,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from toolshape._answers.output import Output
+    from toolshape._plan.resuming import Resumption
 
 
-_VERSION = 1
+_VERSION = 2
+"""The version of ``to_json``. In version 1, an open turn was read again from the provider's messages."""
 
 
 class _Said(NamedTuple):
@@ -82,6 +94,21 @@ class _Said(NamedTuple):
 
     given: list[Any]
     messages: list[Message]
+
+
+class _Asked(NamedTuple):
+    """How a provider was asked: the strictness of the tools, and the output, if an answer in a type was asked for."""
+
+    strict: Strictness
+    output: OutputRef | None
+
+    def to_json(self) -> list[Any]:
+        return [self.strict, *(self.output or ())]
+
+    @classmethod
+    def from_json(cls, given: Sequence[Any]) -> "_Asked":
+        strict, *output = given
+        return cls(strict, OutputRef(*output) if output else None)
 
 
 class Conversation:
@@ -102,17 +129,20 @@ class Conversation:
     __slots__ = (
         "_added",
         "_asked",
+        "_asked_since",
         "_coercions",
         "_conversions",
         "_denied",
-        "_hidden",
+        "_forks",
         "_lock",
         "_messages",
         "_open",
         "_runs",
         "_sent",
+        "_sent_elsewhere",
         "_stored_turn",
         "_turns",
+        "_wanted",
         "id",
         "repairs",
         "tools",
@@ -150,10 +180,14 @@ class Conversation:
             None  # the results of a turn that a denial ended, until the next message
         )
         self._runs = 0  # the current runs of the open turn
-        self._stored_turn: JsonObject | None = (
+        self._stored_turn: StoredTurn | None = (
             None  # the turn of a restored conversation, until it is needed
         )
-        self._hidden: set[int] = set()  # the positions of messages that hold an answer with secrets
+        self._asked_since = False  # whether a request was made since the last response
+        self._forks = 0  # how often this object was trimmed
+        self._wanted: Any = None  # the output of the last request, or of ``from_json``
+        # The last requests of other processes, by provider.
+        self._sent_elsewhere: dict[str, _Asked] = {}
         # What was coerced in this process, for ``str``; a stored conversation does not hold it.
         self._coercions: dict[str, tuple[Coercion, ...]] = {}
         self._append(messages)
@@ -174,9 +208,9 @@ class Conversation:
 
     def _transcript(self) -> list[Line]:
         with self._lock:
-            messages, hidden = self.messages, set(self._hidden)
+            messages = self.messages
             coercions, turn, stored = dict(self._coercions), self._open, self._stored_turn
-        lines = transcript(messages, self.tools, hidden, coercions)
+        lines = transcript(messages, self.tools, coercions)
         if stored is not None:
             lines += [Line("waits for approval:", name) for name in stored_waiting_calls(stored)]
         waiting = () if turn is None else turn.results.pending
@@ -192,21 +226,24 @@ class Conversation:
         return iter(self.messages)
 
     def __reduce__(self) -> Any:
-        return self._restored, (self.tools, self.messages, self._stored_state())
+        messages, turn = self._moment()
+        about, wanted = self._about(turn, secrets=True), self._wanted
+        return self._restored, (
+            self.tools, messages, about, wanted if is_picklable(wanted) else None
+        )  # fmt: skip
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages so far, including the existing results of an open turn."""
         with self._lock:
-            result_message = None if self._open is None else answered_message(self._open)
-            return (
-                *self._messages,
-                *(
-                    ()
-                    if result_message is None
-                    else (_with_path(result_message, len(self._messages)),)
-                ),
-            )
+            if self._open is None or self._open.is_repeated:
+                return tuple(self._messages)
+            return self._with_results(list(self._open.results.answers))
+
+    def _with_results(self, answers: Sequence[Result | None]) -> tuple[Message, ...]:
+        message = answered_message(answers)
+        results = () if message is None else (_with_path(message, len(self._messages)),)
+        return (*self._messages, *results)
 
     def _append(self, messages: Iterable[Message]) -> None:
         for message in messages:
@@ -215,6 +252,8 @@ class Conversation:
                 raise UsageError(
                     "messages must be Message records: use read(messages, provider) for stored messages"
                 )
+            if raw_message.role == "assistant":
+                raw_message = _marked(raw_message, self.tools)
             self._messages.append(_with_path(raw_message, len(self._messages)))
 
     def system(self, text: str) -> None:
@@ -277,39 +316,52 @@ class Conversation:
         self._close_if_done()
         return self
 
-    def _begin_turn(self, what: str, results: Results, said: "_Said") -> tuple[int, int]:
-        """Append the messages of a response and open its turn; return the previous counts of messages and turns.
+    def _begin_turn(
+        self, what: str, results: Results, said: "_Said", *, has_ledger: bool = False
+    ) -> tuple[int, int, bool]:
+        """Append the messages of a response and open its turn; return what ``_take_back`` needs to undo this.
 
         Raises:
-            UsageError: A turn is open: another thread may have opened it while this response was read.
+            UsageError: A turn is open: another thread may have opened it while this response was read. Or the response
+                was delivered before, and there is no ledger that knows its results.
         """
-        # The same response may be delivered twice. The ledger finds a call by the number of its turn, so a response
-        # equal to the last response keeps that number, and its calls do not run again. This needs ids from the
-        # provider: with generated ids, two equal responses may be different responses. The messages are not appended
-        # if the conversation already ends with them: after ``read``, the calls at the end wait for their results.
+        # A second delivery is what equals the last response when nothing was asked since. It keeps the number of its
+        # turn, by which the ledger finds its calls, and its results already stand in the conversation. This needs ids
+        # from the provider: with generated ids, two equal responses may be different responses. The messages are not
+        # appended either if the conversation ends with them: after ``read``, the calls at the end wait for results.
         with self._lock:
             self._refuse_open(what)
-            wire_messages, previous_counts = said.given, (len(self._messages), self._turns)
-            is_redelivered = wire_messages == _last_raw_response(self._messages) and not any(
-                map(has_made_up_id, results.calls)
+            before = len(self._messages), self._turns, self._asked_since
+            is_repeated = (
+                bool(len(results))
+                and not self._asked_since
+                and _is_last_response(said.given, results, self._messages)
+                and not any(map(has_made_up_id, results.calls))
             )
-            if not (is_redelivered and len(results)):
-                self._turns += 1
+            first_results = _results_of_last_response(self._messages) if is_repeated else None
+            has_results = first_results is not None
+            if is_repeated and has_results and not has_ledger:
+                raise UsageError(
+                    f"{what}: this response was delivered before, and nothing was asked since: its results stand in the "
+                    "conversation; pass ledger= to get them again"
+                )
+            self._turns += not is_repeated
             ends_with_response = (
-                bool(wire_messages)
-                and [message.raw for message in self._messages[-len(wire_messages) :]]
-                == wire_messages
+                bool(said.given)
+                and [message.raw for message in self._messages[-len(said.given) :]] == said.given
             )
-            if not ends_with_response:
+            if first_results is not None:
+                _answer_again(results, first_results)
+            elif not ends_with_response:
                 self._append(said.messages)
-                if results.output is not None and self._asks_for_secrets():
-                    self._hidden.update(range(previous_counts[0], len(self._messages)))
-            self._open = OpenTurn(results=results, number=self._turns)
-            return previous_counts
-
-    def _asks_for_secrets(self) -> bool:
-        beside = None if self._asked is None else bound_tools_of(self._asked[0]).beside
-        return beside is not None and beside.has_secrets
+            self._open = OpenTurn(
+                results=results,
+                number=self._turns,
+                messages=len(said.given if ends_with_response else said.messages),
+                is_repeated=is_repeated and has_results,
+            )
+            self._asked_since = False
+            return before
 
     def _close_if_done(self) -> None:
         """Close the open turn if none of its calls runs or waits: append its results.
@@ -320,16 +372,20 @@ class Conversation:
             turn = self._open
             if turn is None or self._runs or is_open(turn):
                 return
-            if len(turn.results):
-                self._append([Message(role="tool", parts=tuple(map(result_part_of, turn.results)))])
-            answer = turn.results.output
-            if answer is not None and answer.feedback:
-                self._append([Message(role="user", parts=(TextPart(text=str(answer.error)),))])
+            if not turn.is_repeated:
+                self._append_results(turn.results)
             self._added[id(turn.results)] = turn.results
             self._coercions |= {
                 result.id: result.coercions for result in turn.results if result.coercions
             }
             self._open = None
+
+    def _append_results(self, results: Results) -> None:
+        if len(results):
+            self._append([Message(role="tool", parts=tuple(map(result_part_of, results)))])
+        answer = peek_answer(results)
+        if answer is not None and answer.feedback:
+            self._append([Message(role="user", parts=(TextPart(text=str(answer.error)),))])
 
     def _waiting_calls(self) -> list[str]:
         """Return the names and ids of the calls that have no result yet."""
@@ -355,17 +411,33 @@ class Conversation:
             context: What validators of arguments read when the turn is rebuilt.
 
         Raises:
-            UsageError: No turn is open, or the messages do not contain the waiting calls in their original form.
+            UsageError: No turn is open, or the messages do not hold the calls of the stored turn.
         """
         with self._lock:
-            stored_turn = self._stored_turn
-            if stored_turn is not None:
-                bound = self.tools.bind(get(stored_turn["provider"]), stored_turn["strict"])
-                self._open = restore_turn(stored_turn, self._turns, bound, self._messages, context)
+            if self._stored_turn is not None:
+                self._open = OpenTurn(
+                    results=self._restore(self._stored_turn, context),
+                    number=self._turns,
+                    messages=self._stored_turn.messages,
+                )
                 self._forget_stored()
             if self._open is None:
                 raise UsageError("no call of this conversation is waiting: the turn is not open")
+            if context is not None and has_lost_calls(self._open.results):
+                record = snapshot(self._open.results, {})
+                results = bindings_of(self.tools).open_turn(record, context, self._wanted)
+                self._open = replace(self._open, results=results)
             return self._open
+
+    def _restore(self, turn: StoredTurn, context: Any) -> Results:
+        try:
+            messages = assistant_messages(self._messages, turn)
+        except ValueError as error:
+            raise UsageError(f"{error}: the stored conversation was changed") from error
+        raw = [message.raw for message in messages if message.raw is not None]
+        return bindings_of(self.tools).open_turn(
+            with_assistant(turn.state, raw), context, self._wanted
+        )
 
     def _forget_stored(self) -> None:
         """Drop the stored turn and the message with its results: from now on the open turn holds these results."""
@@ -382,13 +454,22 @@ class Conversation:
         """
         return self._current_turn().results.pending if self._waiting_calls() else ()
 
-    def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
+    def approve(
+        self,
+        call: Call | PendingCall | str | Iterable[Call | PendingCall | str],
+        *,
+        again: bool = False,
+    ) -> None:
         """Approve calls of the open turn, as ``Plan.approve`` does; ``run`` runs them.
+
+        Args:
+            call: The calls, as for ``Plan.approve``.
+            again: Whether the calls run even if they may have run before, as for ``Plan.approve``.
 
         Raises:
             UsageError: No turn is open, or ``Plan.approve`` rejects a call.
         """
-        Plan(self._current_turn().results).approve(call)
+        Plan(self._current_turn().results).approve(call, again=again)
 
     def deny(
         self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = ""
@@ -466,17 +547,16 @@ class Conversation:
                 self._close_if_done()
 
     def _add_scope(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
-        """Return the options for a run; with a ledger but no ``scope=``, the scope names the conversation and the turn.
+        """Return the options for a run.
 
-        Raises:
-            UsageError: The turn was restored, one of its calls may have run meanwhile, and there is no ledger.
+        With a ledger but no ``scope=``, the scope is that of the turn's earlier runs, or names the conversation and the
+        turn.
         """
-        if options.get("ledger") is None:
-            check_guarded(turn)
+        if options.get("ledger") is None or options.get("scope") is not None:
             return options
-        if options.get("scope") is not None:
-            return options
-        return {**options, "scope": self._scope(turn)}
+        controls = turn.results.controls
+        scope = None if controls is None else controls.scope
+        return {**options, "scope": scope or self._scope(turn)}
 
     def _scope(self, turn: OpenTurn) -> str:
         return f"conversation {self.id}, turn {turn.number}"
@@ -538,7 +618,7 @@ class Conversation:
             decisions: The decisions by call id, as for ``Registry.resume``.
             audience: The audience that the token was made for.
             ledger: The ledger, as for ``Registry.resume``.
-            **options: ``inject``, ``limit``, ``on_progress`` and ``context``, as for ``Registry.resume``.
+            **options: ``inject``, ``limit``, ``on_progress``, ``context`` and ``output``, as for ``Registry.resume``.
 
         Raises:
             UsageError: The token holds the calls of another turn, or ``Registry.resume`` raises this error.
@@ -546,11 +626,11 @@ class Conversation:
             CallError: As for ``Registry.resume``.
         """
         self._refuse_other_token(token)
-        results = self.tools.resume(
-            token, key, decisions, audience=audience, ledger=ledger, **options
-        )
-        self._adopt(results)
-        return results
+        from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
+
+        resumption = self._resumption((token, key, decisions, audience, ledger), options)
+        with self._keep_turn_open():
+            return steps.run_here(resuming.resume(resumption, steps.HERE))
 
     async def aresume(
         self,
@@ -564,11 +644,17 @@ class Conversation:
     ) -> Results:
         """Like ``resume``, for a running event loop."""
         self._refuse_other_token(token)
-        results = await self.tools.aresume(
-            token, key, decisions, audience=audience, ledger=ledger, **options
+        from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
+
+        resumption = self._resumption((token, key, decisions, audience, ledger), options)
+        with self._keep_turn_open():
+            return await resuming.resume(resumption, steps.IN_LOOP)
+
+    def _resumption(self, given: tuple[Any, ...], options: "ResumeOptions") -> "Resumption":
+        """Return the arguments of a resumption, whose results become the open turn before the first call runs."""
+        return bindings_of(self.tools).resumption(
+            given, {"output": self._wanted, **options}, self._adopt
         )
-        self._adopt(results)
-        return results
 
     def _refuse_other_token(self, token: Any) -> None:
         """Check that a token holds the calls of the open turn. Its signature is verified later, by ``resume``.
@@ -578,7 +664,7 @@ class Conversation:
         """
         stored_turn = self._stored_turn
         if stored_turn is not None:
-            open_ids = [call["id"] for call in stored_turn["calls"]]
+            open_ids = [call.id for call in stored_turn.state.calls]
         else:
             open_ids = [call.id for call in self._current_turn().results.calls]
         try:
@@ -592,12 +678,13 @@ class Conversation:
             )
 
     def _adopt(self, results: Results) -> None:
-        """Make the results of the resumed plan the open turn, and close it if no call waits."""
+        """Make the results of the resumed plan the open turn."""
         with self._lock:
+            turn = self._stored_turn or self._open
             if self._stored_turn is not None:
                 self._forget_stored()
-            self._open = OpenTurn(results=results, number=self._turns)
-            self._close_if_done()
+            messages = len(results.assistant) if turn is None else turn.messages
+            self._open = OpenTurn(results=results, number=self._turns, messages=messages)
 
     def _messages_of_response(self, results: Results, model: str | None) -> "_Said":
         """Read the messages of a response, with the calls as ``dispatch`` runs them."""
@@ -620,23 +707,68 @@ class Conversation:
         )
         if read_messages and (usage := results.usage) is not None:
             read_messages[-1] = replace(read_messages[-1], usage=usage)
+        if _holds_secret(results):
+            read_messages = [replace(message, holds_secret=True) for message in read_messages]
         return _Said(wire_messages, read_messages)
 
     def _bound_of(self, provider: Provider) -> Bound:
-        """Return the bound tools of the last request if it went to this provider; otherwise, bind the tools."""
-        if self._asked is not None and self._asked[0].provider is provider:
-            return self._asked[0]
-        return self.tools.bind(provider)
+        """Return the bound tools of the last request to this provider; if there was none, bind the tools."""
+        sent = self._sent.get(provider.name)
+        if sent is not None and sent.provider is provider:
+            return sent
+        asked = self._sent_elsewhere.get(provider.name)
+        if asked is None:
+            return self.tools.bind(provider)
+        return self.tools.bind(provider, asked.strict, output=self._output_of(asked))
+
+    def _output_of(self, asked: "_Asked") -> Any:
+        """Return the output of a request that another process made.
+
+        Raises:
+            UsageError: This process does not know the output.
+        """
+        if asked.output is None:
+            return None
+        return bindings_of(self.tools).output_of(asked.output, self._wanted)
 
     def _bound_for(self, response: Any, provider: AnyProvider | None) -> Bound:
         if provider is not None:
             return self._bound_of(get(provider))
         if response is None and self._asked is not None:
             return self._asked[0]
-        for bound in reversed(self._sent.values()):  # prefer the provider of the latest request
-            if recognised(bound.provider, response):
-                return bound
-        return self._bound_of(family_of(response))
+        found = [
+            bound
+            for bound in reversed(
+                self._sent.values()
+            )  # the provider of the latest request is first
+            if recognised(bound.provider, response)
+        ]
+        if not found:
+            return self._bound_of(family_of(response))
+        self._refuse_other_readings(found, response)
+        return found[0]
+
+    def _asked_bounds(self) -> Iterator[Bound]:
+        """Yield the tools as each provider was sent them that was asked for something, the latest request first."""
+        yield from reversed(self._sent.values())
+        for name in self._sent_elsewhere:
+            if name not in self._sent:
+                yield self._bound_of(get(name))
+
+    def _refuse_other_readings(self, found: Sequence[Bound], response: Any) -> None:
+        """Check that all providers of a family that were asked would read the same from a response.
+
+        Raises:
+            UsageError: Two of them read the response differently.
+        """
+        first = found[0]
+        others = [bound for bound in found[1:] if bound.provider.family == first.provider.family]
+        reading = canonical_calls(bound_tools_of(first), response) if others else []
+        for other in others:
+            if canonical_calls(bound_tools_of(other), response) != reading:
+                raise UsageError(
+                    f"{other.provider.name} and {first.provider.name} read this response differently: pass provider="
+                )
 
     def request(
         self,
@@ -679,6 +811,7 @@ class Conversation:
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
+        self._wanted = output
         request = self.tools.request(
             provider,
             choice=choice,
@@ -690,18 +823,13 @@ class Conversation:
         )
         bound = self.tools.bind(provider, strict, output=output)
         histories = histories_of(bound.provider)
-        with self._lock:
-            converted = self._conversion(bound, model, repairs).of(self._messages)
-            self.repairs = tuple(converted.repairs)
-        problems = list(converted.problems)
         has_tools = bool(request) and not _is_only_output(request, bound)
         missing_tools = (
             None
             if has_tools or "tools_missing" in switched_off_repairs(repairs)
             else tools_missing(histories, model)
         )
-        if missing_tools is not None and any(map(calls_in, self._messages)):
-            problems.append(missing_tools)
+        converted, problems = self._converted(bound, model, repairs, missing_tools)
         if not converted.messages and not problems:
             hint = "append a user message"
             problems.append(
@@ -714,7 +842,7 @@ class Conversation:
             )
         if problems:
             raise HistoryError(provider=bound.provider.name, problems=problems)
-        self._asked = bound, model
+        self._asked, self._asked_since = (bound, model), True
         self._sent = {
             **{
                 name: sent_bound
@@ -730,6 +858,36 @@ class Conversation:
         return _merge(
             _merge(body, request), {key: to_plain_json(value) for key, value in keywords.items()}
         )
+
+    def _converted(
+        self,
+        bound: Bound,
+        model: str | None,
+        repairs: Mapping[str, bool] | bool | None,
+        missing_tools: Problem | None,
+    ) -> tuple[Converted, list[Problem]]:
+        """Return the messages in the provider's form, and the problems; the repairs are kept.
+
+        ``missing_tools`` is the problem of calls in this request. Answers that came as calls are then sent as text.
+        """
+        with self._lock:
+            messages, as_text = self._messages, list[Repair]()
+            conversion = self._conversion(bound, model, repairs)
+            if missing_tools is not None and any(map(calls_in, messages)):
+                outputs = {output.name for output in store_of(self.tools).contents.outputs}
+                messages, as_text = answers_as_text(messages, outputs)
+                rules_off = switched_off_repairs(repairs)
+                handlers = bound_tools_of(bound).handlers
+                conversion = conversion_to(
+                    bound.provider, handlers, bound.fingerprint, model, rules_off
+                )
+            converted = conversion.of(messages)
+            self.repairs = (*as_text, *converted.repairs)
+        has_problem = missing_tools is not None and any(map(calls_in, messages))
+        return converted, [
+            *converted.problems,
+            *([missing_tools] if has_problem and missing_tools else []),
+        ]
 
     def _conversion(
         self, bound: Bound, model: str | None, repairs: Mapping[str, bool] | bool | None
@@ -778,7 +936,9 @@ class Conversation:
             UsageError: A response is given, but the turn is open.
         """
         if response is None and self._waiting_calls():
-            return Plan(self._current_turn(context).results)
+            turn = self._current_turn(context)
+            self._name_scope(turn)
+            return Plan(turn.results)
         self._refuse_open("plan")
         return self._plan_response(response, provider, context)[0]
 
@@ -814,7 +974,10 @@ class Conversation:
         origin = last_messages[-1].origin if last_messages else None
         if origin is None or not any(map(calls_in, last_messages)):
             raise UsageError("no call is waiting for its result: pass the response")
-        bound = self._bound_of(get(origin.provider))
+        provider = get(origin.provider)
+        bound = self._bound_of(provider)
+        if self._wanted is not None:
+            bound = self.tools.bind(provider, bound.strict, output=self._wanted)
         is_items = histories_of(bound.provider).is_items
         raw = [message.raw for message in last_messages] if is_items else last_messages[-1].raw
         return bound.plan(raw, context=context), origin.model
@@ -846,11 +1009,12 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return self.run(context=context, **options)
-        results, previous_counts = self._append_response(response, provider, context)
+        has_ledger = options.get("ledger") is not None
+        results, before = self._append_response(response, provider, context, has_ledger=has_ledger)
         try:
             return self.run(**options)
         except UsageError:
-            self._take_back(results, *previous_counts)
+            self._take_back(results, *before)
             raise
 
     async def adispatch(
@@ -865,33 +1029,32 @@ class Conversation:
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(context=context, **options)
-        results, previous_counts = self._append_response(response, provider, context)
+        has_ledger = options.get("ledger") is not None
+        results, before = self._append_response(response, provider, context, has_ledger=has_ledger)
         try:
             return await self.arun(**options)
         except UsageError:
-            self._take_back(results, *previous_counts)
+            self._take_back(results, *before)
             raise
 
     def _append_response(
-        self, response: Any, provider: AnyProvider | None, context: Any
-    ) -> tuple[Results, tuple[int, int]]:
+        self, response: Any, provider: AnyProvider | None, context: Any, *, has_ledger: bool
+    ) -> tuple[Results, tuple[int, int, bool]]:
         """Read a response and append it before a call runs.
 
         Reading can fail. If the response were read after the run, a failure would lose the results of calls that ran.
         """
         self._refuse_open("dispatch")
         plan, model = self._plan_response(response, provider, context)
-        return plan.results, self._begin_turn(
-            "dispatch", plan.results, self._messages_of_response(plan.results, model)
-        )
+        said = self._messages_of_response(plan.results, model)
+        return plan.results, self._begin_turn("dispatch", plan.results, said, has_ledger=has_ledger)
 
-    def _take_back(self, results: Results, messages: int, turns: int) -> None:
+    def _take_back(self, results: Results, messages: int, turns: int, asked_since: bool) -> None:
         """Undo ``_begin_turn`` because no call could run: the caller can dispatch the same response again."""
         with self._lock:
-            self._open, self._turns = None, turns
+            self._open, self._turns, self._asked_since = None, turns, asked_since
             self._added.pop(id(results), None)
             del self._messages[messages:]
-            self._hidden = {position for position in self._hidden if position < messages}
 
     def trimmed(self, keep: int) -> "Conversation":
         """Return a new conversation with the last turns and all system prompts of this conversation.
@@ -917,12 +1080,15 @@ class Conversation:
         conversation = Conversation(
             self.tools, [self._messages[position] for position in kept_positions]
         )
-        conversation._asked = self._asked
-        conversation._hidden = {
-            new_position
-            for new_position, position in enumerate(kept_positions)
-            if position in self._hidden
-        }
+        conversation._asked, conversation._wanted = self._asked, self._wanted
+        conversation._sent = dict(self._sent)
+        conversation._sent_elsewhere = dict(self._sent_elsewhere)
+        conversation._turns, conversation._asked_since = self._turns, self._asked_since
+        # A fork has an identity of its own, so a ledger tells its calls from those of other forks. Whoever restores the
+        # same conversation and trims it in the same way gets the same fork.
+        self._forks += 1
+        identity = f"{self.id} {self._turns} {keep} {self._forks}"
+        conversation.id = hashlib.sha256(identity.encode()).hexdigest()[:32]
         return conversation
 
     def to_json(self, *, secrets: bool = False) -> str:
@@ -945,69 +1111,97 @@ class Conversation:
             UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deeply.
         """
         try:
-            visible_messages = (
-                self.messages
-                if secrets
-                else tuple(
-                    map(self._hide_message_secrets, range(len(self.messages)), self.messages)
-                )
-            )
-            messages = [message_to_json(message) for message in visible_messages]
-            body = {"version": _VERSION, "messages": messages, **self._stored_state()}
+            messages, turn = self._moment()
+            visible = messages if secrets else [_hide_secrets(one, self.tools) for one in messages]
+            body = {
+                "version": _VERSION,
+                "messages": [*map(message_to_json, visible)],
+                **self._about(turn, secrets=secrets),
+            }
             text = json.dumps(body, ensure_ascii=False, allow_nan=False)
             return text.encode(errors="backslashreplace").decode()
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"a message cannot be written as JSON: {error}") from error
 
-    def _hide_message_secrets(self, position: int, message: Message) -> Message:
-        return (
-            _hide_answer(message)
-            if position in self._hidden
-            else _hide_secrets(message, self.tools)
-        )
-
-    def _stored_state(self) -> JsonObject:
-        """Return the state that is stored in addition to the messages: id, number of turns, and open turn."""
+    def _moment(self) -> tuple[Sequence[Message], StoredTurn | None]:
+        """Return the messages and the open turn of one moment, while other threads may run calls."""
         with self._lock:
             self._close_if_done()
-            stored_turn = self._stored_turn
-            if self._open is not None:
-                stored_turn = turn_to_json(self._open)
-            hidden_positions = {"hidden": sorted(self._hidden)} if self._hidden else {}
-            return {
-                "id": self.id,
-                "turns": self._turns,
-                **hidden_positions,
-                **({} if stored_turn is None else {"open": stored_turn}),
-            }
+            if self._open is None:
+                return tuple(self._messages), self._stored_turn
+            results = self._open.results
+            record = snapshot(results)
+            turn = StoredTurn(state=record, messages=self._open.messages)
+            if self._open.is_repeated:
+                return tuple(self._messages), turn
+            # The results in the messages are those of the record, not those of a later moment.
+            known = [
+                answer if call.result is not None else None
+                for call, answer in zip(record.calls, results.answers, strict=True)
+            ]
+            is_over = all(call.result is not None for call in record.calls)  # a run is about to end
+            return self._with_results(known), None if is_over else turn
+
+    def _about(self, turn: StoredTurn | None, *, secrets: bool) -> JsonObject:
+        """Return what is stored in addition to the messages: id, number of turns, and open turn."""
+        about: JsonObject = {"id": self.id, "turns": self._turns}
+        if self._asked_since:
+            about["asked"] = True
+        if sent := self._every_request():
+            about["sent"] = {name: asked.to_json() for name, asked in sent.items()}
+        if turn is not None:
+            about["open"] = turn_to_json(replace(turn, state=unsigned(turn.state, secrets=secrets)))
+        return about
+
+    def _every_request(self) -> "dict[str, _Asked]":
+        """Return how the last request to each provider was made, perhaps in another process; the latest is last."""
+        sent = {
+            name: asked for name, asked in self._sent_elsewhere.items() if name not in self._sent
+        }
+        for name, bound in self._sent.items():
+            answer = bound_tools_of(bound).answer
+            sent[name] = _Asked(bound.strict, None if answer is None else answer.record.ref)
+        return sent
 
     @classmethod
     def _restored(
-        cls, tools: Registry | None, messages: Iterable[Message], about: JsonObject
+        cls,
+        tools: Registry | None,
+        messages: Iterable[Message],
+        about: JsonObject,
+        output: Any = None,
     ) -> "Self":
-        """Rebuild a conversation from stored messages and the state that ``_stored_state`` returned."""
+        """Rebuild a conversation from stored messages and the state that ``_about`` returned."""
         conversation = cls(tools, messages)
         conversation.id, conversation._turns = (
             str(about.get("id", conversation.id)),
             int(about.get("turns", 0)),
         )
-        conversation._hidden = set(about.get("hidden", ()))
+        conversation._asked_since = bool(about.get("asked"))
+        conversation._sent_elsewhere = {
+            name: _Asked.from_json(asked) for name, asked in about.get("sent", {}).items()
+        }
+        conversation._wanted = output
         stored_turn = about.get("open")
-        if stored_turn is not None and stored_waiting_calls(
-            stored_turn
-        ):  # otherwise the last call ended during ``to_json``
-            conversation._stored_turn = stored_turn
+        if stored_turn is not None:
+            conversation._stored_turn = turn_from_json(stored_turn)
         return conversation
 
     @classmethod
     def from_json(
-        cls, given: str | bytes | JsonObject, tools: Registry | None = None
+        cls,
+        given: str | bytes | JsonObject,
+        tools: Registry | None = None,
+        *,
+        output: "Output[Any] | Any" = None,
     ) -> "Conversation":
         """Return the conversation that ``to_json`` wrote.
 
         Args:
             given: The JSON text, or its parsed object.
             tools: The tools that models can call.
+            output: The type of the answer in the open turn, if ``tools`` does not know it. Only ``Results.output`` of
+                that turn needs it.
 
         Raises:
             UsageError: The value is not a conversation, or has an unknown version.
@@ -1018,69 +1212,127 @@ class Conversation:
             raise UsageError(f"not a conversation: the text is not JSON ({error})") from error
         if (
             not isinstance(body, dict)
-            or body.get("version") != _VERSION
+            or body.get("version") not in (1, _VERSION)
             or not isinstance(body.get("messages"), list)
         ):
             raise UsageError(
-                f"not a conversation of version {_VERSION}: pass the output of to_json"
+                f"not a conversation of version {_VERSION} or 1: pass the output of to_json"
             )
         try:
-            return cls._restored(
-                tools, [message_from_json(message) for message in body["messages"]], body
-            )
+            messages = [*map(message_from_json, body["messages"])]
+            if body["version"] == 1:
+                from toolshape._conversation import version_1  # noqa: PLC0415 - few conversations are as old
+
+                messages, body = version_1.upgraded(messages, body, tools or Registry())
+            return cls._restored(tools, messages, body, output)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(
                 f"the conversation has a message that cannot be read: {error!r}"
             ) from error
 
 
-def _hide_answer(message: Message) -> Message:
-    """Return a message with its answer hidden; the answer is text or the arguments of a call."""
-    parts: list[MessagePart] = []
-    for part in message.parts:
-        if isinstance(part, TextPart):
-            parts.append(TextPart(text=MASKED))
-        elif isinstance(part, ToolCallPart):
-            parts.append(replace(part, arguments=None, arguments_raw={}, raw=None))
-        else:
-            parts.append(part)
-    return with_parts(message, parts)
+def _answer_again(results: Results, message: Message) -> None:
+    """Answer the calls of a response that was delivered before with the results that stand in the conversation."""
+    parts = results_in(message)
+    for entry in state.every_entry(results):
+        if entry[0] < len(parts):
+            outcome = outcome_of_part(parts[entry[0]])
+            result = restore_result(results.calls[entry[0]], outcome, replayed=True)
+            state.answer_known(results, entry, result)
+
+
+def _holds_secret(results: Results) -> bool:
+    """Whether the messages of a response may hold a secret, in a call or in the answer."""
+    if peek_answer(results) is not None and results.answered_by.has_secrets:
+        return True
+    return any(may_hold_secret(results, call) for call in results.calls)
+
+
+def _marked(message: Message, tools: Registry) -> Message:
+    """Return a message that says that it holds a secret, if one of its calls does with these tools."""
+    if message.holds_secret or not any(_takes_secret(part, tools) for part in calls_in(message)):
+        return message
+    return replace(message, holds_secret=True)
+
+
+def _takes_secret(part: ToolCallPart, tools: Registry) -> bool:
+    """Whether a call may hold a secret with these tools; by an unknown name, the model may have meant any of them."""
+    if part.name is not None and part.name in tools:
+        return record_of(tools[part.name]).takes_secrets
+    return any(record_of(tool).takes_secrets for tool in tools)
 
 
 def _hide_secrets(message: Message, tools: Registry) -> Message:
-    """Return a message without secrets. If a call may hold a secret, the raw form of the message is dropped."""
+    """Return a message without secrets. If a part may hold a secret, the raw form of the message is dropped.
+
+    Where the tools of this registry say which call holds it, its arguments are masked. Otherwise, the message holds it
+    as its answer, or in a call whose tool is another now: then all that it says is hidden.
+    """
+    parts_with_secrets = [part for part in calls_in(message) if _takes_secret(part, tools)]
+    is_known = any(part.name is not None and part.name in tools for part in parts_with_secrets)
+    if message.holds_secret and not is_known:
+        shells = map(_without_content, message.parts)
+        return with_parts(message, tuple(shell for shell in shells if shell is not None))
     parts = tuple(
-        _hide_arguments(part, tools) if isinstance(part, ToolCallPart) else part
+        _hide_arguments(part, tools) if part in parts_with_secrets else part
         for part in message.parts
     )
     return with_parts(message, parts)
 
 
-def _hide_arguments(part: ToolCallPart, tools: Registry) -> ToolCallPart:
-    if part.name is None or part.name not in tools:  # the model may have meant any of the tools
-        if not any(record_of(tool).secrets.are_there for tool in tools):
+def _without_content(part: MessagePart) -> MessagePart | None:
+    """Return a part of which only its kind is left; what is not needed is left out."""
+    match part:
+        case TextPart():
+            return TextPart(text=MASKED)
+        case ToolCallPart():
+            return replace(part, arguments=None, arguments_raw={}, raw=None)
+        case ReasoningPart() | ProviderPart():
+            return None
+        case _:
             return part
+
+
+def _hide_arguments(part: ToolCallPart, tools: Registry) -> ToolCallPart:
+    if part.name is None or part.name not in tools or part.arguments is None:
         return replace(part, arguments=None, arguments_raw={}, raw=None)
-    secrets = record_of(tools[part.name]).secrets
-    if not secrets.are_there:
-        return part
-    masked = None if part.arguments is None else secrets.masked(part.arguments)
-    return replace(part, arguments=masked, arguments_raw=masked or {}, raw=None)
+    masked = record_of(tools[part.name]).secrets.masked(part.arguments)
+    shown_arguments = masked if isinstance(masked, dict) else {}
+    return replace(part, arguments=shown_arguments, arguments_raw=shown_arguments, raw=None)
 
 
 def _with_path(message: Message, position: int) -> Message:
     return replace(message, path=f"messages[{position}]")
 
 
-def _last_raw_response(messages: Sequence[Message]) -> list[Any]:
-    """Return the raw messages of the assistant's last response; tool results may follow them."""
+def _end_of_last_response(messages: Sequence[Message]) -> int:
+    """Return where the assistant's last response ends; results, and what was said since, may follow it."""
     end = len(messages)
-    while end and messages[end - 1].role == "tool":
+    while end and messages[end - 1].role != "assistant":
         end -= 1
+    return end
+
+
+def _results_of_last_response(messages: Sequence[Message]) -> Message | None:
+    """Return the message with the results of the assistant's last response."""
+    following = messages[_end_of_last_response(messages) :]
+    return next((message for message in following if message.role == "tool"), None)
+
+
+def _is_last_response(given: list[Any], results: Results, messages: Sequence[Message]) -> bool:
+    """Whether a response equals the assistant's last response; tool results may follow it.
+
+    A response that was stored without its secrets is known by the ids and names of its calls.
+    """
+    end = _end_of_last_response(messages)
     start = end
     while start and messages[start - 1].role == "assistant":
         start -= 1
-    return [message.raw for message in messages[start:end]]
+    last = messages[start:end]
+    if any(message.raw is None for message in last):
+        stored = [(part.id, part.name) for message in last for part in calls_in(message)]
+        return stored == [(call.id, call.name) for call in results.calls]
+    return given == [message.raw for message in last]
 
 
 def _make_part(content: Any) -> MessagePart:
@@ -1098,8 +1350,8 @@ def _make_part(content: Any) -> MessagePart:
 
 
 def _is_only_output(request: JsonObject, bound: Bound) -> bool:
-    beside = bound_tools_of(bound).beside
-    return beside is not None and request == beside.keywords
+    answer = bound_tools_of(bound).answer
+    return answer is not None and request == answer.keywords
 
 
 def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:

@@ -39,6 +39,8 @@ def message_to_json(message: Message) -> JsonObject:
             "model": origin.model,
             "fingerprint": origin.fingerprint,
         }
+    if message.holds_secret:
+        message_json["holds_secret"] = True
     if message.raw is not None:
         message_json["raw"] = to_json_value(message.raw)
     return message_json
@@ -117,6 +119,7 @@ def message_from_json(given: JsonObject) -> Message:
         raw=from_json_value(given.get("raw")),
         finish=given.get("finish_reason"),
         usage=_usage_from_json(given.get("usage")),
+        holds_secret=bool(given.get("holds_secret")),
     )
 
 

@@ -1,6 +1,6 @@
 """Writes a conversation down as a person would: who said what, each call with its coercions and its answer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from toolshape._bound.registry import Registry
 from toolshape._records.calls import Coercion
@@ -16,6 +16,7 @@ from toolshape.messages import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    calls_in,
 )
 
 _MOST_MESSAGES = 40
@@ -24,7 +25,6 @@ _MOST_MESSAGES = 40
 def transcript(
     messages: Sequence[Message],
     tools: Registry,
-    hidden: Collection[int],
     coercions: Mapping[str, tuple[Coercion, ...]],
 ) -> list[Line]:
     """Return the lines of a conversation.
@@ -32,17 +32,20 @@ def transcript(
     Args:
         messages: The messages. Of a long conversation, only the last are shown.
         tools: The tools, which know whether a call may hold a secret.
-        hidden: The positions of messages that hold an answer with secrets.
         coercions: What was coerced, by the id of the call.
     """
     first = max(len(messages) - _MOST_MESSAGES, 0)
     lines = [Line("...", f"{first} earlier messages")] if first else []
-    for position, message in enumerate(messages[first:], first):
+    for message in messages[first:]:
         who: str = message.role
         if message.origin is not None:
             author = filter(None, (message.origin.provider, message.origin.model))
             who = f"{who} ({', '.join(author)})"
-        if position in hidden:
+        is_known = any(
+            call.name in tools and record_of(tools[str(call.name)]).takes_secrets
+            for call in calls_in(message)
+        )
+        if message.holds_secret and not is_known:
             lines.append(Line(f"{who}:", MASKED))
             continue
         for part in message.parts:

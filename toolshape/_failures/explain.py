@@ -511,10 +511,10 @@ def _tool_name(
     output_name = bound.name if isinstance(bound, BoundOutput) else None
     names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):
-        beside = bound_tools_of(bound).beside
+        answer = bound_tools_of(bound).answer
         names_by_wire_name, output_name = (
             bound.names_by_wire_name(),
-            None if beside is None else beside.record.name,
+            None if answer is None else answer.name,
         )
     elif bound is not None and not isinstance(bound, BoundOutput):
         names_by_wire_name = {tool.name: tool.name for tool in bound}

@@ -558,7 +558,9 @@ def _type_of(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
-def write_exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
+def write_exact_arguments(
+    validated: Any, omittable: frozenset[str], *, as_equal: bool = False
+) -> Any:
     """Return JSON that differs whenever the function's arguments differ.
 
     The JSON includes secrets and the names of types. Sets are sorted.
@@ -566,59 +568,69 @@ def write_exact_arguments(validated: Any, omittable: frozenset[str]) -> Any:
     Args:
         validated: An instance of the pydantic model of the function's arguments, or JSON.
         omittable: The fields that the function does not receive if the caller left them out.
+        as_equal: Whether models differ where ``==`` tells them apart: private attributes count, and what was given does
+            not. By default, what was given counts, and private attributes do not.
 
     Raises:
         TypeError: A value cannot be written as JSON.
     """
     if not isinstance(validated, BaseModel):
-        return _write_exact(validated)
-    return _write_exact_fields(validated, omittable - validated.model_fields_set)
+        return _write_exact(validated, as_equal)
+    return _write_exact_fields(validated, omittable - validated.model_fields_set, as_equal)
 
 
-def _write_exact(value: Any) -> Any:  # noqa: PLR0911 - one line per type
+def _write_exact(value: Any, as_equal: bool) -> Any:  # noqa: C901, PLR0911 - one line per type
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if type(value) is list:
+        return [_write_exact(item, as_equal) for item in value]
     if isinstance(value, (list, tuple, deque)):
-        return [_write_exact(item) for item in value]
+        return [type(value).__name__, [_write_exact(item, as_equal) for item in value]]
     if isinstance(value, Mapping):
         return [
-            [_write_exact(key), _write_exact(item)] for key, item in value.items()
+            [_write_exact(key, as_equal), _write_exact(item, as_equal)]
+            for key, item in value.items()
         ]  # a function may depend on this order
     if isinstance(value, (set, frozenset)):
-        return _sort_items(map(_write_exact, value))
+        items = _sort_items(_write_exact(item, as_equal) for item in value)
+        return [type(value).__name__, items]
     name = type(value).__name__
     if isinstance(value, Enum):
-        return [name, _write_exact(value.value)]
+        return [name, _write_exact(value.value, as_equal)]
     if isinstance(value, BaseModel):
-        extra = _write_exact(value.model_extra or {})
+        extra = _write_exact(value.model_extra or {}, as_equal)
         return [
             name,
             extra,
-            sorted(value.model_fields_set),
-            _write_exact_fields(value, frozenset()),
+            _write_exact(value.__pydantic_private__, as_equal)
+            if as_equal
+            else sorted(value.model_fields_set),
+            _write_exact_fields(value, frozenset(), as_equal),
         ]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [
             name,
             [
-                [field.name, _write_exact(getattr(value, field.name, None))]
+                [field.name, _write_exact(getattr(value, field.name, None), as_equal)]
                 for field in dataclasses.fields(value)
             ],
         ]
     if callable(reveal := getattr(value, "get_secret_value", None)):
-        return [name, _write_exact(reveal())]
+        return [name, _write_exact(reveal(), as_equal)]
     try:
         return [name, to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="constants")]
     except Exception as error:
         raise TypeError(f"a value of type {name} cannot be written as JSON") from error
 
 
-def _write_exact_fields(value: BaseModel, left_out: frozenset[str]) -> list[Any]:
+def _write_exact_fields(value: BaseModel, left_out: frozenset[str], as_equal: bool) -> list[Any]:
     written: list[Any] = []
     for field in type(value).model_fields:
         try:
             written.append(
-                [field] if field in left_out else [field, _write_exact(value.__dict__.get(field))]
+                [field]
+                if field in left_out
+                else [field, _write_exact(value.__dict__.get(field), as_equal)]
             )
         except TypeError:
             if field in value.model_fields_set:

@@ -16,6 +16,7 @@ from toolshape._records.result import Result, make_sendable
 from toolshape._schema.values import copy_json
 from toolshape._tools.export import wire_name_of
 from toolshape._tools.handler import Handlers
+from toolshape._tools.shape import Shape
 from toolshape.messages import Message, ToolCallPart, ToolResultPart
 
 
@@ -45,6 +46,13 @@ class CallWriter:
     def write(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
         """Convert a call to the form that the provider is sent; also return the rule that the call breaks, if any."""
         shape = self._shapes.get(part.name or "")
+        answer = self._handlers.answer
+        if shape is None and answer is not None and part.arguments is not None:
+            sent = answer.sent(part.name, part.arguments)
+            if sent is not None:
+                return replace(
+                    part, wire_name=sent[0], arguments_raw=_sendable_copy(sent[1])
+                ), part.fault
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
             arguments = part.arguments if part.arguments is not None else self._as_given(part)
@@ -78,7 +86,7 @@ class CallWriter:
 
     def fits(self, part: ToolCallPart) -> bool:
         """Whether the current tools read the arguments of a call in the same way as the tools that were called."""
-        handler = self._handlers.find(part.wire_name)
+        handler = self._handlers.target(part.wire_name)
         if handler is None or handler.name != part.name:
             return False
         call = Call(
@@ -125,20 +133,29 @@ def convert_calls(
                 f"pass each call as a Call, or as a pair of a tool's name and a dict of arguments, not {raw_pair!r}"
             )
         name, canonical_arguments = raw_pair
-        if name not in shapes:
-            raise UsageError(f"there is no tool {name!r}")
-        shape = shapes[name]
-        sent_arguments = (
-            canonical_arguments if shape.out is None else shape.out(canonical_arguments)
+        wire_name, sent_arguments = _sent_pair(
+            name, canonical_arguments, shapes.get(name), handlers
         )
-        wire_calls.append(
-            WireCall(
-                generated_id(id_seed([name, canonical_arguments]), position),
-                shape.wire_name,
-                copy_json(sent_arguments),
-            )
-        )
+        call_id = generated_id(id_seed([name, canonical_arguments]), position)
+        wire_calls.append(WireCall(call_id, wire_name, copy_json(sent_arguments)))
     return wire_calls
+
+
+def _sent_pair(
+    name: str, arguments: JsonObject, shape: Shape | None, handlers: Handlers
+) -> tuple[str, JsonObject]:
+    """Return the wire name and the arguments that are sent for a call of a tool, or for the call with the answer.
+
+    Raises:
+        UsageError: There is no such tool.
+    """
+    if shape is not None:
+        return shape.wire_name, arguments if shape.out is None else shape.out(arguments)
+    answer = handlers.answer
+    sent: tuple[str, JsonObject] | None = None if answer is None else answer.sent(name, arguments)
+    if sent is None:
+        raise UsageError(f"there is no tool {name!r}")
+    return sent
 
 
 def _part_of(call: Call) -> ToolCallPart:

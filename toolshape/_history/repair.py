@@ -1,7 +1,8 @@
 """Repairs messages according to a provider's rules, and reports the faults that cannot be repaired."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from toolshape._families.wire.histories import NULL, Histories
@@ -13,13 +14,16 @@ from toolshape._history.repairs.parts import CONTENT_RULES, TOOL_RULES, blank_te
 from toolshape._records.errors import Problem
 from toolshape.messages import (
     Message,
+    MessagePart,
     ProviderPart,
     ReasoningPart,
     Repair,
+    TextPart,
     ToolCallPart,
     ToolResultPart,
     calls_in,
     part_path,
+    with_parts,
 )
 
 _OF_TOOLS = (ToolCallPart, ToolResultPart)
@@ -144,6 +148,36 @@ def tools_missing(histories: Histories, model: str | None) -> Problem | None:
         "send the tools with the request",
     )
     return Problem(path="tools", rule=rule.name, message=message, hint=hint, evidence=rule.evidence)
+
+
+def answers_as_text(
+    messages: Sequence[Message], outputs: Collection[str]
+) -> tuple[list[Message], list[Repair]]:
+    """Write the answers that came as calls as text, and leave out the results of these calls.
+
+    A provider that refuses calls in a request without tools can then be sent them.
+
+    Args:
+        messages: The messages.
+        outputs: The names of the outputs whose answers these are.
+    """
+    written: list[Message] = []
+    repairs: list[Repair] = []
+    ids: set[str] = set()
+    for message in messages:
+        parts: list[MessagePart] = []
+        for part in message.parts:
+            if isinstance(part, ToolCallPart) and part.name in outputs:
+                ids.add(part.id)
+                parts.append(TextPart(text=json.dumps(part.arguments, ensure_ascii=False)))
+                note = f"the answer {part.name} is sent as text, because the request has no tools"
+                path = part_path(message, part)
+                repairs.append(Repair(path=path, rule="tools_missing", note=note))
+            elif not (isinstance(part, ToolResultPart) and part.id in ids):
+                parts.append(part)
+        if parts:
+            written.append(with_parts(message, parts))
+    return written, repairs
 
 
 def mark_invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from toolshape._function.calling.failures import validation_error
 from toolshape._plan import state
 from toolshape._plan.claims import Ready, chosen_positions
+from toolshape._plan.plan_state import StoredTarget
 from toolshape._plan.resolve import error_result
 from toolshape._plan.results import Results
 from toolshape._records.calls import Call, Coercion, JsonObject
@@ -54,14 +55,28 @@ def hold(results: Results, entries: Iterable[Ready]) -> None:
         state.hold(results, pending)
 
 
-def approve(results: Results, given: Any) -> None:
+def approve(results: Results, given: Any, *, again: bool = False) -> None:
     """Approve calls, so ``run`` can run them.
 
+    Args:
+        results: The results of the plan.
+        given: The calls.
+        again: Whether the calls run even if they may have run before.
+
     Raises:
-        UsageError: A call is not in these results, or is running or answered; no call was approved.
+        UsageError: A call is not in these results, is running or answered, cannot run as it was shown, or may have run;
+            no call was approved.
     """
     entries = _undecided_entries(results, given, "plan.approve")
-    if conflicts := state.approve(results, entries):
+    for entry in entries:
+        if isinstance(entry[2], StoredTarget):
+            raise _lost_error("plan.approve", entry[2])
+        if not again and state.state_of(results, entry[0]) == "elsewhere":
+            raise UsageError(
+                f"plan.approve names {entry[1]!r}, which had begun when this turn was stored, and may have had its "
+                "effect: run it with the ledger that records its calls, deny it, or pass again=True to run it once more"
+            )
+    if conflicts := state.approve(results, entries, again=again):
         raise _decided_elsewhere_error("plan.approve", conflicts[0][1])
 
 
@@ -95,7 +110,7 @@ def list_denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Re
 def _deny_result(ready: Ready, reason: str) -> Result:
     _, call, handler, validated, coercions = ready
     answer = error_result(call, CallError("denied", tool=call.wire_name, text=reason))
-    return answer._replace(coercions=coercions, received=handler.written(validated))
+    return answer._replace(coercions=coercions, received=handler.shown(validated))
 
 
 def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
@@ -115,13 +130,37 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
             f"plan.edit takes one call, but {given!r} names {len(entries)} calls: pass one call from plan.pending"
         )
     old_entry: Ready = entries[0]
-    handler = old_entry[2].canonical
+    if state.state_of(results, old_entry[0]) == "elsewhere":
+        raise UsageError(
+            f"plan.edit names {old_entry[1]!r}, which had begun when this turn was stored: approve it with again=True "
+            "first, or deny it"
+        )
+    handler = _handler_of(old_entry[2]).canonical
     values, model, coercions = validate_edit(handler, values)
     edited = old_entry[1]._replace(arguments_raw=values, reader=handler)
     new_entry: Ready = (old_entry[0], edited, handler, model, coercions)
     if not state.replace(results, old_entry, new_entry, must_wait=handler.record.must_wait(model)):
         raise _decided_elsewhere_error("plan.edit", given)
     return edited
+
+
+def _handler_of(target: Handler | StoredTarget) -> Handler:
+    """Return the handler that validates edited arguments.
+
+    Raises:
+        UsageError: The tool is not here.
+    """
+    if isinstance(target, Handler):
+        return target
+    if target.handler is None:
+        raise _lost_error("plan.edit", target)
+    return target.handler
+
+
+def _lost_error(what: str, target: StoredTarget) -> UsageError:
+    return UsageError(
+        f"{what}: {target.name} ({target.call.id}) cannot run as it was shown: {target.why}"
+    )
 
 
 def validate_edit(

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -31,7 +32,7 @@ class Stage(list[Ready]):
 
 def claim_calls(
     results: Results,
-    only: Iterable[Call | PendingCall | str] | None,
+    wanted: AbstractSet[int] | None,
     inject: Mapping[str, Any],
     limit: int | None,
     *,
@@ -41,7 +42,7 @@ def claim_calls(
 
     Args:
         results: The results of the plan.
-        only: The calls to claim; ``None`` claims all.
+        wanted: The positions of the calls to claim; ``None`` claims all.
         inject: The values of injected parameters.
         limit: How many calls run at once.
         is_async: Whether an event loop runs the calls.
@@ -55,20 +56,34 @@ def claim_calls(
             f"limit= must be the number of calls that run at once, 1 or more, not {limit!r}"
         )
     for unasked in state.unasked_entries(results):
-        state.record_rule_decision(
-            results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject)
-        )
-    if only is None:
+        if wanted is None or unasked[0] in wanted:
+            state.record_rule_decision(
+                results, unasked, must_wait=unasked[2].record.must_wait(unasked[3], inject)
+            )
+    if wanted is None:
         entries: list[Ready] = state.claimable(results)
     else:
-        positions = sorted(chosen_positions(results, only, "only="))
         entries = [
             entry
-            for position in positions
+            for position in sorted(wanted)
             if (entry := state.claimable_at(results, position)) is not None
         ]
     check_runnable(entries, inject, is_async=is_async)
     return state.claim(results, entries)
+
+
+def wanted_positions(
+    results: Results, only: Iterable[Call | PendingCall | str] | None
+) -> AbstractSet[int] | None:
+    """Return the positions of the calls that ``only=`` names; ``None`` if it is not given.
+
+    Raises:
+        UsageError: A call is not in these results, was edited since, or holds the answer in a type.
+    """
+    if only is None:
+        return None
+    state.controls_of(results)  # a plan without controls is claimed as a whole
+    return chosen_positions(results, only, "only=")
 
 
 def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
@@ -93,6 +108,12 @@ def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
                 f"{what} names {call!r}, which is not a call of this plan, or was edited since: "
                 "pass calls from plan.calls or plan.pending, or their ids"
             )
+        for position in call_positions:
+            reader = results.calls[position].reader
+            if reader is not None and reader.is_answer:
+                raise UsageError(
+                    f"{what} names the call that holds the answer {results.calls[position].name}, which is never run"
+                )
         positions.update(call_positions)
     return positions
 

@@ -2,14 +2,13 @@
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from toolshape._families import families, recognised
 from toolshape._families.receive import fold_event, read_response, text_delta
 from toolshape._families.wire.bodies import member, model_name
 from toolshape._families.wire.provider import Provider
 from toolshape._families.wire.stream_events import Decoder, PieceDecoder
-from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._plan.partial_calls import PartialCall, partial_call
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
@@ -18,23 +17,6 @@ from toolshape._plan.results import Results, keep_response
 from toolshape._records.calls import Call, JsonObject, WireCall
 from toolshape._records.errors import ResponseError
 from toolshape._tools.handler import Handlers
-
-
-class Reader(Protocol):
-    """Reads the answer in a response, if the tools were bound with ``output=``."""
-
-    def named(self, call: Call) -> Call:
-        """If the call holds the answer, return the call under the output's name; otherwise, return it unchanged."""
-        ...
-
-    def partial_call(self, call: Call) -> PartialCall:
-        """Return the beginning of a call that is not complete."""
-        ...
-
-    def read_results(self, results: Results) -> None:
-        """Read the structured answer in a response with validated calls; if a call holds the answer, set its result."""
-        ...
-
 
 ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
 """Receives the results of a stream, its pieces as they were fed, and whether the stream has ended."""
@@ -54,7 +36,6 @@ class Collector:
 
     __slots__ = (
         "_complete",
-        "_context",
         "_decoder",
         "_fed",
         "_handlers",
@@ -62,7 +43,6 @@ class Collector:
         "_last",
         "_model",
         "_observe",
-        "_output",
         "_provider",
         "_reader",
         "_response",
@@ -78,12 +58,8 @@ class Collector:
         handlers: Handlers,
         observe: ObserveStream | None = None,
         reader: Provider | None = None,
-        output: Reader | None = None,
-        context: Any = None,
     ) -> None:
         self._provider = provider
-        self._output = output
-        self._context = context
         self._reader = reader or provider
         self._handlers = handlers
         self._observe = observe
@@ -154,8 +130,7 @@ class Collector:
         return calls + [self._resolve_call(position, wire) for position, wire in incomplete]
 
     def _resolve_call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
-        call = resolve_call(self._provider.name, self._handlers, position, wire)
-        return call if self._output is None else self._output.named(call)
+        return resolve_call(self._provider.name, self._handlers, position, wire)
 
     def plan(self) -> Plan:
         """Return the calls so far, validated and not run; see ``Bound.plan``.
@@ -174,9 +149,6 @@ class Collector:
             self._provider, (assistant, calls, finish, cut_positions, ends_in_call), self._handlers
         )
         keep_response(results, self._response)
-        if self._output is not None:
-            with validating_with(self._context):
-                self._output.read_results(results)
         if self._observe is not None:
             self._observe(results, tuple(self._fed), self._is_closed)
         return Plan(results)
@@ -197,7 +169,8 @@ class Collector:
             for position, wire in enumerate(wires)
             if position not in self._complete
         ]
-        read_partial = partial_call if self._output is None else self._output.partial_call
+        answer = self._handlers.answer
+        read_partial = partial_call if answer is None else answer.partial_call
         return tuple(
             read_partial(self._resolve_call(position, wire)) for position, wire in incomplete
         )

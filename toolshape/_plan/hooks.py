@@ -43,10 +43,11 @@ class Work(NamedTuple):
 
 
 class _Running(NamedTuple):
-    """A call that is running; ``arguments`` were recorded before the tool ran."""
+    """A call that is running; ``arguments`` were recorded before the tool ran, and ``shown`` masks what may be secret."""
 
     work: Work
     arguments: JsonObject
+    shown: JsonObject
     state: CallState
     cancellation: Cancellation
 
@@ -77,10 +78,11 @@ def _begin(work: Work) -> _Running:
         result = successful_result(
             work.call, handler, work.coercions, collect(value), perf_counter() - started
         )
-        return result._replace(received=arguments)
+        return result._replace(received=shown)
 
     arguments = handler.written(work.model)
-    return _Running(work, arguments, CallState(work.on_progress, to_result), Cancellation())
+    shown = handler.masked(arguments)
+    return _Running(work, arguments, shown, CallState(work.on_progress, to_result), Cancellation())
 
 
 def _run_here(running: _Running, hooks: Sequence[Hook]) -> Result:
@@ -177,7 +179,7 @@ async def _run(running: _Running, *, in_loop: bool) -> Result:
         result = successful_result(
             work.call, handler, work.coercions, value, perf_counter() - started
         )
-    return result._replace(received=running.arguments)
+    return result._replace(received=running.shown)
 
 
 def _validate_again(work: Work, arguments: JsonObject) -> BaseModel:
@@ -246,13 +248,13 @@ def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) 
     if isinstance(error, CallError):
         text = str(error)
         return Result(
-            work.call, error=error, coercions=work.coercions, text=text, received=running.arguments
+            work.call, error=error, coercions=work.coercions, text=text, received=running.shown
         )
     if in_loop and is_cancellation(error):
         raise error
     cause = OwnCancellationError() if is_cancellation(error) else error
     return failed_result(work.call, work.handler, work.coercions, cause, perf_counter())._replace(
-        received=running.arguments
+        received=running.shown
     )
 
 
@@ -276,14 +278,14 @@ def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Res
     message = f"the hook {name} returned {returned_kind}: {way_out}"
     return failed_result(
         work.call, work.handler, work.coercions, UsageError(message), perf_counter()
-    )._replace(received=running.arguments)
+    )._replace(received=running.shown)
 
 
 def _adopt_result(running: _Running, made: Result) -> Result:
     """Turn a result that a hook made or kept into a result of this call, and check it against the output schema."""
     work = running.work
     check_output = work.handler.check_output
-    made = made._replace(call=work.call, coercions=work.coercions, received=running.arguments)
+    made = made._replace(call=work.call, coercions=work.coercions, received=running.shown)
     if check_output is None or made.error is not None or made.is_text is None:
         return made
     try:

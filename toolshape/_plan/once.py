@@ -4,14 +4,16 @@ A ledger identifies a call by its scope, its id, its tool, and its arguments as 
 count, because a response that is delivered again holds the arguments that the model wrote.
 """
 
+import functools
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from toolshape._function.calling.failures import hide_error
+from toolshape._function.calling.failures import hide_error, is_cancellation
 from toolshape._plan import state
 from toolshape._plan.claims import Ready
 from toolshape._plan.ledger_store import Claim, LedgerStore, check_ledger
@@ -23,6 +25,7 @@ from toolshape._records.context import CallContext, ToolFacts
 from toolshape._records.errors import CallError, CallErrorCode
 from toolshape._records.identity import Identity, identity_of
 from toolshape._records.result import Result
+from toolshape._records.shown import escape_invisible
 from toolshape._tools.tool import Tool, record_of
 
 _POLL = 0.05  # seconds before the first retry of a claim; each further pause is twice as long
@@ -31,16 +34,30 @@ _LONGEST_POLL = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerRun:
-    """A run of one plan under a ledger, which knows earlier calls and records new calls."""
+    """A run of one plan under a ledger, which knows earlier calls and records new calls.
+
+    ``stops`` are the exceptions by which the ledger asks the process to end, such as ``SystemExit``. They are raised when
+    the run is over, because a call that has run keeps its result.
+    """
 
     results: Results
     ledger: LedgerStore
     scope: str | None
     unnamed: str | None
+    stops: list[BaseException] = field(default_factory=list)
 
     def identity(self, position: int) -> Identity:
         """Return the identity of a call of the plan."""
         return identity_of(state.call_as_written(self.results, position), self.scope, self.unnamed)
+
+    def raise_stop(self) -> None:
+        """Raise the first exception by which the ledger asked the process to end.
+
+        Raises:
+            BaseException: There is one.
+        """
+        if self.stops:
+            raise self.stops[0]
 
     def around(self, ready: Sequence[Ready]) -> list[Ready]:
         """Wrap each call in one more hook, which runs around all others and asks the ledger."""
@@ -70,29 +87,54 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
     )
 
 
-async def look_up(run: LedgerRun, steps: Steps) -> None:
-    """Answer the pending calls that the ledger knows, and record in the ledger the calls that were denied.
+async def look_up(run: LedgerRun, wanted: AbstractSet[int] | None, steps: Steps) -> None:
+    """Answer the calls that the ledger knows: those that wait for approval, and those that had begun elsewhere.
 
-    No person then has to approve a call that has already run, and a denied call does not run if its response is
-    delivered again.
+    No person then has to approve a call that has already run. A call that had begun elsewhere is waited for, like a call
+    that is claimed; if the ledger does not know how it ended, its answer says so. The ledger also gets the denials, so a
+    denied call does not run if its response is delivered again.
+
+    Args:
+        run: The run.
+        wanted: The positions of the calls that the run names; ``None`` for all. Of the calls that had begun elsewhere,
+            only these are waited for.
+        steps: How to wait.
     """
     await record_denials(run, steps)
-    for entry in state.entries_in(state.controls_of(run.results), "pending"):
+    results = run.results
+    for entry in state.entries_in(state.controls_of(results), "pending", "elsewhere"):
+        is_begun = state.state_of(results, entry[0]) == "elsewhere"
         identity = run.identity(entry[0])
-        if not identity.is_lasting:
+        if not identity.is_lasting or (is_begun and wanted is not None and entry[0] not in wanted):
             continue
         try:
-            claim = await steps.blocking(lambda: run.ledger.look(identity))  # noqa: B023 - it is called before the next iteration
+            claim = await _look(run, identity, steps, waits=is_begun)
         except Exception:  # a database may raise anything: the call keeps waiting
             logging.getLogger("toolshape").exception(
-                "the ledger could not be asked about a call of %s", identity.tool
+                "the ledger could not be asked about a call of %s", escape_invisible(identity.tool)
             )
             return
-        may_run_again = (
-            claim is not None and claim.state == "unknown" and _may_run_again(entry[2].tool)
-        )
-        if claim is not None and claim.state != "running" and not may_run_again:
-            state.answer_known(run.results, entry, _answer_from_claim(entry[1], claim))
+        may_run_again = claim is not None and claim.state == "unknown" and state.is_harmless(entry)
+        if claim is not None and (is_begun or claim.state != "running") and not may_run_again:
+            state.answer_known(results, entry, _answer_from_claim(entry[1], claim))
+    state.settle_elsewhere(results, wanted, _unknown_outcome)
+
+
+async def _look(run: LedgerRun, identity: Identity, steps: Steps, *, waits: bool) -> Claim | None:
+    """Look a call up; if ``waits``, wait while it runs elsewhere, until the ledger's wait time is over."""
+    deadline, delay = monotonic() + (run.ledger.wait if waits else 0), _POLL
+    while True:
+        claim = await steps.blocking(lambda: run.ledger.look(identity))
+        remaining = deadline - monotonic()
+        if claim is None or claim.state != "running" or remaining <= 0:
+            return claim
+        await steps.sleep(min(delay, remaining))
+        delay = min(delay * 2, _LONGEST_POLL)
+
+
+def _unknown_outcome(entry: Ready) -> Result:
+    call = entry[1]
+    return _refusal(call, CallError("unknown_outcome", tool=call.wire_name, text="unknown"))
 
 
 async def record_denials(run: LedgerRun, steps: Steps) -> None:
@@ -106,15 +148,15 @@ async def record_denials(run: LedgerRun, steps: Steps) -> None:
             recorded = await record_answer(run.ledger, run.identity(position), denial, steps)
         except Exception:  # a database may raise anything
             logging.getLogger("toolshape").exception(
-                "the ledger could not record the denial of %s", denial.call.name
+                "the ledger could not record the denial of %s", escape_invisible(denial.name)
             )
             return
         if recorded.error is None or recorded.error.code != "denied":
             logging.getLogger("toolshape").warning(
                 "%s (%s) was denied, but the ledger has another outcome: %s",
-                denial.call.name,
-                denial.call.id,
-                recorded.text,
+                escape_invisible(denial.name),
+                escape_invisible(denial.id),
+                escape_invisible(recorded.text),
             )
 
 
@@ -152,19 +194,44 @@ class LedgerGuard:
         try:
             claim = await self._claim(context, identity, steps)
         except (
-            Exception
+            BaseException
         ) as error:  # a database may raise anything; a call that cannot be recorded is not run
-            return _refusal(context.call, hide_error("not_run", error, tool=context.call.wire_name))
+            return self._unclaimed(context.call, error)
         if claim.state == "ours":
             return await self._run_once(context, identity, claim.owner, proceed, steps)
         return _answer_from_claim(context.call, claim)
+
+    def _unclaimed(self, call: Call, error: BaseException) -> Result:
+        """Return the result of a call that could not be claimed.
+
+        Only if the ledger could not be reached is it certain that the call is not recorded, so it may run later.
+
+        Raises:
+            BaseException: The run is interrupted or cancelled.
+        """
+        if not isinstance(error, Exception):
+            if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
+                raise error
+            self._run.stops.append(error)
+            return _refusal(call, CallError("not_run", tool=call.wire_name))
+        refusal = hide_error("not_run", error, tool=call.wire_name)  # logs the error
+        if isinstance(error, ConnectionError):
+            return _refusal(call, refusal)
+        unknown = CallError(
+            "unknown_outcome", tool=call.wire_name, text="ledger", reference=refusal.reference
+        )
+        return _refusal(call, unknown)
 
     def _begin(self) -> None:
         state.begin(state.controls_of(self._run.results), self._position)
 
     async def _claim(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
         """Claim the call in the ledger. While the call runs elsewhere, retry until the ledger's wait time is over."""
-        ledger, again = self._run.ledger, _may_run_again(context.tool)
+        ledger = self._run.ledger
+        again = (
+            _may_run_again(context.tool)
+            or self._position in state.controls_of(self._run.results).again
+        )
         deadline, delay = monotonic() + ledger.wait, _POLL
 
         def undo(claim: Claim) -> None:
@@ -198,9 +265,16 @@ class LedgerGuard:
         try:
             outcome = json.dumps(store_result(result, output))
         except Exception:  # a hook may have put anything into a result
-            await try_write(steps, lambda: ledger.drop(identity, owner, has_begun=True))
+            write = functools.partial(ledger.drop, identity, owner, has_begun=True)
         else:
-            await try_write(steps, lambda: ledger.finish(identity, owner, outcome))
+            write = functools.partial(ledger.finish, identity, owner, outcome)
+        try:
+            await try_write(steps, write)
+        except BaseException as error:
+            state.answer(self._run.results, self._position, result)  # the call has run
+            if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
+                raise
+            self._run.stops.append(error)
         return result
 
 

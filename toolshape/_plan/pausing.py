@@ -1,30 +1,24 @@
-"""Turns a paused plan into a signed token, and restores the same calls with the same arguments from the token."""
+"""Turns a paused plan into a signed token, and reads the record of the plan out of the token."""
 
-import hashlib
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from toolshape._plan import state
-from toolshape._plan.claims import Ready
 from toolshape._plan.ledger_store import LedgerStore, check_ledger
+from toolshape._plan.plan_state import CallState, PlanState, from_json, to_json
 from toolshape._plan.results import Results
+from toolshape._plan.snapshot import snapshot
 from toolshape._plan.state import State
 from toolshape._plan.steps import Steps
-from toolshape._plan.stored import restore_result, store_result
 from toolshape._plan.token import check_key, digest, sign
-from toolshape._records.calls import Call, JsonObject
-from toolshape._records.errors import TokenError, UsageError
-from toolshape._records.identity import canonical_json
-from toolshape._records.result import Result
-from toolshape._schema.bytes_json import from_json_value, to_json_value
-from toolshape._tools.handler import Handler, Handlers
-from toolshape._tools.tool import record_of
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
 
-VERSION = 2  # version 1 encoded bytes differently
+VERSION = 3  # version 1 encoded bytes differently; version 2 knew no answers
 _NEEDS_LEDGER = "a tool takes secrets, which a token never contains: pass ledger=, which stores the model's messages"
 
 
@@ -49,12 +43,11 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
     previous_states, refusal = state.give_away(results)
     if refusal:
         raise UsageError(refusal)
-    waiting = _Waiting(previous_states, controls.entries)
     try:
         token_id = uuid.uuid4().hex
-        public_part, payload = _pack_plan(results, waiting, key_bytes)
-        content = {**_token_fields(given, token_id, controls.unnamed), **public_part}
-        if not _has_secrets(results, waiting):
+        content, payload, is_secret = _pack_plan(results, previous_states)
+        content |= _token_fields(given, token_id, controls.unnamed)
+        if not is_secret:
             content["kept"] = payload
         elif ledger is not None:
             await steps.blocking(lambda: ledger.keep(token_id, payload))
@@ -102,229 +95,37 @@ def _check_options(given: Pause) -> None:
         )
 
 
-class _Waiting(NamedTuple):
-    """The states of the calls that have not begun, and the entries of all calls, by position."""
-
-    states: Mapping[int, State]
-    entries: Mapping[int, Ready]
-
-
-def _has_secrets(results: Results, waiting: _Waiting) -> bool:
-    """Whether a called tool takes secrets; if so, the model's messages may contain secrets anywhere.
-
-    A call of an unknown tool counts as a call of every tool, because the model may have meant any of them.
-    """
-    readers = [call.reader for call in results.calls]
-    if any(map(_takes_secrets, readers)):
-        return True
-    handler = waiting.entries[next(iter(waiting.states))][2]
-    shapes = () if all(readers) else handler.group.shapes.values()
-    return any(record_of(shape.tool).secrets.are_there for shape in shapes)
-
-
-def _takes_secrets(reader: Any) -> bool:
-    """Whether a call's tool takes secrets or, if the call is an answer, whether the answer may hold a secret."""
-    return reader is not None and reader.has_secrets
-
-
-def _pack_plan(results: Results, waiting: _Waiting, key: bytes) -> tuple[JsonObject, str]:
-    """Return the public part of a paused plan, and its payload, which the ledger stores if it may contain secrets.
+def _pack_plan(
+    results: Results, previous_states: Mapping[int, State]
+) -> tuple[JsonObject, str, bool]:
+    """Return what a token shows of a plan, the plan's record as text, and whether the record may hold secrets.
 
     Raises:
         UsageError: The arguments of a call that has not run cannot be written as JSON, or change when validated again.
     """
-    public_calls: list[JsonObject] = []
-    payload_calls: list[JsonObject] = []
-    for position, (call, result) in enumerate(zip(results.calls, results, strict=True)):
-        stored_call: JsonObject = {
-            "id": call.id,
-            "tool": call.name,
-            "name": call.wire_name,
-            "raw": call.raw,
-        }
-        if position not in waiting.states:
-            output = call.reader.record.output if isinstance(call.reader, Handler) else None
-            payload_calls.append(
-                {
-                    **stored_call,
-                    "arguments": call.arguments_raw,
-                    "result": store_result(result, output),
-                }
-            )
-            public_calls.append({"id": call.id, "tool": call.name, "state": "answered"})
-            continue
-        entry, original = waiting.entries[position], state.call_as_written(results, position)
-        stored_call |= _stored_arguments(entry)
-        if original is not call:
-            stored_call["as_written"] = {
-                "arguments": original.arguments_raw,
-                "is_canonical": _is_canonical(original),
-            }
-        payload_calls.append(stored_call)
-        public_calls.append(
-            {
-                "id": call.id,
-                "tool": call.name,
-                **_describe_call(entry, key, waiting.states[position]),
-            }
-        )
-    first_handler = waiting.entries[next(iter(waiting.states))][2]
-    public_part = {
-        "provider": getattr(results.provider, "name", ""),
-        "strict": first_handler.bound_strict,
-        "finish": results.finish,
-        "finish_raw": None if results.finish_raw is None else str(results.finish_raw),
-        "calls": public_calls,
-    }
-    return public_part, _to_json_text(
-        {"assistant": list(results.assistant), "calls": payload_calls}
-    )
+    record = snapshot(results, previous_states)
+    for position in previous_states:
+        call = record.calls[position]
+        if call.unstorable:
+            raise UsageError(f"a call of {call.tool} cannot be paused: {call.unstorable}")
+    shown = [*map(_shown_call, record.calls)]
+    return {"calls": shown}, json.dumps(to_json(record), default=str), record.is_secret
 
 
-def _is_canonical(call: Call) -> bool:
-    return isinstance(call.reader, Handler) and call.reader.back is None
+def _shown_call(call: CallState) -> JsonObject:
+    """Return what the holder of a token reads of a call: whether it waits, and its arguments without secrets."""
+    about: JsonObject = {"id": call.id, "tool": call.tool, "state": call.state}
+    if call.state == "answered":
+        return about
+    if call.state == "ready":
+        about["state"] = "free"
+    return {**about, "arguments": call.shown}
 
 
-def _describe_call(ready: Ready, key: bytes, was: State) -> JsonObject:
-    """Describe a call that has not begun: whether it needs approval, is approved, or needs no approval.
-
-    The state is the recorded decision. The approval rule does not run again: it may have changed since, or may fail.
-    """
-    _, call, handler, validated, _ = ready
-    return {
-        "state": "free" if was == "ready" else was,
-        "arguments": handler.record.secrets.masked(handler.written(validated)),
-        "sent": _fingerprint(handler),
-        "digest": digest(key, _digested_identity(call, handler, validated)),
-    }
-
-
-def _digested_identity(call: Call, handler: Handler, validated: Any) -> list[Any]:
-    return [call.id, handler.name, handler.record.source.exact(validated)]
-
-
-def _fingerprint(handler: Handler) -> str:
-    return hashlib.sha256(handler.shape.entry).hexdigest()[:16]
-
-
-def _to_json_text(value: Any) -> str:
-    """Return a value as JSON text. Objects keep the order of their keys; bytes are encoded."""
-    return json.dumps(to_json_value(value), default=str)
-
-
-def parse_payload(text: str) -> JsonObject:
-    """Parse the payload of a paused plan, and decode the bytes in it."""
-    payload: JsonObject = from_json_value(json.loads(text))
-    return payload
-
-
-def _stored_arguments(ready: Ready) -> JsonObject:
-    """Return the arguments that restore a call when they are validated again: as received, or as validated.
+def parse_record(text: str) -> PlanState:
+    """Read the record of a paused plan.
 
     Raises:
-        UsageError: Neither form gives the same arguments when it is validated again.
+        ValueError: The text is not such a record.
     """
-    _, call, handler, validated, _ = ready
-    try:
-        expected = canonical_json(handler.record.source.exact(validated))
-        for candidate, reader in (
-            (call.arguments_raw, handler),
-            (handler.record.source.sparse(validated), handler.canonical),
-        ):
-            arguments = parse_payload(_to_json_text({"given": candidate}))["given"]
-            if _exact_json(reader, arguments) == expected:
-                return {"arguments": arguments, "is_canonical": reader.back is None}
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _cannot_pause(handler, str(error)) from error
-    raise _cannot_pause(handler, "its arguments change when they are validated a second time")
-
-
-def _exact_json(handler: Handler, given: Any) -> str:
-    try:
-        return canonical_json(handler.record.source.exact(handler.validate(given)[0]))
-    except Exception:  # a user validator may raise anything
-        return ""
-
-
-def _cannot_pause(handler: Handler, why: str) -> UsageError:
-    return UsageError(f"a call of {handler.name} cannot be paused: {why}")
-
-
-class Parts(NamedTuple):
-    """The parts of a restored plan: its calls, their answers, and the calls that have not begun, by state."""
-
-    calls: list[Call]
-    answers: list[Result | None]
-    entries: dict[State, list[Ready]]
-    as_written: dict[int, Call]
-    assistant: Sequence[JsonObject]
-
-
-def restore_parts(shown: JsonObject, kept: JsonObject, handlers: Handlers, key: bytes) -> Parts:
-    """Restore the parts of a paused plan.
-
-    A call that needed no approval is checked against its rule again, because the rule may have changed.
-
-    Raises:
-        TokenError: The schema of a tool has changed since the pause, or a tool would receive other arguments.
-    """
-    parts = Parts([], [], {"ready": [], "pending": [], "approved": []}, {}, kept["assistant"])
-    for position, (public_call, stored_call) in enumerate(
-        zip(shown["calls"], kept["calls"], strict=True)
-    ):
-        handler = handlers.find(stored_call["name"]) if public_call["tool"] is not None else None
-        reader = (
-            handler if handler is None or not stored_call.get("is_canonical") else handler.canonical
-        )
-        call = Call(
-            stored_call["id"],
-            public_call["tool"],
-            stored_call["name"],
-            stored_call["arguments"],
-            shown["provider"],
-            stored_call["raw"],
-            reader,
-        )
-        parts.calls.append(call)
-        if "result" in stored_call:
-            parts.answers.append(restore_result(call, stored_call["result"], replayed=True))
-            continue
-        ready = _restore_ready(position, call, public_call, reader, key)
-        parts.answers.append(None)
-        call_state: State = "ready" if public_call["state"] == "free" else public_call["state"]
-        record = ready[2].record
-        if call_state == "ready" and not record.approves_by_inject and record.must_wait(ready[3]):
-            call_state = "pending"
-        parts.entries[call_state].append(ready)
-        if "as_written" in stored_call and handler is not None:
-            original = stored_call["as_written"]
-            original_reader = handler.canonical if original["is_canonical"] else handler
-            parts.as_written[position] = call._replace(
-                arguments_raw=original["arguments"], reader=original_reader
-            )
-    return parts
-
-
-def _restore_ready(
-    position: int, call: Call, about: JsonObject, handler: Handler | None, key: bytes
-) -> Ready:
-    """Restore a call that has not begun.
-
-    Raises:
-        TokenError: The tool has changed since the pause, or would receive other arguments.
-    """
-    if handler is None or handler.name != about["tool"] or _fingerprint(handler) != about["sent"]:
-        raise TokenError(
-            "tools_changed", f"the tool {about['tool']} has changed since the plan was paused"
-        )
-    validated: Any = None
-    current_digest = ""
-    try:
-        validated, coercions = handler.validate(call.arguments_raw)
-        current_digest = digest(key, _digested_identity(call, handler, validated))
-    except Exception:  # a user validator may raise anything
-        coercions = ()
-    if current_digest != about["digest"]:
-        message = f"the arguments of {about['tool']} now validate to other values than when the plan was paused"
-        raise TokenError("arguments_changed", message)
-    return position, call, handler, validated, coercions
+    return from_json(json.loads(text))

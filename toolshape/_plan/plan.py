@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._plan import approval, state
-from toolshape._plan.claims import claim_calls
+from toolshape._plan.claims import claim_calls, wanted_positions
 from toolshape._plan.ledger_store import LedgerStore, check_scope
 from toolshape._plan.results import Results
 from toolshape._plan.run_options import OnProgress
@@ -44,17 +44,25 @@ class Plan:
         """The calls that wait for approval, in call order."""
         return self.results.pending
 
-    def approve(self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str]) -> None:
+    def approve(
+        self,
+        call: Call | PendingCall | str | Iterable[Call | PendingCall | str],
+        *,
+        again: bool = False,
+    ) -> None:
         """Approve one or more calls with their current arguments; ``run`` then runs them.
 
         Args:
             call: One or more current calls from ``pending`` or ``calls``; after ``edit``, pass the new call. An id
                 selects every call with this id.
+            again: Whether the calls run even if they may have run before. A turn that was restored may hold such calls,
+                and a ledger may know one that was interrupted. Find out first whether they had an effect.
 
         Raises:
-            UsageError: The call is not in this plan, or is answered or running.
+            UsageError: The call is not in this plan, is answered or running, or its tool is not here or would get other
+                arguments than were shown; or the call may have run, and ``again`` is false. No call was approved.
         """
-        approval.approve(self.results, call)
+        approval.approve(self.results, call, again=again)
 
     def deny(
         self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = ""
@@ -182,18 +190,20 @@ class Plan:
                 names a call that is not in this plan. No call was run.
         """
         results = self.results
-        guard = None
+        guard, wanted = None, wanted_positions(results, only)
         if ledger is not None:
             from toolshape._plan import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
 
             guard = once.ledger_run(results, ledger, scope)
-            steps.run_here(once.look_up(guard, steps.HERE))
-        ready = claim_calls(results, only, inject, limit, is_async=False)
+            steps.run_here(once.look_up(guard, wanted, steps.HERE))
+        elif results.controls is not None or scope is not None:
+            state.run_without_ledger(results, wanted, check_scope(scope))
+        ready = claim_calls(results, wanted, inject, limit, is_async=False)
         with state.open_run(results, ready):
             guarded = ready if guard is None else guard.around(ready)
-            run_calls(
-                results, getattr(results, "controls", None), guarded, inject, limit, on_progress
-            )
+            run_calls(results, results.controls, guarded, inject, limit, on_progress)
+        if guard is not None:
+            guard.raise_stop()
         return results
 
     async def arun(
@@ -226,18 +236,20 @@ class Plan:
         """
         loop_check()()
         results = self.results
-        guard = None
+        guard, wanted = None, wanted_positions(results, only)
         if ledger is not None:
             from toolshape._plan import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
 
             guard = once.ledger_run(results, ledger, scope)
-            await once.look_up(guard, steps.IN_LOOP)
-        ready = claim_calls(results, only, inject, limit, is_async=True)
+            await once.look_up(guard, wanted, steps.IN_LOOP)
+        elif results.controls is not None or scope is not None:
+            state.run_without_ledger(results, wanted, check_scope(scope))
+        ready = claim_calls(results, wanted, inject, limit, is_async=True)
         with state.open_run(results, ready):
             guarded = ready if guard is None else guard.around(ready)
-            await arun_calls(
-                results, getattr(results, "controls", None), guarded, inject, limit, on_progress
-            )
+            await arun_calls(results, results.controls, guarded, inject, limit, on_progress)
+        if guard is not None:
+            guard.raise_stop()
         return results
 
 
@@ -247,6 +259,6 @@ def plan_of(results: Results) -> Plan:
     Raises:
         UsageError: No call waits for approval, or the results were pickled.
     """
-    if not hasattr(results, "controls") or not results.controls.entries:
+    if results.controls is None or not results.controls.entries:
         raise UsageError("no call in these results is waiting for approval")
     return Plan(results)

@@ -10,8 +10,7 @@ from toolshape._plan.resolve import (
     as_meant,
     error_result,
     refuse_cut,
-    unknown_call,
-    unknown_tool_result,
+    without_tool,
 )
 from toolshape._plan.results import Results
 from toolshape._records.calls import EARLY, Call, Finish, new_record, plain_text
@@ -35,7 +34,7 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
     calls: list[Call] = []
     answers: list[Result | None] = []
     ready: list[Ready] = []
-    name, compiled, is_plain = provider.name, handlers.compiled, True
+    name, compiled, is_plain, unknown_is_secret = provider.name, handlers.compiled, True, False
     for given_id, wire_name, arguments, raw in wire_calls:
         call_id = given_id
         if not (type(call_id) is str and call_id and call_id.isascii()):
@@ -46,12 +45,14 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
         if handler is None:
             handler, wire_name, raw, assistant = as_meant(handlers, wire_name, raw, assistant)  # noqa: PLW2901 - as meant
         if handler is None:
-            call = unknown_call(call_id, wire_name, arguments, name, raw)
-            answers.append(
-                unknown_tool_result(
-                    call, handlers, has_hint=len(answers) - len(ready) < _MOST_HINTS
-                )
+            call, refusal, is_secret = without_tool(
+                handlers,
+                (call_id, wire_name, arguments, raw),
+                name,
+                has_hint=len(answers) - len(ready) < _MOST_HINTS,
             )
+            answers.append(refusal)
+            unknown_is_secret |= is_secret
         else:
             call = new_record(
                 Call, (call_id, handler.name, wire_name, arguments, name, raw, handler)
@@ -70,16 +71,25 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
     results = Results()
     results.calls, results.answers, results.assistant = calls, answers, assistant
     results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
-    results.waiting, results.is_plain = ready, is_plain
+    results.waiting, results.is_plain, results.controls = ready, is_plain, None
+    results.unknown_is_secret = unknown_is_secret
     if (
         provider.response.left_calls is not None
         and assistant
         and (not calls or assistant[-1].get("content"))
     ):
         _log_warnings(results)
-    if not is_plain:
-        approval.hold(results, ready)
+    if not is_plain or handlers.answer is not None:
+        _settle(results, handlers, ready)
     return results
+
+
+def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
+    """Read the answer, if an output was asked for, and hold the calls that need approval."""
+    if handlers.answer is not None:
+        handlers.answer.settle(results, handlers.context)
+    if not results.is_plain:
+        approval.hold(results, ready)
 
 
 def _end_of_calls(finish: Finish | None, reading: Read) -> tuple[Finish | None, frozenset[int]]:

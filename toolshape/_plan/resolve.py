@@ -57,7 +57,7 @@ def resolve_call(
     """Resolve a call of a response to its tool. ``plan_calls`` repeats these steps inline."""
     given_id, wire_name, arguments, raw = wire
     call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
-    handler = handlers.find(wire_name)
+    handler = handlers.target(wire_name)
     if handler is None and (handler := handlers.find_meant(wire_name)) is not None:
         wire_name = handler.wire_name
     if handler is None:
@@ -144,6 +144,22 @@ def _is_whole(arguments: Any) -> bool:
         return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def without_tool(
+    handlers: Handlers, wire: tuple[str, Any, Any, Any], provider: str, *, has_hint: bool
+) -> tuple[Call, Result | None, bool]:
+    """Return a call that goes to no tool, the answer to it, and whether a call of an unknown tool may hold a secret.
+
+    The call that holds the answer in a type has none yet: its target sets the result, once all calls are planned.
+    """
+    call_id, wire_name, arguments, raw = wire
+    answer = None if handlers.answer is None else handlers.answer.called(wire_name)
+    if answer is not None:
+        return Call(call_id, answer.name, wire_name, arguments, provider, raw, answer), None, False
+    call = unknown_call(call_id, wire_name, arguments, provider, raw)
+    refusal = unknown_tool_result(call, handlers, has_hint=has_hint)
+    return call, refusal, handlers.may_hold_secrets
 
 
 def unknown_tool_result(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:

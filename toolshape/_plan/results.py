@@ -5,23 +5,27 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, overload
 
 from toolshape._families.wire.bodies import parse_body
 from toolshape._families.wire.provider import Provider
+from toolshape._plan.plan_state import AnswerState, StoredAnswerTarget
 from toolshape._plan.resolve import resolve_call
 from toolshape._records.calls import Call, Coercion, Finish, Loss, WireCall, WireMessage
 from toolshape._records.errors import (
     AnswerError,
     CallError,
     CallErrorCode,
+    Problem,
     ResponseError,
     UsageError,
 )
+from toolshape._records.identity import OutputRef
 from toolshape._records.parts import Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
 from toolshape._records.result import PendingCall, ResponseWarning, Result, Usage, make_sendable
 from toolshape._records.shown import escape_invisible, shorten, shown
+from toolshape._schema.secrets import MASKED
 from toolshape._tools.handler import Handlers
 from toolshape.messages import Message, TextPart
 
@@ -45,7 +49,7 @@ class Answer(Generic[T]):
     __module__ = "toolshape"
 
     __slots__ = (
-        "_reading", "_tool", "assistant", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
+        "_is_secret", "_reading", "_tool", "assistant", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
     )  # fmt: skip
 
     def __init__(
@@ -55,8 +59,11 @@ class Answer(Generic[T]):
         raw: Any,
         tool: str | None,
         results: "Results | None" = None,
+        *,
+        is_secret: bool = False,
     ) -> None:
         finish_raw = reading[2]
+        self._is_secret = is_secret
         self._reading = reading
         self._tool = tool
         self.value: T | None = None
@@ -73,7 +80,9 @@ class Answer(Generic[T]):
         self.results = results
 
     def __repr__(self) -> str:
-        return f"Answer({shorten(self.value) if self.error is None else self.error.code})"
+        if self.error is not None:
+            return f"Answer({self.error.code})"
+        return f"Answer({MASKED if self._is_secret else shorten(self.value)})"
 
     @property
     def calls(self) -> list[WireCall]:
@@ -161,6 +170,13 @@ def wire_calls(reading: "Read") -> list[WireCall]:
     return [call if type(call) is WireCall else WireCall(*call) for call in reading[1]]
 
 
+class StoredAnswer(NamedTuple):
+    """The answer of a restored turn, until somebody asks for it; ``find`` returns the target of its output."""
+
+    state: AnswerState
+    find: Callable[[OutputRef], Any]
+
+
 Entry: TypeAlias = tuple[Any, ...]
 """A validated call: its position, the call, its handler, its arguments, and their coercions; see ``Ready``."""
 
@@ -173,6 +189,9 @@ class Controls:
     of pending calls whose approval rule needs the injected values: a run has these values, and evaluates the rule.
     ``as_written`` holds the edited calls as the model wrote them.
 
+    ``again`` holds the positions of the calls that a person decided to run although they may have run before.
+    ``is_stale`` says that the turn was in a store that is not signed, so its calls may have run since.
+
     ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before that if all
     remaining calls wait; ``was_told`` records whether an observer was called. ``scope`` is the ledger scope of an
     earlier run, if any. ``unnamed`` is the scope for calls to which the provider gave no id. ``places`` maps the id of
@@ -180,10 +199,12 @@ class Controls:
     """
 
     __slots__ = (
+        "again",
         "approvals",
         "as_written",
         "entries",
         "in_state",
+        "is_stale",
         "lock",
         "observer",
         "places",
@@ -203,6 +224,8 @@ class Controls:
         self.approvals: set[int] = set()
         self.as_written: dict[int, Call] = {}
         self.unasked: set[int] = set()
+        self.again: set[int] = set()
+        self.is_stale = False
         self.observer: Callable[[Results, bool], None] | None = None
         self.was_told = False
         self.runs = 0
@@ -250,7 +273,18 @@ def _unchecked(call: Call) -> Iterator[ResponseWarning]:
         yield ResponseWarning("pattern_not_checked", "", message)
 
 
-_OWN = frozenset({"answer", "answers", "assistant", "controls", "is_plain", "waiting"})
+_OWN = frozenset(
+    {
+        "answer",
+        "answered_by",
+        "answers",
+        "assistant",
+        "controls",
+        "is_plain",
+        "unknown_is_secret",
+        "waiting",
+    }
+)
 
 
 class Results(Sequence[Result]):
@@ -272,11 +306,13 @@ class Results(Sequence[Result]):
     # ``controls``. The ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
     # observed.
     # ``is_plain`` tells whether all calls can run without a prior check.
-    # ``answer`` is set only if the tools were bound with ``output=``.
+    # ``answer`` and ``answered_by``, the target that read it, are set only if the response holds an answer.
+    # ``unknown_is_secret`` tells whether a call of an unknown tool is there, and may hold a secret.
     # ``_response`` is the response as it came, or its usage once the results were pickled; see ``keep_response``.
     __slots__ = (
         "_response",
         "answer",
+        "answered_by",
         "answers",
         "assistant",
         "calls",
@@ -285,13 +321,16 @@ class Results(Sequence[Result]):
         "finish_raw",
         "is_plain",
         "provider",
+        "unknown_is_secret",
         "waiting",
     )
-    answer: Answer[Any]
+    answer: Answer[Any] | StoredAnswer
+    answered_by: Any
+    unknown_is_secret: bool
     calls: list[Call]
     answers: list[Result | None]
     waiting: Sequence[Entry]
-    controls: Controls
+    controls: Controls | None
     is_plain: bool
     assistant: Sequence[WireMessage]
     provider: Provider
@@ -323,7 +362,7 @@ class Results(Sequence[Result]):
     def _placeholder_result(self, position: int) -> Result:
         call = self.calls[position]
         code: CallErrorCode = "cancelled"
-        controls = getattr(self, "controls", None)
+        controls = self.controls
         if controls is not None and position in controls.states:
             state, entry = controls.states[position], controls.entries.get(position)
             code = (
@@ -331,20 +370,23 @@ class Results(Sequence[Result]):
                 if state in {"pending", "given away"}
                 else "not_run"
                 if state in _NOT_RUN
+                else "unknown_outcome"
+                if state == "elsewhere"
                 else "cancelled"
             )
         elif (entry := ready_at(self.waiting, position)) is not None:
             code = "not_run"
-        error = CallError(code, tool=call.wire_name)
+        text = "unknown" if code == "unknown_outcome" else ""
+        error = CallError(code, tool=call.wire_name, text=text)
         coercions = ()
-        if entry is not None and code != "cancelled":
+        if entry is not None and code not in ("cancelled", "unknown_outcome"):
             coercions = next(iter(entry[4:]), ())  # a pickled entry has only its position
         return Result(call, error=error, coercions=coercions, text=str(error))
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait for approval, in call order; see ``Plan.approve``."""
-        if not hasattr(self, "controls"):
+        if self.controls is None:
             return ()
         pending = []
         for position in self.controls.pending:
@@ -355,7 +397,7 @@ class Results(Sequence[Result]):
                 )
                 pending.append(PendingCall(call, arguments or {}))
             else:
-                pending.append(PendingCall(call, entry[2].written(entry[3]), entry[4]))
+                pending.append(PendingCall(call, entry[2].shown(entry[3]), entry[4]))
         return tuple(pending)
 
     def _require_no_pending(self) -> None:
@@ -364,7 +406,7 @@ class Results(Sequence[Result]):
         Raises:
             UsageError: A call waits for approval.
         """
-        pending_positions = self.controls.pending if hasattr(self, "controls") else ()
+        pending_positions = self.controls.pending if self.controls is not None else ()
         if pending_positions:
             names = ", ".join(
                 f"{call.name} ({call.id})"
@@ -380,6 +422,9 @@ class Results(Sequence[Result]):
         # Waiting entries hold functions; their positions are enough to tell which calls were not run.
         slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
         slots["_response"] = self.usage  # a client's object may hold connections
+        if "answer" in slots:  # the target holds functions
+            slots["answer"] = self.output
+            slots["answered_by"] = StoredAnswerTarget(self.answered_by.stored(slots["answer"]))
         return None, {**slots, "waiting": [entry[:1] for entry in self.waiting]}
 
     def __repr__(self) -> str:
@@ -403,7 +448,7 @@ class Results(Sequence[Result]):
         """Whether to ask the provider again now: the response called tools, and no call waits for a decision."""
         if not self.answers:
             return False
-        return not (hasattr(self, "controls") and self.controls.pending)
+        return not (self.controls is not None and self.controls.pending)
 
     @property
     def ok(self) -> bool:
@@ -427,8 +472,22 @@ class Results(Sequence[Result]):
 
     @property
     def output(self) -> Answer[Any] | None:
-        """The ``Answer``, valid or not; ``None`` without ``output=``, or if the model only called tools."""
-        return getattr(self, "answer", None)
+        """The ``Answer``, valid or not; ``None`` without ``output=``, or if the model only called tools.
+
+        Raises:
+            UsageError: The turn was restored, and this process does not know its output, or cannot restore the answer
+                exactly. Everything else of the turn can be used.
+        """
+        held: Any = getattr(self, "answer", None)
+        if not isinstance(held, StoredAnswer):
+            return cast("Answer[Any] | None", held)
+        answer = _restored_answer(self, held)
+        if answer.error is None:
+            target = held.find(held.state.output)
+            answer.value = target.restored_value(held.state)
+            self.answered_by = target
+        self.answer = answer
+        return answer
 
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
@@ -477,8 +536,49 @@ class Results(Sequence[Result]):
         Raises:
             UsageError: A call waits for approval.
         """
-        feedback = [] if self.output is None else self.output.feedback
+        answer = peek_answer(self)
+        feedback = [] if answer is None else answer.feedback
         return [*make_sendable(self.assistant), *self.messages, *feedback]
+
+
+def may_hold_secret(results: Results, call: Call) -> bool:
+    """Whether a call may hold a secret; a call of an unknown tool may be meant for any that takes one."""
+    if call.reader is not None:
+        return call.reader.has_secrets
+    return call.name is None and getattr(results, "unknown_is_secret", False)
+
+
+def peek_answer(results: Results) -> Answer[Any] | None:
+    """Return the answer; if it is restored and was not asked for yet, without its value."""
+    held: Any = getattr(results, "answer", None)
+    return _restored_answer(results, held) if isinstance(held, StoredAnswer) else held
+
+
+def _restored_answer(results: Results, held: StoredAnswer) -> Answer[Any]:
+    stored = held.state
+    calls = [(call.id, call.wire_name, call.arguments_raw, call.raw) for call in results.calls]
+    reading = [*results.assistant], calls, results.finish_raw, frozenset[int](), False
+    tool = None if stored.call is None else results.calls[stored.call].wire_name
+    answer: Answer[Any] = Answer(
+        results.provider,
+        reading,
+        list(results.assistant),
+        tool,
+        results,
+        is_secret=stored.is_secret,
+    )
+    answer.text = stored.text
+    answer.coercions = tuple(Coercion(*coercion) for coercion in stored.coercions)
+    if stored.error is not None:
+        error = stored.error
+        answer.error = AnswerError(
+            error["code"],
+            output=stored.output.name,
+            problems=[Problem(*problem) for problem in error["problems"]],
+            text=error["text"],
+            reference=error["reference"],
+        )
+    return answer
 
 
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:

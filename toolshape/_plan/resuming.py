@@ -2,32 +2,31 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from toolshape._families.wire.provider import Provider
 from toolshape._plan import approval, state
 from toolshape._plan.approval import Decision, Deny
 from toolshape._plan.claims import Ready, check_runnable
 from toolshape._plan.ledger_store import Claim, LedgerStore, check_ledger
 from toolshape._plan.once import LedgerRun, ledger_run, look_up, record_answer, try_write
-from toolshape._plan.pausing import VERSION, Parts, parse_payload, restore_parts
+from toolshape._plan.pausing import VERSION, parse_record
 from toolshape._plan.plan import Plan
+from toolshape._plan.plan_state import PlanState, StoredTarget
 from toolshape._plan.results import Results
 from toolshape._plan.run_options import OnProgress
 from toolshape._plan.steps import Steps
 from toolshape._plan.token import check_key, digest, open_token
-from toolshape._records.calls import JsonObject, Strictness
+from toolshape._records.calls import JsonObject
 from toolshape._records.errors import TokenError, UsageError
 from toolshape._records.identity import Identity
 from toolshape._records.result import Result
-from toolshape._tools.handler import Handlers
 
 
 class Resumption(NamedTuple):
     """The arguments of ``Registry.resume``.
 
-    ``bind`` takes the name of the provider and the strictness. It returns the provider and the handlers of the plan,
-    and a function that registers the observers of the results.
+    ``open_turn`` makes the results of the plan from its record. ``adopt`` gets the results before the first call runs.
     """
 
     token: Any
@@ -35,11 +34,11 @@ class Resumption(NamedTuple):
     decisions: Mapping[str, Decision]
     audience: str
     ledger: LedgerStore | None
-    bind: Callable[[str, Strictness], tuple[Provider, Handlers, Callable[[Results], None]]]
+    open_turn: Callable[[PlanState], Results]
     inject: Mapping[str, Any]
     limit: int | None
     on_progress: OnProgress | None
-    context: Any
+    adopt: Callable[[Results], None] | None = None
 
 
 async def resume(given: Resumption, steps: Steps) -> Results:
@@ -58,19 +57,17 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         raise TokenError(
             "malformed", f"the token has version {content['version']}, not version {VERSION}"
         )
-    payload = await _load_payload(content, key_bytes, ledger, steps)
-    provider, handlers, observe = given.bind(content["provider"], content["strict"])
-    parts = restore_parts(content, payload, handlers.in_context(given.context), key_bytes)
-    results = _restore_results(provider, parts, content)
-    observe(results)
+    record = await _load_record(content, key_bytes, ledger, steps)
+    results = given.open_turn(replace(record, scope=content["scope"], unnamed=content["unnamed"]))
     under_ledger = None if ledger is None else ledger_run(results, ledger, None)
     if under_ledger is not None:
-        await look_up(
-            under_ledger, steps
-        )  # a decision on a call that the ledger answers has no effect
+        # A decision on a call that the ledger answers has no effect.
+        await look_up(under_ledger, frozenset(), steps)
     denials = _decide(results, given.decisions)
     check_runnable(state.claimable(results), given.inject, is_async=steps.is_loop)
+    adopt = given.adopt or _nobody
     if under_ledger is None:
+        adopt(results)
         state.deny(results, denials)
         return await _run(results, given, steps)
     identity = Identity(
@@ -79,6 +76,7 @@ async def resume(given: Resumption, steps: Steps) -> Results:
     owner = await _claim_token(identity, under_ledger.ledger, steps)
     has_finished = False
     try:
+        adopt(results)
         await _write_denials(under_ledger, denials, steps)
         await _run(results, given, steps)
         has_finished = not results.pending and None not in results.answers
@@ -90,6 +88,10 @@ async def resume(given: Resumption, steps: Steps) -> Results:
                 steps, lambda: under_ledger.ledger.drop(identity, owner, has_begun=False)
             )
     return results
+
+
+def _nobody(results: Results) -> None:
+    """Adopt the results of a plan that belongs to no conversation."""
 
 
 async def _run(results: Results, given: Resumption, steps: Steps) -> Results:
@@ -128,17 +130,17 @@ async def _write_denials(
         state.deny(run.results, [(entry, answer)])
 
 
-async def _load_payload(
+async def _load_record(
     content: JsonObject, key: bytes, ledger: LedgerStore | None, steps: Steps
-) -> JsonObject:
-    """Return the payload, from the token or from the ledger.
+) -> PlanState:
+    """Return the record of the plan, from the token or from the ledger.
 
     Raises:
-        TokenError: The ledger does not have the payload.
-        UsageError: A ledger holds the payload, but no ledger was passed.
+        TokenError: The ledger does not have the record.
+        UsageError: A ledger holds the record, but no ledger was passed.
     """
     if "kept" in content:
-        return parse_payload(content["kept"])
+        return parse_record(content["kept"])
     if ledger is None:
         raise UsageError("the messages for this token are in a ledger: pass ledger=")
     text = await steps.blocking(lambda: ledger.kept(str(content["id"])))
@@ -147,7 +149,7 @@ async def _load_payload(
             "used",
             "the ledger has no messages for this token: the token was used, or belongs to another ledger",
         )
-    return parse_payload(text)
+    return parse_record(text)
 
 
 def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
@@ -172,6 +174,8 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
         _check_decision(call_id, decision)
         if _is_known(results, call_id):
             continue
+        if not isinstance(decision, Deny) and decision is not False:
+            _refuse_lost(results, call_id, is_edit=isinstance(decision, Mapping))
         if isinstance(decision, Mapping):
             approval.edit(results, call_id, decision)
         elif decision is True:
@@ -183,10 +187,24 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
     return denials
 
 
+def _refuse_lost(results: Results, call_id: str, *, is_edit: bool) -> None:
+    """Check that a call that is to run is what was shown.
+
+    Raises:
+        TokenError: Its tool is not here, or would get other arguments.
+    """
+    for entry in state.every_entry(results):
+        target = entry[2]
+        if entry[1].id != call_id or not isinstance(target, StoredTarget):
+            continue
+        if not (is_edit and target.handler is not None):
+            raise TokenError(target.code, f"{target.name} cannot run as it was shown: {target.why}")
+
+
 def _is_known(results: Results, call_id: str) -> bool:
     """Whether the ledger has answered all calls with this id that had no answer in the token."""
     states = [
-        results.controls.states.get(position)
+        state.controls_of(results).states.get(position)
         for position, call in enumerate(results.calls)
         if call.id == call_id
     ]
@@ -206,17 +224,3 @@ def _check_decision(call_id: str, decision: Any) -> None:
         f"the decision on {call_id!r} is {decision!r}: pass True to run the call, {way_out} to deny it, or a dict of "
         "other arguments"
     )
-
-
-def _restore_results(provider: Provider, parts: Parts, content: JsonObject) -> Results:
-    results = Results()
-    results.calls, results.answers, results.assistant = parts.calls, parts.answers, parts.assistant
-    results.finish, results.finish_raw, results.provider = (
-        content["finish"],
-        content["finish_raw"],
-        provider,
-    )
-    results.is_plain = False
-    controls = state.restore_controls(results, parts.entries, parts.as_written)
-    controls.scope, controls.unnamed = content["scope"], content["unnamed"]
-    return results

@@ -30,26 +30,28 @@ class RunOptions(TypedDict, total=False):
 class ResumeOptions(TypedDict, total=False):
     """The keywords of ``resume`` and ``aresume`` that control how calls run; as in ``RunOptions``.
 
-    ``context`` is what validators of arguments read as ``info.context``.
+    ``context`` is what validators of arguments read as ``info.context``. ``output`` is the type of the turn's answer, if
+    this process has not bound it.
     """
 
     inject: Mapping[str, Any]
     limit: int | None
     on_progress: OnProgress | None
     context: Any
+    output: Any
 
 
 WITHOUT_LEDGER = frozenset({"inject", "limit", "on_progress"})
 """The options that need no ledger."""
 
 
-def refuse_unknown(options: Collection[str]) -> None:
+def refuse_unknown(options: Collection[str], known: type[Any] = RunOptions) -> None:
     """Check the names of options, before anything is read or run.
 
     Raises:
         TypeError: An option does not exist.
     """
     for name in options:
-        if name not in RunOptions.__annotations__:
-            hint = did_you_mean(name, RunOptions.__annotations__)
+        if name not in known.__annotations__:
+            hint = did_you_mean(name, known.__annotations__)
             raise TypeError(f"there is no keyword {name!r}" + (f": {hint}" if hint else ""))

@@ -51,7 +51,7 @@ def run_unshared(
         return results
     ready = claim_calls(results, None, inject, limit, is_async=False)
     with state.open_run(results, ready):
-        run_calls(results, getattr(results, "controls", None), ready, inject, limit, on_progress)
+        run_calls(results, results.controls, ready, inject, limit, on_progress)
     return results
 
 
@@ -182,9 +182,7 @@ async def arun_unshared(
         return results
     ready = claim_calls(results, None, inject, limit, is_async=True)
     with state.open_run(results, ready):
-        await arun_calls(
-            results, getattr(results, "controls", None), ready, inject, limit, on_progress
-        )
+        await arun_calls(results, results.controls, ready, inject, limit, on_progress)
     return results
 
 
@@ -250,7 +248,7 @@ async def run_in_this_task(
     Raises:
         CancelledError: The tool or a caller cancelled the task. ``results`` still has a result for each call.
     """
-    controls = getattr(results, "controls", None)
+    controls = results.controls
     if controls is None:
         check_runnable(results.waiting, inject, is_async=True)
         ready = state.claim_whole(results)

@@ -17,7 +17,9 @@ running     The tool, or a hook around it, was called.
 denied      The call was denied; answered.
 answered    The call has its result.
 unknown     The ledger knows that the call was begun, but not how it ended; the answer says so.
-cancelled   The run was interrupted while the tool ran: there is no answer, and the call does not run again.
+cancelled   The run was interrupted while the tool ran: nobody runs the call any more, and it does not run again.
+elsewhere   The call had begun when the turn was stored: somebody may still run it. A ledger answers such calls; without
+            one, a person decides.
 =========== =====================================================================================================
 
 Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls. Such a plan has no
@@ -29,12 +31,15 @@ the ``Controls`` from the list. From then on, the ``Controls`` hold the state of
 import contextlib
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from toolshape._plan.results import Controls, Entry, Results, ready_at
 from toolshape._records.calls import Call
+from toolshape._records.errors import UsageError
 from toolshape._records.result import Result
+from toolshape._records.shown import escape_invisible
 
 State: TypeAlias = Literal[
     "refused",
@@ -49,10 +54,11 @@ State: TypeAlias = Literal[
     "answered",
     "unknown",
     "cancelled",
+    "elsewhere",
 ]
 Event: TypeAlias = Literal[
     "approve", "deny", "edit", "edit and hold", "hold", "release", "give away", "take back", "take back pending", "take back approved",
-    "claim", "ask", "begin", "return", "return approved", "answer", "lose", "break off",
+    "take back elsewhere", "claim", "ask", "begin", "return", "return approved", "answer", "lose", "break off",
 ]  # fmt: skip
 
 _DECIDED: Mapping[Event, State] = {
@@ -69,7 +75,12 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
     "ready": {**_DECIDED, "hold": "pending", "claim": "claimed"},
     "pending": {**_DECIDED, "release": "ready"},
     "approved": {**_DECIDED, "claim": "claimed"},
-    "given away": {"take back": "ready", "take back pending": "pending", "take back approved": "approved"},
+    "given away": {
+        "take back": "ready",
+        "take back pending": "pending",
+        "take back approved": "approved",
+        "take back elsewhere": "elsewhere",
+    },
     "claimed": {"ask": "asking", "begin": "running", "return": "ready", "return approved": "approved"},
     "asking": {
         "begin": "running",
@@ -83,8 +94,9 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
     "answered": {},
     "unknown": {},
     "cancelled": {},
+    "elsewhere": {**_DECIDED, "return": "ready"},
 })  # fmt: skip
-UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved"})
+UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved", "elsewhere"})
 """The states in which a call can still be approved, denied or edited."""
 _CLAIMABLE: tuple[State, ...] = ("ready", "approved")
 _UNDER_WAY: tuple[State, ...] = ("ready", "approved", "claimed", "asking", "running")
@@ -93,18 +105,13 @@ _BECOMING = (
 )  # held while a plan gets its controls, and while a plan without controls is claimed
 
 
-def answer_when_planned(results: Results, position: int, call: Call, result: Result) -> None:
-    """Set the result of a call whose arguments are the structured answer, before a caller gets the plan."""
-    results.calls[position], results.answers[position] = call, result
-
-
 def controls_of(results: Results) -> Controls:
     """Return the controls of results; make them if there are none yet."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is not None:
         return controls
     with _BECOMING:
-        controls = getattr(results, "controls", None)
+        controls = results.controls
         if controls is None:
             controls = Controls()
             for entry in results.waiting:
@@ -121,7 +128,7 @@ def _add_entry(controls: Controls, entry: Entry, state: State) -> None:
 
 def state_of(results: Results, position: int) -> State:
     """Return the state of a call; without controls, a claimed call is ``running`` until it is answered."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is not None and position in controls.states:
         state: State = controls.states[position]
         return state
@@ -162,9 +169,120 @@ def denied_positions(results: Results) -> list[int]:
         return sorted(_positions(controls, "denied"))
 
 
+class Moment(NamedTuple):
+    """The calls of a plan at one moment, each with its answer, its state, its entry, and as the model wrote it."""
+
+    calls: Sequence[Call]
+    answers: Sequence[Result | None]
+    states: Sequence[State]
+    entries: Mapping[int, Entry]
+    written: Sequence[Call]
+
+
+def moment(results: Results) -> Moment:
+    """Return a copy of one moment, while other threads may run calls.
+
+    A plan without controls has no lock: a call that is claimed leaves ``waiting`` before its answer arrives, so
+    ``waiting`` is copied before the answers.
+    """
+    with _BECOMING:  # meanwhile the plan gets no controls
+        controls: Controls | None = results.controls
+        if controls is None:
+            entries = {entry[0]: entry for entry in results.waiting}
+            answers = list(results.answers)
+            states: list[State] = [
+                "ready" if position in entries else "running" for position in range(len(answers))
+            ]
+            for position, answer in enumerate(answers):
+                if answer is not None:
+                    states[position] = "answered"
+            return Moment(results.calls, answers, states, entries, results.calls)
+    with controls.lock:
+        answers = list(results.answers)
+        states = [
+            controls.states.get(position, "running" if answer is None else "answered")
+            for position, answer in enumerate(answers)
+        ]
+        for position in controls.unasked:  # neither a rule nor a person has said that it must wait
+            if states[position] == "pending":
+                states[position] = "ready"
+        calls = list(results.calls)
+        written = [controls.as_written.get(position, call) for position, call in enumerate(calls)]
+        return Moment(calls, answers, states, dict(controls.entries), written)
+
+
+def is_harmless(entry: Entry) -> bool:
+    """Whether a call may run again without a decision: it only reads, or has the same effect however often it runs."""
+    return not entry[2].effects.isdisjoint(("read", "idempotent"))
+
+
+def run_without_ledger(
+    results: Results, wanted: AbstractSet[int] | None, scope: str | None
+) -> None:
+    """Check that a plan can run without a ledger, and release what may run again: no write is repeated undecided.
+
+    Args:
+        results: The results of the plan.
+        wanted: The positions of the calls that the run names; ``None`` for all.
+        scope: The ledger scope, which is kept for a later run with a ledger.
+
+    Raises:
+        UsageError: A call may have run, and a second run may repeat its effect.
+    """
+    controls = controls_of(results)
+    with controls.lock:
+        controls.scope = scope or controls.scope
+        begun = _wanted_elsewhere(controls, wanted)
+        may_have_run = list(begun)
+        if controls.is_stale:
+            may_have_run += [
+                entry
+                for entry in entries_in(controls, *_CLAIMABLE)
+                if wanted is None or entry[0] in wanted
+            ]
+        for entry in may_have_run:
+            if _may_repeat_effect(controls, entry):
+                raise UsageError(
+                    f"{escape_invisible(entry[1].name)} ({escape_invisible(entry[1].id)}) may have run since this turn "
+                    "was stored: pass the ledger that records its calls as ledger=, resume the token that pause() "
+                    "returned, deny the call, or approve it with again=True to run it once more"
+                )
+        for entry in begun:
+            move(controls, entry[0], "return")
+
+
+def _wanted_elsewhere(controls: Controls, wanted: AbstractSet[int] | None) -> list[Entry]:
+    return [
+        entry for entry in entries_in(controls, "elsewhere") if wanted is None or entry[0] in wanted
+    ]
+
+
+def _may_repeat_effect(controls: Controls, entry: Entry) -> bool:
+    return entry[0] not in controls.again and not is_harmless(entry)
+
+
+def settle_elsewhere(
+    results: Results, wanted: AbstractSet[int] | None, unknown: Callable[[Entry], Result]
+) -> None:
+    """Settle the calls that had begun elsewhere and that the ledger did not answer.
+
+    A harmless call is ready again; any other is answered by ``unknown``. Calls that a run does not name stay.
+    """
+    controls = results.controls
+    if controls is None:
+        return
+    with controls.lock:
+        for entry in _wanted_elsewhere(controls, wanted):
+            if is_harmless(entry):
+                move(controls, entry[0], "return")
+            else:
+                move(controls, entry[0], "lose")
+                results.answers[entry[0]] = unknown(entry)
+
+
 def claimable(results: Results) -> list[Entry]:
     """Return the entries of the calls that may run, in call order."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is None:
         return list(results.waiting)
     with controls.lock:
@@ -180,10 +298,10 @@ def claimable_at(results: Results, position: int) -> Entry | None:
 
 def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
     """Claim calls for one run, except calls that were claimed, answered or edited meanwhile."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is None:
         with _BECOMING:
-            if not hasattr(results, "controls"):
+            if results.controls is None:
                 waiting_entries, results.waiting = (
                     results.waiting,
                     (),
@@ -213,7 +331,7 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
     In a plan with controls, ``open_run`` releases each call by its state.
     """
     with _BECOMING:
-        controls: Controls | None = getattr(results, "controls", None)
+        controls: Controls | None = results.controls
         if controls is None:
             results.waiting = sorted([*results.waiting, *entries], key=lambda entry: entry[0])
             return
@@ -230,7 +348,7 @@ def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
     A call that has not begun may be claimed again; a call that has begun is cancelled. The plan cannot be paused while
     a run is open. The last run to end notifies the plan's observer.
     """
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is None:
         yield
         return
@@ -261,7 +379,7 @@ def notify_observer(results: Results) -> None:
 
     The observer receives the results, and whether it was notified about the plan before.
     """
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is None or controls.observer is None:
         return
     with controls.lock:
@@ -302,9 +420,10 @@ def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
 def answer(results: Results, position: int, result: Result) -> None:
     """Record the result of a call.
 
-    If the ledger could not be asked, the call gets no result: it has not run, and may be claimed again.
+    If the ledger could not be asked, the call gets no result: it has not run, and may be claimed again. A call whose
+    result was recorded when its run was broken off keeps it.
     """
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if (
         controls is None or position not in controls.states
     ):  # the plan got its controls while this call ran
@@ -312,7 +431,8 @@ def answer(results: Results, position: int, result: Result) -> None:
         return
     code = None if result.error is None else result.error.code
     with controls.lock:
-        if controls.states[position] == "asking" and code == "not_run":
+        before = controls.states[position]
+        if (before == "asking" and code == "not_run") or before == "answered":
             return
         move(controls, position, "lose" if code == "unknown_outcome" else "answer")
         results.answers[position] = result
@@ -320,7 +440,7 @@ def answer(results: Results, position: int, result: Result) -> None:
 
 def record(results: Results, position: int, result: Result) -> None:
     """Record the result of a claimed call that was answered without running its tool."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is not None and position in controls.states:
         begin(controls, position)
     answer(results, position, result)
@@ -338,7 +458,7 @@ def hold(results: Results, entries: Iterable[Entry]) -> None:
 
 def unasked_entries(results: Results) -> list[Entry]:
     """Return the pending calls whose approval rule has not been asked yet."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     if controls is None or not controls.unasked:
         return []
     with controls.lock:
@@ -355,8 +475,11 @@ def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> 
                 move(controls, entry[0], "release")
 
 
-def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
-    """Approve calls. If any was claimed, answered or edited meanwhile, approve no call, and return the conflicts."""
+def approve(results: Results, entries: Sequence[Entry], *, again: bool) -> list[Entry]:
+    """Approve calls. If any was claimed, answered or edited meanwhile, approve no call, and return the conflicts.
+
+    ``again`` says that the calls run even if they may have run before.
+    """
     controls = controls_of(results)
     with controls.lock:
         conflicts = [entry for entry in entries if not _is_undecided(controls, entry)]
@@ -364,6 +487,8 @@ def approve(results: Results, entries: Sequence[Entry]) -> list[Entry]:
             for entry in entries:
                 move(controls, entry[0], "approve")
                 controls.approvals.add(entry[0])
+                if again:
+                    controls.again.add(entry[0])
     return conflicts
 
 
@@ -414,7 +539,7 @@ def _is_undecided(controls: Controls, entry: Entry) -> bool:
 
 def call_as_written(results: Results, position: int) -> Call:
     """Return a call as the model wrote it, before any edit."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     return (
         results.calls[position]
         if controls is None
@@ -460,6 +585,7 @@ def take_back(results: Results, before: Mapping[int, State]) -> None:
         "ready": "take back",
         "pending": "take back pending",
         "approved": "take back approved",
+        "elsewhere": "take back elsewhere",
     }
     controls = controls_of(results)
     with controls.lock:
@@ -468,9 +594,19 @@ def take_back(results: Results, before: Mapping[int, State]) -> None:
 
 
 def restore_controls(
-    results: Results, entries: Mapping[State, Iterable[Entry]], written: Mapping[int, Call]
+    results: Results,
+    entries: Mapping[State, Iterable[Entry]],
+    written: Mapping[int, Call],
+    unasked: Iterable[int],
 ) -> Controls:
-    """Set the controls of restored results: the calls in their states, and the edited calls as the model wrote them."""
+    """Set the controls of restored results.
+
+    Args:
+        results: The results.
+        entries: The calls that are not answered, by their states.
+        written: The edited calls as the model wrote them, by position.
+        unasked: The positions of the pending calls whose rule is asked when they run.
+    """
     controls = Controls()
     for state, state_entries in entries.items():
         for entry in state_entries:
@@ -478,13 +614,14 @@ def restore_controls(
             if state == "approved":
                 controls.approvals.add(entry[0])
     controls.as_written.update(written)
+    controls.unasked.update(unasked)
     results.controls, results.waiting = controls, ()
     return controls
 
 
 def every_entry(results: Results) -> list[Entry]:
     """Return the entries of all validated calls, in call order, in any state."""
-    controls: Controls | None = getattr(results, "controls", None)
+    controls: Controls | None = results.controls
     return (
         list(results.waiting)
         if controls is None

@@ -9,6 +9,14 @@ from toolshape._records.calls import Call, JsonObject
 from toolshape._records.errors import CallError, Problem
 from toolshape._records.parts import File, Image, Part, Text
 from toolshape._records.result import Result
+from toolshape._schema.bytes_json import from_json_value, to_json_value
+from toolshape.messages import ToolResultPart
+
+
+def through_json(value: Any) -> Any:
+    """Return what a value is once it was stored as JSON."""
+    return from_json_value(json.loads(json.dumps(to_json_value(value), default=str)))
+
 
 _ERROR = ("code", "tool", "text", "names", "retryable", "reference")
 
@@ -35,6 +43,34 @@ def store_result(result: Result, output: ResultForm | None) -> JsonObject:
     return outcome
 
 
+def outcome_of_part(part: ToolResultPart) -> JsonObject:
+    """Return the outcome of a call of which only its result in a message is known."""
+    outcome: JsonObject = {
+        "text": part.text,
+        "is_text": part.is_text,
+        "elapsed": 0.0,
+        "parts": [*map(_store_part, part.parts)],
+    }
+    if part.code is not None:
+        outcome["error"] = {
+            "code": part.code,
+            "tool": part.wire_name,
+            "text": "",
+            "names": [],
+            "retryable": False,
+            "reference": None,
+            "problems": [],
+        }
+        return outcome
+    value: Any = part.text if part.is_text else None
+    if part.is_text is False:
+        try:
+            value = json.loads(part.text)
+        except ValueError:
+            value = None
+    return {**outcome, "value": value}
+
+
 def _value(result: Result, output: ResultForm | None) -> Any:
     if result.is_text or result.value is None or result.parts or output is None:
         return result.text if result.is_text else None
@@ -56,7 +92,7 @@ def _store_part(part: Part) -> JsonObject:
     return {**media, "name": part.name} if isinstance(part, File) else media
 
 
-def _restore_part(given: JsonObject) -> Part:
+def _re_store_part(given: JsonObject) -> Part:
     if "text" in given:
         return Text(given["text"])
     data = base64.b64decode(given["data"])
@@ -86,6 +122,6 @@ def restore_result(call: Call, given: JsonObject, *, replayed: bool) -> Result:
         elapsed=given["elapsed"],
         text=given["text"],
         replayed=replayed,
-        parts=tuple(map(_restore_part, given["parts"])),
+        parts=tuple(map(_re_store_part, given["parts"])),
         is_text=given["is_text"],
     )

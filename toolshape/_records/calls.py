@@ -179,7 +179,12 @@ class WireCall(NamedTuple):
 
 
 class ArgumentsReader(Protocol):
-    """Reads the arguments of one tool's calls, in the form that the provider was sent."""
+    """Reads the arguments of one tool's calls, or the answer in a call, in the form that the provider was sent."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the call holds the answer, and so is never run."""
+        raise NotImplementedError
 
     @property
     def back(self) -> Callable[[Any], Any] | None:
@@ -235,7 +240,10 @@ class Call(NamedTuple):
         if self.reader is None:
             return Call, tuple(self)
         reader = _Read(
-            self.arguments, self.reader.received(self.arguments_raw), self.reader.has_secrets
+            self.arguments,
+            self.reader.received(self.arguments_raw),
+            self.reader.has_secrets,
+            self.reader.is_answer,
         )
         return Call, (*self[:-1], reader)
 
@@ -267,12 +275,17 @@ class Call(NamedTuple):
 class _Read:
     """The reader of a call that was pickled or copied: returns the arguments that the original reader read."""
 
-    __slots__ = ("_received", "_takes_secrets", "canonical")
+    __slots__ = ("_holds_answer", "_received", "_takes_secrets", "canonical")
     takes_text = True  # it returns what was read, whatever the form
 
     def __init__(
-        self, canonical: JsonObject | None, received: JsonObject | None, has_secrets: bool
+        self,
+        canonical: JsonObject | None,
+        received: JsonObject | None,
+        has_secrets: bool,
+        is_answer: bool,
     ) -> None:
+        self._holds_answer = is_answer
         self._takes_secrets = has_secrets
         self.canonical = canonical
         self._received = received
@@ -280,6 +293,10 @@ class _Read:
     @property
     def has_secrets(self) -> bool:
         return getattr(self, "_takes_secrets", True)  # an older pickle does not say
+
+    @property
+    def is_answer(self) -> bool:
+        return getattr(self, "_holds_answer", False)  # an older pickle does not say
 
     def back(self, _: Any) -> JsonObject | None:
         return self.canonical

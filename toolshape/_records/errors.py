@@ -412,6 +412,11 @@ def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912
 
 
 def _unknown_outcome(error: CallError) -> str:
+    if error.text == "ledger":
+        return (
+            f"{error.tool} was not run now, because it could not be found out whether it has run before. "
+            "Find out before you call it again."
+        )
     if error.text == "running":
         return f"{error.tool} is still running elsewhere and was not started a second time. Its outcome is not known yet."
     return (

@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 from toolshape._records.calls import Call
 
 
+class OutputRef(NamedTuple):
+    """The identity of an output: its name, and the fingerprint of what an answer must be."""
+
+    name: str
+    fingerprint: str
+
+
 class Identity(NamedTuple):
     """The identity of a call.
 
-    ``digest`` is the digest of the call's arguments in canonical form, before coercion. ``is_lasting`` says whether
+    A paused plan's token is identified like a call, with an empty ``tool``. ``digest`` is the digest of the call's arguments in canonical form, before coercion. ``is_lasting`` says whether
     the same call has the same identity when its response is parsed again. It is ``False`` if the provider gave no id
     and the application gave no scope.
     """

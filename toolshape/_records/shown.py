@@ -37,6 +37,7 @@ def escape_invisible(text: str) -> str:
 class _Reader(Protocol):
     @property
     def has_secrets(self) -> bool: ...
+    def received(self, arguments: Any, /) -> dict[str, Any] | None: ...
 
 
 class _Call(Protocol):
@@ -62,14 +63,22 @@ def is_open(call: _Call) -> bool:
 def shown(call: _Call) -> str:
     """Return a call as a person may see it: ``find_order(order_id="45128")``; see ``show_arguments``."""
     name = escape_invisible(call.name or call.wire_name)
-    return f"{name}({show_arguments(call.arguments, is_open=is_open(call))})"
+    return f"{name}({show_arguments(_names_of(call), is_open=is_open(call))})"
+
+
+def _names_of(call: _Call) -> dict[str, Any] | None:
+    """Return the arguments of a call; of a tool with secrets, those that are received, whose names may be masked."""
+    reader = call.reader
+    if reader is None or not reader.has_secrets:
+        return call.arguments
+    return reader.received(call.arguments_raw)
 
 
 def shown_json(call: _Call, arguments: Any) -> str:
     """Return arguments of a call as JSON on one line; only their names, where the values may not be shown."""
     if is_open(call):
         return shorten(arguments, is_json=True)
-    return show_arguments(call.arguments, is_open=False)
+    return show_arguments(_names_of(call), is_open=False)
 
 
 def show_arguments(arguments: Any, *, is_open: bool) -> str:

@@ -83,6 +83,11 @@ def _inside(value: Any, step: int | str) -> Any:
         return NO_VALUE
 
 
+def expanded(node: Any, resolve: Any) -> list[JsonSchema]:
+    """Return all schemas that may apply to the same value as this one, such as its branches."""
+    return _expand(node, resolve, True)
+
+
 def _expand(node: Any, resolve: Any, looks_everywhere: bool) -> list[JsonSchema]:
     """Expand a node into the schemas that apply to the same value, such as its branches; follow references."""
     # This walk uses a stack instead of recursion, because schemas may be recursive and wide. Three limits bound the
@@ -93,6 +98,12 @@ def _expand(node: Any, resolve: Any, looks_everywhere: bool) -> list[JsonSchema]
     while pending and len(open_nodes) < MOST_NODES and visited_count < _MOST_LOOKED_AT:
         branch, depth_left = pending.pop()
         visited_count += 1
+        if looks_everywhere and not depth_left:  # what lies deeper may say anything
+            open_nodes.append(_TOO_DEEP)
+            continue
+        if looks_everywhere and isinstance(branch, dict) and len(branch) > 1 and "$ref" in branch:
+            # What stands beside a reference does not take back what its target says.
+            pending.append(({"$ref": branch["$ref"]}, depth_left - 1))
         branch = resolve(branch)
         if not isinstance(branch, dict) or not depth_left:
             continue
@@ -110,6 +121,7 @@ def _expand(node: Any, resolve: Any, looks_everywhere: bool) -> list[JsonSchema]
     return open_nodes
 
 
+_TOO_DEEP: JsonSchema = {"writeOnly": True}
 _CONDITIONS = keywords("constrains", at="place", holds="schema")
 _CONSTRAIN_CHILDREN = {
     kind: keywords("constrains", at="child", kind=kind) for kind in ("array", "object")

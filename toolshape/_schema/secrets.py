@@ -9,12 +9,13 @@ from toolshape._schema.keywords import BY_NAME, HOLDS_SCHEMAS, UNIONS, keywords
 from toolshape._schema.places import (
     MOST_NODES,
     Location,
+    expanded,
     is_scalar,
     is_secret,
     nodes_at,
     nodes_at_steps,
 )
-from toolshape._schema.references import definition_name
+from toolshape._schema.references import definition_name, resolver
 
 MASKED = "[hidden]"
 """The text that is shown in place of a value that may be secret."""
@@ -103,15 +104,24 @@ class Secrets:
     Such a place is marked as ``writeOnly`` or as a password, or contains a place that is marked.
     """
 
-    def __init__(self, schema: JsonSchema) -> None:
+    def __init__(self, schema: JsonSchema, *, hides_all: bool = False) -> None:
+        """Read a schema.
+
+        Args:
+            schema: The schema.
+            hides_all: Whether a secret is known to be there although the schema marks none: then every value may be it.
+        """
         self.schema = schema
         text = json.dumps(schema, default=str)
-        self.are_there = '"writeOnly": true' in text or '"format": "password"' in text
+        is_marked = '"writeOnly": true' in text or '"format": "password"' in text
+        self.hides_all = hides_all and not is_marked
+        self.are_there = is_marked or hides_all
+        self._has_key_schemas = '"propertyNames"' in text
 
     def may_be_at(self, location: Location) -> bool:
         """Return whether a value must be hidden: if the schema has any secret, only unmarked scalars may be shown."""
-        if not self.are_there:
-            return False
+        if not self.are_there or self.hides_all:
+            return self.are_there
         nodes_along = self._nodes_along(location)
         if any(
             len(nodes) >= MOST_NODES for nodes in nodes_along
@@ -124,15 +134,32 @@ class Secrets:
 
     def marks(self, location: Location) -> bool:
         """Return whether the schema marks the value at a location as secret, as a whole."""
+        if self.hides_all:
+            return bool(location)
         return _is_marked(self._nodes_along(location)[-1])
 
     def _nodes_along(self, location: Location) -> list[list[JsonSchema]]:
         return nodes_at_steps(self.schema, location, looks_everywhere=True)
 
+    def hides_keys(self, location: Location) -> bool:
+        """Return whether the names of the fields of the object at a location may be secret."""
+        if not self._has_key_schemas:
+            return False
+        resolve = resolver(self.schema)
+        return any(
+            _is_marked(expanded(node["propertyNames"], resolve))
+            for node in self._nodes_along(location)[-1]
+            if "propertyNames" in node
+        )
+
     def visible(self, location: Location) -> Location:
         """Cut a location off after the first secret step, because the keys inside a secret object are secret too."""
-        if not self.are_there:
-            return location
+        if not self.are_there or self.hides_all:
+            return location[:1] if self.hides_all else location
+        for step_count, step in enumerate(location):
+            if isinstance(step, str) and self.hides_keys(location[:step_count]):
+                location = location[:step_count]
+                break
         nodes_along = self._nodes_along(location)
         return next(
             (
@@ -150,7 +177,11 @@ class Secrets:
         if isinstance(value, (dict, list)) and any(map(_is_marked, self._nodes_along(location))):
             return MASKED  # the whole object or array is secret
         if isinstance(value, dict):
-            return {name: self.masked(item, (*location, name)) for name, item in value.items()}
+            hides_keys = self.hides_keys(location)
+            return {
+                f"{MASKED} {number}" if hides_keys else name: self.masked(item, (*location, name))
+                for number, (name, item) in enumerate(value.items(), 1)
+            }
         if isinstance(value, list):
             return [self.masked(item, (*location, number)) for number, item in enumerate(value)]
         return MASKED if self.may_be_at(location) else value

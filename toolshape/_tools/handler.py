@@ -30,6 +30,7 @@ class Handler:
         back: Maps arguments from the provider's form to canonical form; ``None`` if both forms are equal.
         approve: Whether calls wait for approval, or the function that decides this.
         bound_strict: The strictness that ``bind`` was given.
+        effects: What the author declared that a call does.
         check_output: Rejects a result that the output schema does not admit; ``None`` if results are not checked.
         group: All handlers of the bound tools.
         has_needs: Whether a call needs injected values, or the tool has no function.
@@ -49,7 +50,7 @@ class Handler:
     """
 
     __slots__ = (
-        "_canonical", "_context", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "group", "has_needs", "hooks",
+        "_canonical", "_context", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "effects", "group", "has_needs", "hooks",
         "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded", "is_indirect", "is_looked_at", "is_plain", "is_plain_async", "is_untrusted",
         "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_code", "runs_last", "says_text", "shape", "takes_text",
         "timeout", "tool", "validate", "wire_name", "write", "written",
@@ -73,6 +74,7 @@ class Handler:
         self.takes_text = shape.settings.takes_text
         self.kind = definition.kind
         self.timeout = tool.timeout
+        self.effects = tool.effects
         self.is_async = is_async(definition.kind)
         self.limit = record.limit
         self.contexts = definition.layout.contexts
@@ -147,6 +149,11 @@ class Handler:
         return self._canonical
 
     @property
+    def is_answer(self) -> bool:
+        """``False``: a call of a tool is run."""
+        return False
+
+    @property
     def has_secrets(self) -> bool:
         """Whether the tool takes a secret: its schema or its pydantic model says so."""
         return self.record.takes_secrets
@@ -161,11 +168,23 @@ class Handler:
             )
         return self._may_return_null
 
+    def shown(self, validated: Any) -> JsonObject:
+        """Return validated arguments as JSON, as a person may see them: what may be secret is masked."""
+        return self.masked(self.written(validated))
+
+    def masked(self, arguments: JsonObject) -> JsonObject:
+        """Return the function's arguments as JSON with masks in the place of what may be secret."""
+        secrets = self.record.secrets
+        if not secrets.are_there:
+            return arguments
+        masked = secrets.masked(arguments)
+        return masked if isinstance(masked, dict) else {}  # the arguments as a whole are secret
+
     def received(self, arguments: Any) -> JsonObject | None:
-        """Validate and coerce received arguments; return the function's arguments as JSON, or ``None`` if invalid."""
+        """Validate and coerce received arguments; return them as ``shown`` does, or ``None`` if they are invalid."""
         try:
             validated, _ = self.validate(arguments)
-            return self.written(validated)
+            return self.shown(validated)
         except Exception:  # a user validator may raise anything
             return None
 
@@ -300,16 +319,21 @@ def _length(arguments: Any) -> int:
 
 
 class Handlers:
-    """The handlers of the bound shapes, by wire name; ``compiled`` holds the handlers that were used so far."""
+    """The handlers of the bound shapes, by wire name, and beside them the target of the answer, if there is one.
+
+    ``compiled`` holds the handlers that were used so far. ``context`` is what validators of arguments and answers read.
+    """
 
     __slots__ = (
         "_by_earlier_name",
         "_by_form",
-        "_context",
+        "_may_hold_secrets",
         "_names",
         "_whole",
+        "answer",
         "bound_strict",
         "compiled",
+        "context",
         "default_effect",
         "hooks",
         "name_rule",
@@ -323,8 +347,10 @@ class Handlers:
         default_effect: DefaultEffect = None,
         bound_strict: Strictness = "auto",
         name_rule: NameRule | None = None,
+        answer: Any = None,
     ) -> None:
         self.shapes = shapes
+        self.answer = answer
         self.name_rule = name_rule
         self._by_earlier_name: dict[str | None, Shape] | None = None
         self._by_form: dict[str, Shape | None] | None = None
@@ -334,12 +360,18 @@ class Handlers:
         self.compiled: dict[str, Handler] = {}
         self._names: tuple[str, ...] | None = None
         self._whole: Handlers | None = None
-        self._context: Any = None
+        self._may_hold_secrets: bool | None = None
+        self.context: Any = None
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
         """Return ``Handlers`` for a subset of these shapes; both objects share the compiled handlers."""
         subset = Handlers(
-            shapes, self.hooks, self.default_effect, self.bound_strict, self.name_rule
+            shapes,
+            self.hooks,
+            self.default_effect,
+            self.bound_strict,
+            self.name_rule,
+            self.answer,
         )
         subset._whole = self
         return subset
@@ -349,7 +381,7 @@ class Handlers:
         if context is None:
             return self
         in_context = self.of_some(self.shapes)
-        in_context._context = context  # noqa: SLF001 - of the same class
+        in_context.context = context
         return in_context
 
     @property
@@ -371,9 +403,23 @@ class Handlers:
             whole = self._whole
             handler = Handler(shape, self) if whole is None else whole.find(shape.wire_name)
             assert handler is not None  # noqa: S101 - a subset has only shapes of the whole
-            handler = handler if self._context is None else handler.in_context(self._context)
+            handler = handler if self.context is None else handler.in_context(self.context)
             self.compiled[shape.wire_name] = handler
         return handler
+
+    @property
+    def may_hold_secrets(self) -> bool:
+        """Whether a call of any of these tools, or the answer, may hold a secret; a model may mean it by any name."""
+        if self._may_hold_secrets is None:
+            tools = (record_of(shape.tool) for shape in self.shapes.values())
+            has_answer = self.answer is not None and self.answer.has_secrets
+            self._may_hold_secrets = has_answer or any(record.takes_secrets for record in tools)
+        return self._may_hold_secrets
+
+    def target(self, wire_name: Any) -> Any:
+        """Return the handler of a tool, or the target of the answer; ``None`` if the name is of neither."""
+        handler = self.find(wire_name)
+        return self.answer.called(wire_name) if handler is None and self.answer else handler
 
     def find_meant(self, wire_name: Any) -> Handler | None:
         """Return the handler of the only tool that a model can mean by a name that was not sent.
@@ -381,7 +427,7 @@ class Handlers:
         It may write the tool's own name, or put other signs in the place of underscores. In a stored message this
         proves nothing: at that time there may have been another tool.
         """
-        if not isinstance(wire_name, str):
+        if not isinstance(wire_name, str) or (self.answer and self.answer.called(wire_name)):
             return None
         if self._by_form is None:
             by_form: dict[str, Shape | None] = {}

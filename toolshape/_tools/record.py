@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pydantic import Secret, SecretBytes, SecretStr
-
 from toolshape._function.calling.call import compile_call, final_value, refuse_running_loop
+from toolshape._function.calling.failures import is_cancellation
 from toolshape._function.calling.returned import is_async
-from toolshape._function.core_schema.nodes import core_nodes
 from toolshape._function.invoke import Invoke
 from toolshape._function.result_form import ResultForm
+from toolshape._function.secret_types import has_secret_types
 from toolshape._records.calls import Call, Grammar, Verbatim
 from toolshape._records.context import CallContext, Cancellation, ToolFacts, add_contexts
 from toolshape._records.errors import CallError, DefinitionError, Problem, UsageError, nearest
@@ -25,13 +24,13 @@ from toolshape._tools.options import Options
 from toolshape._tools.source import Definition, DefinitionSource, FunctionSource
 from toolshape._validation import text_grammar
 from toolshape._validation.coercion import choose_rules, is_installed
+from toolshape._validation.masking import masking
 from toolshape._validation.settings import Validate, ValidationSettings
 
 if TYPE_CHECKING:
     from toolshape._function.calling.concurrency import ConcurrencyLimit
 
 
-_SECRET_TYPES = (SecretStr, SecretBytes, Secret)
 _SURELY = 0.8  # a name at least this similar counts as misspelt
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
 """What a tool from a class body is bound to when code reads it from an object: the object, its class, or nothing."""
@@ -118,7 +117,9 @@ class Record:
             if self.approves_by_inject:
                 return bool(approve(arguments, MappingProxyType(dict(inject or {}))))
             return bool(approve(arguments))
-        except Exception:  # a user's function may raise anything
+        except BaseException as error:  # a user's function may raise anything, SystemExit too
+            if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
+                raise
             import logging  # noqa: PLC0415 - only failures need it
 
             logging.getLogger("toolshape").exception(
@@ -134,15 +135,17 @@ class Record:
     @functools.cached_property
     def secrets(self) -> Secrets:
         """Finds the places in the arguments that may hold a secret."""
-        return Secrets(self.definition.schema)
+        schema = self.source.definition.schema  # what the author adds to it marks no secret
+        secrets = Secrets(schema)
+        if secrets.are_there or not isinstance(self.source, FunctionSource):
+            return secrets
+        # A type for secrets whose schema says nothing of it: an author may have replaced the schema.
+        return Secrets(schema, hides_all=has_secret_types(self.source.model()))
 
-    @functools.cached_property
+    @property
     def takes_secrets(self) -> bool:
         """Whether an argument may hold a secret: the schema marks one, or the model has a type for secrets anywhere."""
-        if self.secrets.are_there or not isinstance(self.source, FunctionSource):
-            return self.secrets.are_there
-        nodes = core_nodes(self.source.model().__pydantic_core_schema__)
-        return any(_is_secret_type(node.get("cls")) for node in nodes)
+        return self.secrets.are_there
 
     @functools.cached_property
     def call(self) -> Callable[..., Any]:
@@ -158,7 +161,8 @@ class Record:
         return self.source.limits.setdefault(most_calls, concurrency.ConcurrencyLimit(most_calls))
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
-        validate, grammar = self.source.compile_validation(settings), self.options.free_text
+        validate = masking(self.source.compile_validation(settings), self.secrets)
+        grammar = self.options.free_text
         if not isinstance(grammar, Grammar):
             return validate
         fits = text_grammar.compile_grammar(grammar)
@@ -421,8 +425,3 @@ def check_examples(record: Record, definition: Definition) -> None:
             ]
     if problems:
         raise DefinitionError(tool=name, location=definition.location, problems=problems)
-
-
-def _is_secret_type(cls: Any) -> bool:
-    """Whether a class is one of pydantic's for secrets; an author may have replaced what the JSON Schema says of it."""
-    return isinstance(cls, type) and issubclass(cls, _SECRET_TYPES)

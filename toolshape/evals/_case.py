@@ -142,14 +142,12 @@ def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = ""
     Raises:
         UsageError: A tool rejects the expected arguments.
     """
-    bound_tools = bound_tools_of(bound)
-    handlers, beside = bound_tools.handlers, bound_tools.beside
-    answer_tool = None if beside is None else beside.tool
+    handlers = bound_tools_of(bound).handlers
     actual_calls = [
         receive_call(result.call, result.error, handlers, step)
         for step, plan in enumerate(plans)
         for result in plan.results
-        if answer_tool is None or result.call.wire_name != answer_tool
+        if result.call.reader is None or not result.call.reader.is_answer
     ]
     tools = {shape.name: shape.tool for shape in handlers.shapes.values()}
     answer = None if case.answer is None else judge_answer(case.answer, plans[-1].results.output)

@@ -255,8 +255,8 @@ def _with_evidence(
     questions = [message.text for message in conversation.messages if message.role == "user"]
     answer = ""
     if plans and not plans[-1].calls:
-        beside = bound_tools_of(bound).beside
-        is_secret = has_secrets(bound.tools) or (beside is not None and beside.has_secrets)
+        target = bound_tools_of(bound).answer
+        is_secret = has_secrets(bound.tools) or (target is not None and target.has_secrets)
         answer = MASKED if is_secret else _text_of(plans[-1].results)
     return replace(
         verdict,
@@ -307,8 +307,6 @@ def _plan_unobserved(bound: Bound, response: Any) -> Plan:
         bound.provider, read_response(bound_tools.reader, response), bound_tools.handlers
     )
     keep_response(results, response)
-    if bound_tools.beside is not None:
-        bound_tools.beside.read_results(results)
     return Plan(results)
 
 

@@ -364,7 +364,7 @@ class _Serving:
             ):
                 results = await self._resume(context, bound, params)
             else:
-                if hasattr(plan.results, "controls") and plan.pending:
+                if plan.results.controls is not None and plan.pending:
                     question = await approving.request_approval(plan, context, self._sealing)
                     if question is not None:
                         return question

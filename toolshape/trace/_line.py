@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from toolshape._bound.bound import Bound, ObservedResponse, bound_tools_of
 from toolshape._families.wire.bodies import member, model_name, parse_body, to_plain_json
 from toolshape._plan import state
-from toolshape._plan.results import Answer
-from toolshape._records.calls import JsonObject
+from toolshape._plan.plan_state import StoredAnswerTarget
+from toolshape._plan.results import Answer, Results, peek_answer
+from toolshape._records.calls import Call, JsonObject
 from toolshape._records.errors import ResponseError
 from toolshape._records.result import Result
 from toolshape._schema.secrets import Secrets
@@ -55,7 +56,7 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     """
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
     # A pattern may name a tool that is not bound here, or be misspelt. Then the body must not be recorded as received.
-    answer = _answer_of(bound, redact)
+    answer = _answer_of(bound, seen.outcome, redact)
     known_names = ("*", *hidden, *([] if answer is None else [answer.name]))
     is_elsewhere = any(name not in known_names for name, _ in redact)
     some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
@@ -78,9 +79,7 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
         results = seen.outcome
         # The text around a call is not recorded, because a model may repeat a secret there.
         calls = (
-            {"calls": [_call(result, hidden, answer) for result in results]}
-            if some_are_hidden
-            else None
+            {"calls": [_call(result, hidden) for result in results]} if some_are_hidden else None
         )
         line |= calls or _whole_response(seen, body)
         line["finish"] = results.finish
@@ -89,8 +88,9 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
             _outcome(result, hidden, answer, some_are_hidden=some_are_hidden, is_edited=is_edited)
             for result, is_edited in zip(results, edits, strict=True)
         ]
-        if answer is not None and results.output is not None:
-            line["answer"] = _outcome_of_answer(answer, results.output)
+        read = peek_answer(results)
+        if answer is not None and read is not None:
+            line["answer"] = _outcome_of_answer(answer, read)
     line |= {"redact": [".".join((tool, *fields)) for tool, fields in redact]} if redact else {}
     line |= {"notes": dict(seen.notes)} if seen.notes else {}
     line |= {"continues": True} if seen.continues else {}
@@ -98,23 +98,30 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
 
 
 class _Answer(NamedTuple):
-    """The output of the bound tools: its name, its hidden places, and the tool that takes the answer, if any."""
+    """The output of the bound tools: its name, and its hidden places."""
 
     name: str
-    tool: str | None
     hidden: Hidden
 
-    def is_called(self, result: Result) -> bool:
-        """Return whether a call is the answer."""
-        return self.tool is not None and result.call.wire_name == self.tool
 
-
-def _answer_of(bound: Bound, redact: Sequence[Pattern]) -> _Answer | None:
-    beside = bound_tools_of(bound).beside
-    if beside is None:
+def _answer_of(
+    bound: Bound, outcome: Results | ResponseError, redact: Sequence[Pattern]
+) -> _Answer | None:
+    """Return what is hidden in the answer: of the results, which may be a restored turn's, or else of the bound output."""
+    target = getattr(outcome, "answered_by", None) or bound_tools_of(bound).answer
+    if target is None:
         return None
-    name = beside.record.name
-    return _Answer(name, beside.tool, hidden_in(name, Secrets(beside.record.spec.schema), redact))
+    if isinstance(
+        target, StoredAnswerTarget
+    ):  # the type is not here: the whole answer is hidden, or nothing is
+        schema = {"writeOnly": True} if target.has_secrets or redact else {}
+        return _Answer(target.name, hidden_in(target.name, Secrets(schema), ()))
+    hidden = hidden_in(target.name, target.record.secrets, redact)
+    return _Answer(target.name, hidden)
+
+
+def _is_answer(call: Call) -> bool:
+    return call.reader is not None and call.reader.is_answer
 
 
 def _outcome_of_answer(answer: _Answer, read: Answer[Any]) -> JsonObject:
@@ -193,7 +200,7 @@ def _digest_of_body(response: Any) -> JsonObject:
     return {"kept": digest_of(response)}
 
 
-def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> JsonObject:
+def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
     """Return the record of a call, for a trace line without the body.
 
     If the tool has no hidden places, the arguments are recorded as received. Otherwise they are recorded in canonical
@@ -203,9 +210,11 @@ def _call(result: Result, hidden: dict[str, Hidden], answer: _Answer | None) -> 
     if call.name is None:  # The call may have been meant for a tool with hidden places.
         return {"id": call.id, "wire_name": "", "kept": digest_of(call.arguments_raw)}
     record: JsonObject = {"id": call.id, "wire_name": call.wire_name}
-    if answer is not None and answer.is_called(result):
+    if _is_answer(call):
         return {**record, "kept": digest_of(call.arguments_raw)}
-    hidden_places = hidden[call.name]
+    hidden_places = hidden.get(call.name)
+    if hidden_places is None:  # the tool of a restored call is not here
+        return {**record, "kept": digest_of(call.arguments_raw)}
     if not hidden_places.is_needed:
         is_cut = error is not None and error.code == "truncated_arguments"
         return {**record, "arguments_raw": _text_or_json(call.arguments_raw), "is_cut": is_cut}
@@ -250,13 +259,13 @@ def _outcome(
     is_edited: bool,
 ) -> JsonObject:
     call, error = result.call, result.error
-    is_answer = answer is not None and answer.is_called(result)
+    is_answer = _is_answer(call)
     hidden_places = (
         answer.hidden
         if answer is not None and is_answer
         else None
         if call.name is None
-        else hidden[call.name]
+        else hidden.get(call.name)
     )
     arguments = result.arguments
     outcome: JsonObject = {

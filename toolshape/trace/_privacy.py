@@ -153,8 +153,10 @@ def replace_hidden(arguments: JsonObject, hidden: Hidden) -> JsonObject:
             return MASKED
         if isinstance(value, dict):
             replaced_members = {}
+            hides_keys = hidden.secrets.hides_keys(place)
             for name, item in value.items():
-                key = name if hidden.knows((*place, name)) else f"?{next(numbers)}"
+                is_known = hidden.knows((*place, name)) and not hides_keys
+                key = name if is_known else f"?{next(numbers)}"
                 replaced_members[key] = inner(item, (*place, name))
             return replaced_members
         if isinstance(value, list):
@@ -184,8 +186,12 @@ def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
         return MASKED
     if isinstance(arguments, dict):
+        hides_keys = hidden.secrets.hides_keys(place)
         return {
-            name: mask_arguments(value, hidden, (*place, name)) for name, value in arguments.items()
+            f"{MASKED} {number}" if hides_keys else name: mask_arguments(
+                value, hidden, (*place, name)
+            )
+            for number, (name, value) in enumerate(arguments.items(), 1)
         }
     if isinstance(arguments, list):
         items = [
@@ -205,6 +211,7 @@ def known_path(path: str, hidden: Hidden) -> str:
         return path
     steps = location_of(path)
     is_known = all(hidden.knows(steps[: number + 1]) for number in range(len(steps)))
+    is_known = is_known and hidden.secrets.visible(steps) == steps
     return (
         path
         if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps)))

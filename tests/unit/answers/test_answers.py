@@ -376,7 +376,8 @@ def test_an_answer_by_a_tool_is_answered_and_other_calls_are_not_run():
     ]
     told = INVOICE.bind("deepseek").read(chat(None, "tool_calls", tool_calls=wrong)).turn[1]
     assert "lines: required, but missing" in told["content"]
-    assert INVOICE.bind("deepseek").read(chat("Here you are.")).error.code == "empty_answer"
+    assert INVOICE.bind("deepseek").read(chat("Here you are.")).error.code == "malformed_answer"
+    assert INVOICE.bind("deepseek").read(chat("")).error.code == "empty_answer"
 
 
 def test_calls_instead_of_the_answer():

@@ -62,12 +62,12 @@ def response(provider: str, *calls: tuple[str, Any], text: str = "") -> dict[str
 
 def answered(provider: str, canonical: dict[str, Any]) -> dict[str, Any]:
     """A response with an answer, in the form that was sent."""
-    beside = TOOLS.bind(provider, output=OUTPUT)._bound_tools.beside
+    beside = TOOLS.bind(provider, output=OUTPUT)._bound_tools.answer
     assert beside is not None
     written = canonical if beside.lens.out is None else beside.lens.out(canonical)
     return (
         response(provider, ("Invoice", written))
-        if beside.tool
+        if beside.wire_name
         else response(provider, text=json.dumps(written))
     )
 

@@ -329,8 +329,8 @@ def test_whoever_asks_while_a_call_runs_does_not_close_the_turn(in_loop):
     if in_loop:
         return  # both run at once
     assert [[call["state"] for call in json.loads(text)["open"]["calls"]] for text in stored] == [
-        ["begun", "begun"],
-        ["answered", "begun"],
+        ["elsewhere", "elsewhere"],
+        ["answered", "elsewhere"],
     ]
     again = Conversation.from_json(stored[1], tools)
     with pytest.raises(UsageError, match=r"look \(call_1\) may have run since"):

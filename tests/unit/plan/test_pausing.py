@@ -238,9 +238,9 @@ def test_what_a_plan_cannot_be_paused_with_changes_nothing(options, said):
 # --- what is no token ---------------------------------------------------------------------------------------------
 
 
-def refused(token, **options):
+def refused(token, decisions=(), **options):
     with pytest.raises(TokenError) as caught:
-        resume(token, {}, **options)
+        resume(token, dict(decisions), **options)
     assert not RAN
     return caught.value.rule
 
@@ -334,8 +334,13 @@ def test_a_tool_that_is_sent_otherwise_is_refused():
         """Pay."""
         raise AssertionError
 
-    assert refused(paused(), tools=Registry([pays_otherwise, look])) == "tools_changed"
-    assert refused(paused(), tools=Registry([look])) == "tools_changed"
+    for tools, why in (([pays_otherwise, look], "arguments_changed"), ([look], "tools_changed")):
+        assert refused(paused(), {"call_0": True}, tools=Registry(tools)) == why
+        results = resume(paused(), {}, tools=Registry(tools))
+        assert [call.id for call in results.pending] == ["call_0", "call_3"]
+        assert not RAN
+        denied = resume(paused(), {"call_0": Deny("no")}, tools=Registry(tools))
+        assert outcomes(denied)[0] == "denied"
     more = Registry([tool(name="another")(lambda: None), pay, look])
     assert outcomes(resume(paused(), tools=more))[0] == "paid 5.10 to bob"
 
@@ -356,7 +361,7 @@ def test_a_tool_that_validates_otherwise_is_refused(monkeypatch):
     token = paused(response(("scale", {"n": 2})), tools)
     with monkeypatch.context() as changed:
         changed.setitem(FACTOR, "now", 100)
-        assert refused(token, tools=tools) == "arguments_changed"
+        assert refused(token, {"call_0": True}, tools=tools) == "arguments_changed"
     assert outcomes(resume(token, {"call_0": True}, tools)) == [2]
 
 
