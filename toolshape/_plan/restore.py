@@ -112,43 +112,53 @@ class _Restored(NamedTuple):
 def _restore_call(
     position: int, call: CallState, stored: PlanState, handler: Handler | None
 ) -> _Restored:
-    validated: Any = None
-    coercions: tuple[Coercion, ...] = ()
-    lost: tuple[Lost, str] | None = None
-    if call.unstorable:
-        lost = "arguments_changed", call.unstorable
-    elif handler is None:
-        lost = (
-            "tools_changed",
-            f"there is no tool {call.tool} here: deny it, or restore it where the tool is",
-        )
-    else:
-        reader = handler.canonical if call.is_given_canonical else handler
-        try:
-            validated, coercions = reader.validate(call.given)
-            is_same = exact_digest(reader, validated) == call.exact
-        except Exception as error:  # a validator of the user's may raise anything
-            is_same, validated = False, None
-            lost = "arguments_changed", _why_refused(error, reader)
-        if lost is None and not is_same:
-            why = "its tool would now get other arguments than were shown: deny it, or edit it"
-            lost = "arguments_changed", why
-    if lost is not None or handler is None:
-        code, why = cast("tuple[Lost, str]", lost)
+    lost, made = _validated(call, handler)
+    if made is None or handler is None:
+        code, why = lost or ("tools_changed", "")
         target = StoredTarget(
             call=call, why=why, code=code, handler=handler, bound_strict=stored.strict
         )
         lost_call = _call(call, stored.provider, target, call.written)
         found: State = call.state if call.state in ("elsewhere", "cancelled") else "pending"
         return _Restored(found, (position, lost_call, target, None, ()), None)
+    reader, validated, coercions = made
     original = _call(call, stored.provider, handler, call.written)
-    made = (
+    given = (
         original._replace(arguments_raw=call.given, reader=reader) if call.is_edited else original
     )
-    entry = position, made, reader, validated, coercions
+    entry = position, given, reader, validated, coercions
     return _Restored(
         _state_now(call, reader, validated), entry, original if call.is_edited else None
     )
+
+
+class _Made(NamedTuple):
+    """The arguments of a call, validated again."""
+
+    reader: Handler
+    validated: Any
+    coercions: tuple[Coercion, ...]
+
+
+def _validated(
+    call: CallState, handler: Handler | None
+) -> tuple[tuple[Lost, str] | None, _Made | None]:
+    """Validate the arguments of a call again: they must be what was shown. Otherwise, return why they are not."""
+    if call.unstorable:
+        return ("arguments_changed", call.unstorable), None
+    if handler is None:
+        why = f"there is no tool {call.tool} here: deny it, or restore it where the tool is"
+        return ("tools_changed", why), None
+    reader = handler.canonical if call.is_given_canonical else handler
+    try:
+        validated, coercions = reader.validate(call.given)
+        is_same = exact_digest(reader, validated) == call.exact
+    except Exception as error:  # a validator of the user's may raise anything
+        return ("arguments_changed", _why_refused(error, reader)), None
+    if not is_same:
+        why = "its tool would now get other arguments than were shown: deny it, or edit it"
+        return ("arguments_changed", why), None
+    return None, _Made(reader, validated, coercions)
 
 
 def _why_refused(error: Exception, handler: Handler) -> str:

@@ -60,11 +60,10 @@ def snapshot(results: Results, decided: Mapping[int, State] | None = None) -> Pl
 
 
 def _strictness(now: Moment) -> Strictness:
-    targets = (call.reader for call in now.calls)
-    return next(
-        (target.bound_strict for target in targets if isinstance(target, (Handler, StoredTarget))),
-        "auto",
-    )
+    for call in now.calls:
+        if isinstance(call.reader, (Handler, StoredTarget)):
+            return call.reader.bound_strict
+    return "auto"
 
 
 def _answer_state(results: Results) -> AnswerState | None:

@@ -63,7 +63,7 @@ class Handler:
         self.shape = shape
         self.record = record
         self.group = group
-        self.bound_strict = group.bound_strict
+        self.bound_strict: Strictness = group.bound_strict
         self._canonical: Handler | None = None
         self._context: Any = None
         self._may_return_null: bool | None = None
@@ -410,11 +410,13 @@ class Handlers:
     @property
     def may_hold_secrets(self) -> bool:
         """Whether a call of any of these tools, or the answer, may hold a secret; a model may mean it by any name."""
-        if self._may_hold_secrets is None:
+        found = self._may_hold_secrets
+        if found is None:
             tools = (record_of(shape.tool) for shape in self.shapes.values())
             has_answer = self.answer is not None and self.answer.has_secrets
-            self._may_hold_secrets = has_answer or any(record.takes_secrets for record in tools)
-        return self._may_hold_secrets
+            found = bool(has_answer or any(record.takes_secrets for record in tools))
+            self._may_hold_secrets = found
+        return found
 
     def target(self, wire_name: Any) -> Any:
         """Return the handler of a tool, or the target of the answer; ``None`` if the name is of neither."""
