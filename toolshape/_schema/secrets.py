@@ -116,7 +116,6 @@ class Secrets:
         is_marked = '"writeOnly": true' in text or '"format": "password"' in text
         self.hides_all = hides_all and not is_marked
         self.are_there = is_marked or hides_all
-        self._has_key_schemas = '"propertyNames"' in text
 
     def may_be_at(self, location: Location) -> bool:
         """Return whether a value must be hidden: if the schema has any secret, only unmarked scalars may be shown."""
@@ -132,6 +131,11 @@ class Secrets:
             not described or any(map(_is_marked, nodes_along)) or not all(map(is_scalar, described))
         )
 
+    def shows(self, value: Any, location: Location) -> bool:
+        """Return whether a value that was found at a location may be shown, whatever the schema expects there."""
+        is_misplaced = self.are_there and isinstance(value, (dict, list))
+        return not is_misplaced and not self.may_be_at(location)
+
     def marks(self, location: Location) -> bool:
         """Return whether the schema marks the value at a location as secret, as a whole."""
         if self.hides_all:
@@ -142,13 +146,17 @@ class Secrets:
         return nodes_at_steps(self.schema, location, looks_everywhere=True)
 
     def hides_keys(self, location: Location) -> bool:
-        """Return whether the names of the fields of the object at a location may be secret."""
-        if not self._has_key_schemas:
-            return False
+        """Return whether the names of the fields of an object at a location may be secret.
+
+        That is so if the schema says it of the names, or describes no such place: what lies there may be misplaced.
+        """
+        if not self.are_there or self.hides_all:
+            return self.hides_all and bool(location)
+        nodes = self._nodes_along(location)[-1]
         resolve = resolver(self.schema)
-        return any(
+        return not nodes or any(
             _is_marked(expanded(node["propertyNames"], resolve))
-            for node in self._nodes_along(location)[-1]
+            for node in nodes
             if "propertyNames" in node
         )
 

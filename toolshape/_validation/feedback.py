@@ -11,7 +11,7 @@ from toolshape._records.calls import JsonSchema
 from toolshape._records.errors import Problem, did_you_mean, preview
 from toolshape._schema.places import NO_VALUE, Location, nodes_at, property_names
 from toolshape._schema.references import Resolve, resolver
-from toolshape._schema.secrets import Secrets
+from toolshape._schema.secrets import MASKED, Secrets
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import kind_of
 from toolshape._validation.faults import Fault, path_of
@@ -99,7 +99,7 @@ def _problem(
         hint = _meant_name(fault, schema) if has_hint else ""
         return Problem(path=path, rule="extra_forbidden", message="unknown field", hint=hint)
     nodes = nodes_at(schema, fault.location, value)
-    is_secret = secrets.may_be_at(fault.location)
+    is_secret = not secrets.shows(fault.found, fault.location)
     if fault.message:
         message = _REJECTED if is_secret else fault.message
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
@@ -266,6 +266,8 @@ def _lines(
 ) -> Iterator[str]:
     indent, path = "  " * len(at), path_of(at)
     label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
+    if label and secrets.hides_keys(at[:-1]):
+        label = f"{MASKED}: "
     comment = f"  // {comments[path]}" if path in comments else ""
     inner_places = [
         place
@@ -279,7 +281,7 @@ def _lines(
             f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inner_places
         )
     if not isinstance(value, (dict, list)) or not inner_places:
-        text = f"<{kind_of(value)}, not shown>" if secrets.may_be_at(at) else preview(value)
+        text = f"<{kind_of(value)}, not shown>" if not secrets.shows(value, at) else preview(value)
         yield f"{indent}{label}{text}{comma}{comment}"
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"
