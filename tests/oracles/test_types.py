@@ -408,6 +408,7 @@ TAKEN: Gaps = {
     "Json[Annotated[int, BeforeValidator": "inside of JSON text, what a validator in Python stands before is read laxly",
     "strict=False": "the author asks that texts are taken, too",
     "OnErrorOmit": "the author asks that items are left out that are invalid",
+    "Pair": "pydantic takes a named tuple from an object with its names, and no row says so",
     "discriminator='kind'": "a tag with a default may be left out, as the schema says; pydantic requires it",
 }
 """Annotations whose tool takes more than its schema or pydantic, with the reason."""
